@@ -1,0 +1,121 @@
+//! The outside programs and services that make models.
+//!
+//! An adapter gets a request and a context, writes only inside the request's
+//! `out_dir`, and returns what it made or why it could not. It never touches
+//! tables, markers or journals; whoever calls it does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::cancel::{JobStop, StopReason};
+use crate::domain::retry::ErrorClass;
+
+/// What is to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GenerationRequest {
+    /// The job.
+    pub job_id: String,
+    /// The product shown.
+    pub product_id: String,
+    /// Its variant; may be empty.
+    pub variant: String,
+    /// The algorithm asked for.
+    pub algo: String,
+    /// The pictures, as absolute paths, in order.
+    pub used_images: Vec<PathBuf>,
+    /// The only folder the adapter may write in.
+    pub out_dir: PathBuf,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// Room for later additions.
+    pub extra: Map<String, Value>,
+}
+
+/// What an adapter made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GenerationResult {
+    /// Whether it worked; `false` is treated like an error.
+    pub success: bool,
+    /// The model, inside `out_dir`.
+    pub generated_glb: Option<PathBuf>,
+    /// Up to three pictures of it, inside `out_dir`.
+    pub previews: Vec<PathBuf>,
+    /// What made it.
+    pub algo_version: Option<String>,
+    /// The price of one generation, if the adapter knows better than the config.
+    pub unit_price_usd: Option<f64>,
+    /// What this one cost.
+    pub estimated_cost_usd: Option<f64>,
+    /// Where the price comes from.
+    pub price_source: Option<String>,
+    /// Whatever the provider said, kept in `metadata.json`.
+    pub raw_metadata: Option<Map<String, Value>>,
+}
+
+/// Why an adapter brought no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AdapterError {
+    /// It failed.
+    #[error("{message}")]
+    Failed {
+        /// What kind of failure.
+        class: ErrorClass,
+        /// One sentence for the person.
+        message: String,
+        /// Everything else worth keeping, for `error.txt`.
+        detail: Option<String>,
+        /// How long the provider asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// It was told to stop and did.
+    #[error("stopped before it was finished")]
+    Stopped(StopReason),
+}
+
+impl AdapterError {
+    /// Makes a failure that trying again will not mend.
+    pub fn permanent(message: impl Into<String>) -> Self {
+        Self::Failed {
+            class: ErrorClass::Permanent,
+            message: message.into(),
+            detail: None,
+            retry_after: None,
+        }
+    }
+}
+
+/// What an adapter can ask of its caller while it works.
+pub struct JobContext<'a> {
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// Stays the same until a purchase of this job has succeeded.
+    pub idempotency_key: String,
+    /// A purchase to re-attach to instead of buying again.
+    pub resume_request_id: Option<String>,
+    /// When to stop, and why.
+    pub stop: JobStop,
+    /// Where reports go.
+    pub reporter: &'a mut dyn JobReporter,
+}
+
+/// Takes what an adapter reports while it works.
+pub trait JobReporter {
+    /// Notes how far the work is, from 0 to 1.
+    fn progress(&mut self, fraction: f64, message: Option<&str>);
+
+    /// Notes that the provider accepted the request. When this returns, the id
+    /// survives a crash and a power loss; the adapter may go on only then.
+    fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError>;
+}
+
+/// Something that turns pictures into a model.
+pub trait Adapter: Send + Sync {
+    /// Makes the model. May panic: the caller turns that into a failure.
+    fn generate(
+        &self,
+        request: &GenerationRequest,
+        context: &mut JobContext<'_>,
+    ) -> Result<GenerationResult, AdapterError>;
+}

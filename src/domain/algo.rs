@@ -1,0 +1,39 @@
+//! What is configured for an algorithm: plain data, read by `config`, used by
+//! `adapter` to build the code that runs it and by the engine for prices.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::AlgoKey;
+
+/// How many pictures an algorithm takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageMode {
+    /// One.
+    Single,
+    /// Several.
+    Multi,
+}
+
+/// One entry of `adapters.yaml`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlgoSettings {
+    /// Its key.
+    pub key: AlgoKey,
+    /// What carries it out (`simulate`, `mock`, …); `None` for an entry with only an endpoint.
+    pub kind: Option<String>,
+    /// How many pictures it takes.
+    pub image_mode: ImageMode,
+    /// The provider's address, as existing workspaces have it.
+    pub endpoint: Option<String>,
+    /// The price of one generation.
+    pub unit_price_usd: Option<f64>,
+    /// Where the price comes from.
+    pub price_source: Option<String>,
+    /// Arguments handed to the provider as they are.
+    pub defaults: serde_json::Map<String, serde_json::Value>,
+    /// The kind's own options that stand beside the others.
+    pub options: BTreeMap<String, serde_json::Value>,
+}

@@ -1,0 +1,14 @@
+//! What the words mean: ids, states, leases, patches, names.
+//!
+//! PURE: nothing in here touches files, clocks, the environment, threads or the
+//! network, so every rule of the house can be tested by calling a function.
+
+pub mod algo;
+pub mod id;
+pub mod job;
+pub mod lease;
+pub mod naming;
+pub mod patch;
+pub mod retry;
+pub mod text;
+pub mod time;

@@ -1,0 +1,168 @@
+//! Every file and folder name the program makes, in one place.
+
+use crate::domain::id::{JobId, Nonce, WorkerId};
+
+/// The standard name of a result.
+pub const GENERATED_GLB: &str = "generated.glb";
+
+/// The file beside a result that tells how it was made.
+pub const METADATA_JSON: &str = "metadata.json";
+
+/// The folder inside `outputs/` in which attempts work.
+pub const STAGING: &str = ".staging";
+
+/// The folder inside `outputs/` for results that arrived too late.
+pub const LATE: &str = ".late";
+
+/// The folder inside `outputs/` for results that a redo replaced.
+pub const PREVIOUS: &str = ".previous";
+
+/// How many previews a result can have.
+pub const MAX_PREVIEWS: usize = 3;
+
+/// Returns the standard name of preview `number` (from 1).
+pub fn preview_png(number: usize) -> String {
+    format!("preview_{number}.png")
+}
+
+/// The endings of the files in `state/` that belong to one job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateFile {
+    /// The lease.
+    InProgress,
+    /// The terminal of a result.
+    Completed,
+    /// The terminal of a failure.
+    Failed,
+    /// A lease given back.
+    Released,
+    /// A job taken out.
+    Cancelled,
+    /// A request to stop a running job.
+    Cancel,
+    /// The lock of the job's state changes.
+    Lock,
+    /// The full error text.
+    ErrorText,
+}
+
+impl StateFile {
+    const ALL: [Self; 8] = [
+        Self::InProgress,
+        Self::Completed,
+        Self::Failed,
+        Self::Released,
+        Self::Cancelled,
+        Self::Cancel,
+        Self::Lock,
+        Self::ErrorText,
+    ];
+
+    /// Returns the ending, with its dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::InProgress => ".inprogress",
+            Self::Completed => ".completed",
+            Self::Failed => ".failed",
+            Self::Released => ".released",
+            Self::Cancelled => ".cancelled",
+            Self::Cancel => ".cancel",
+            Self::Lock => ".lock",
+            Self::ErrorText => ".error.txt",
+        }
+    }
+
+    /// Returns the name of this file for `job`.
+    pub fn name(self, job: &JobId) -> String {
+        format!("{job}{}", self.ending())
+    }
+
+    /// Splits a file name of `state/` into the job's id and the kind of file.
+    pub fn split(name: &str) -> Option<(&str, Self)> {
+        Self::ALL
+            .into_iter()
+            .find_map(|kind| Some((name.strip_suffix(kind.ending())?, kind)))
+            .filter(|(job, _)| !job.is_empty())
+    }
+}
+
+/// Returns the name of one attempt's private folder in `outputs/.staging/`.
+pub fn staging_dir(job: &JobId, attempt: u32, nonce: &Nonce) -> String {
+    format!("{job}.{attempt}-{nonce}")
+}
+
+/// Returns the name under which an older result of a job is kept.
+pub fn kept_dir(job: &JobId, attempt: u32, nonce: &Nonce) -> String {
+    let short: String = nonce.as_str().chars().take(8).collect();
+    format!("{job}.{attempt}-{short}")
+}
+
+/// Returns the name of a worker's journal in `state/journal/`.
+pub fn journal_file(worker: &WorkerId) -> String {
+    format!("{worker}.jsonl")
+}
+
+/// Returns the long GLB name that existing workspaces use.
+pub fn long_glb_name(product_id: &str, variant: &str, algo: &str, job: &JobId) -> String {
+    let short: String = job.as_str().chars().take(8).collect();
+    format!("{product_id}_{}_{algo}_{short}.glb", variant_slug(variant))
+}
+
+/// Returns a variant as it stands in long GLB names.
+pub fn variant_slug(variant: &str) -> String {
+    let mut slug = String::new();
+    for c in variant.trim().to_lowercase().chars() {
+        let c = if c.is_whitespace() { '-' } else { c };
+        let kept = c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        if kept && !(c == '-' && slug.ends_with('-')) {
+            slug.push(c);
+        }
+    }
+    let slug = slug.trim_matches('-');
+    if slug.is_empty() {
+        "default".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variant_slugs_agree_with_existing_files() {
+        for (variant, slug) in [
+            ("default", "default"),
+            ("Curved backrest", "curved-backrest"),
+            ("Già \"speciale\", blu", "gi-speciale-blu"),
+            ("", "default"),
+            (" -- ", "default"),
+        ] {
+            assert_eq!(variant_slug(variant), slug, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn the_long_name_agrees_with_existing_files() {
+        let job = JobId::parse("0d1823602e03").expect("valid");
+        assert_eq!(
+            long_glb_name("100003", "Curved backrest", "trellis_single", &job),
+            "100003_curved-backrest_trellis_single_0d182360.glb"
+        );
+    }
+
+    #[test]
+    fn state_files_are_split_back_into_job_and_kind() {
+        assert_eq!(
+            StateFile::split("a.b.completed"),
+            Some(("a.b", StateFile::Completed))
+        );
+        assert_eq!(
+            StateFile::split("x.error.txt"),
+            Some(("x", StateFile::ErrorText))
+        );
+        assert_eq!(StateFile::split(".completed"), None);
+        assert_eq!(StateFile::split("journal"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! How text and numbers that we write ourselves look in a table cell.
+//!
+//! Other people's cells never pass through here: they keep their bytes.
+
+/// The longest error text a cell takes, in characters.
+const MAX_ERROR_CHARS: usize = 2000;
+
+/// What is added to an error text that was cut.
+const CUT_NOTE: &str = " (truncated; see error.txt)";
+
+/// Returns `text` on one line, without control characters, cut for the table.
+pub fn error_cell(text: &str) -> String {
+    let line = one_line(text);
+    let cut: String = line.chars().take(MAX_ERROR_CHARS).collect();
+    let cut = if cut.len() < line.len() {
+        cut + CUT_NOTE
+    } else {
+        cut
+    };
+    formula_safe(&cut)
+}
+
+/// Replaces every run of line breaks and control characters by one blank.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            gap = true;
+            continue;
+        }
+        if gap && !line.is_empty() && !line.ends_with(' ') && c != ' ' {
+            line.push(' ');
+        }
+        gap = false;
+        line.push(c);
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Puts an apostrophe before text that a spreadsheet would run as a formula.
+pub fn formula_safe(text: &str) -> String {
+    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']);
+    if risky {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Writes a number the way the existing tables have it (`0.0`, `0.02`, `1e-05`).
+pub fn number_cell(value: f64) -> String {
+    let text = format!("{value:?}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return if value != 0.0 && value.abs() < 1e-4 {
+            scientific(value)
+        } else {
+            text
+        };
+    };
+    with_padded_exponent(digits, exponent)
+}
+
+fn scientific(value: f64) -> String {
+    let text = format!("{value:e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => with_padded_exponent(digits, exponent),
+        None => text,
+    }
+}
+
+fn with_padded_exponent(digits: &str, exponent: &str) -> String {
+    let digits = digits.strip_suffix(".0").unwrap_or(digits);
+    let (sign, number) = match exponent.strip_prefix('-') {
+        Some(number) => ('-', number),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{number:0>2}")
+}
+
+/// Writes a duration in seconds with microsecond digits.
+pub fn seconds_cell(duration: std::time::Duration) -> String {
+    let micros = duration.as_micros();
+    let seconds = micros as f64 / 1e6;
+    number_cell(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_whatever_the_adapter_said() {
+        assert_eq!(error_cell("10%\r20%\r30% failed"), "10% 20% 30% failed");
+        assert_eq!(error_cell("a\r\n\n b\0c\n"), "a b c");
+    }
+
+    #[test]
+    fn a_long_error_is_cut_and_says_so() {
+        let cell = error_cell(&"é".repeat(3000));
+        assert_eq!(cell.chars().count(), 2000 + 27);
+        assert!(cell.ends_with(" (truncated; see error.txt)"));
+    }
+
+    #[test]
+    fn text_of_ours_never_starts_a_formula() {
+        assert_eq!(error_cell("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+        assert_eq!(error_cell("404"), "404");
+    }
+
+    #[test]
+    fn numbers_look_like_the_ones_already_in_the_tables() {
+        for (value, text) in [
+            (0.0, "0.0"),
+            (0.02, "0.02"),
+            (1.0, "1.0"),
+            (0.101_875, "0.101875"),
+            (1e-5, "1e-05"),
+            (0.000_25, "0.00025"),
+            (1e16, "1e+16"),
+            (1.5e-7, "1.5e-07"),
+        ] {
+            assert_eq!(number_cell(value), text);
+        }
+    }
+
+    #[test]
+    fn a_duration_keeps_microseconds() {
+        assert_eq!(
+            seconds_cell(Duration::from_nanos(2_000_345_999)),
+            "2.000345"
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! Everything that happens while a worker runs, as plain data.
+//!
+//! The same stream feeds the log, the console and machine output; none of them
+//! looks anywhere else.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::Entry;
+use crate::domain::patch::WorkerFacts;
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+
+/// Something that happened, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// In which run.
+    pub run_id: RunId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// The worker is about to take its first job.
+    WorkerStarted(Box<WorkerStarted>),
+    /// A job was taken and its adapter starts.
+    JobStarted {
+        /// The job.
+        job_id: JobId,
+        /// Which attempt.
+        attempt: u32,
+        /// The algorithm that carries it out.
+        algo: String,
+        /// What was there before.
+        entry: Entry,
+    },
+    /// An adapter says how far it is.
+    JobProgress {
+        /// The job.
+        job_id: JobId,
+        /// From 0 to 1.
+        fraction: f64,
+        /// What it does.
+        message: Option<String>,
+    },
+    /// A job has a result.
+    JobCompleted {
+        /// The job.
+        job_id: JobId,
+        /// How long the attempt took.
+        duration: Duration,
+        /// The model, relative to the workspace.
+        object: String,
+        /// Its previews, relative to the workspace.
+        previews: Vec<String>,
+        /// Whether it was only rehearsed.
+        simulated: bool,
+    },
+    /// A job ended without a result; with `redo` its old one stands.
+    JobFailed {
+        /// The job.
+        job_id: JobId,
+        /// How long the attempt took.
+        duration: Duration,
+        /// What kind of failure.
+        class: ErrorClass,
+        /// One line.
+        error: String,
+        /// Whether an older result stands.
+        redo: bool,
+    },
+    /// A job was given back unfinished.
+    JobReleased {
+        /// The job.
+        job_id: JobId,
+        /// Why, in words.
+        reason: String,
+    },
+    /// A job was taken out on request.
+    JobCancelled {
+        /// The job.
+        job_id: JobId,
+    },
+    /// A job could not be had now.
+    JobBusy {
+        /// The job.
+        job_id: JobId,
+    },
+    /// The worker had lost the job when it ended.
+    JobFenced {
+        /// The job.
+        job_id: JobId,
+        /// Where its result was put, relative to the workspace.
+        kept_at: Option<String>,
+    },
+    /// A dead worker's result was published in its name.
+    RolledForward {
+        /// The job.
+        job_id: JobId,
+    },
+    /// Something a person should know; nothing is lost.
+    Warning {
+        /// The sentence.
+        message: String,
+    },
+    /// Something a person may like to know.
+    Notice {
+        /// The sentence.
+        message: String,
+    },
+    /// The worker is done.
+    WorkerSummary(Summary),
+}
+
+/// What a worker set out to do.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkerStarted {
+    /// The `--jobs` filter as typed, and how it was understood.
+    pub jobs_filter: Option<String>,
+    /// `contains`, `glob` or `regex`.
+    pub jobs_filter_kind: Option<String>,
+    /// The statuses selected.
+    pub only_status: Vec<String>,
+    /// The `--algo` filter.
+    pub algo: Option<String>,
+    /// The size of the pool.
+    pub max_parallel: usize,
+    /// The adapter forced on all jobs.
+    pub adapter: Option<String>,
+    /// Whether this is a rehearsal.
+    pub dry_run: bool,
+    /// Whether the first failure stops it.
+    pub fail_fast: bool,
+    /// Whether completed jobs run again.
+    pub redo: bool,
+    /// At most this many jobs start.
+    pub limit: Option<usize>,
+    /// How many jobs were selected.
+    pub total_jobs: usize,
+    /// The worker's id.
+    pub worker_id: String,
+    /// Who runs the jobs.
+    pub worker: WorkerFacts,
+}
+
+/// How a worker's work ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Summary {
+    /// Attempts that ended, with or without result.
+    pub processed: usize,
+    /// Attempts that ended with a result.
+    pub completed: usize,
+    /// Attempts that ended without one.
+    pub failed: usize,
+    /// Jobs left alone: done already, not selected by status, or busy.
+    pub skipped: usize,
+    /// Of the skipped, those that somebody else was working on.
+    pub busy: usize,
+    /// Jobs given back because the worker was stopped.
+    pub released: usize,
+    /// Jobs taken out while they ran.
+    pub cancelled: usize,
+    /// Results that came after their lease was lost.
+    pub fenced: usize,
+    /// Results of dead workers that were published in their name.
+    pub rolled_forward: usize,
+    /// Jobs whose holder is dead and that were not selected.
+    pub resumable: usize,
+    /// Selected jobs that were not started before the worker stopped.
+    pub not_started: usize,
+    /// Mean duration of the processed attempts, in seconds.
+    pub avg_duration_s: f64,
+    /// From start to end, in seconds.
+    pub elapsed_s: f64,
+    /// The size of the pool.
+    pub max_parallel: usize,
+    /// Whether it was a rehearsal.
+    pub dry_run: bool,
+    /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`, `limit`).
+    pub stopped_by: Option<String>,
+}
+
+/// Takes events, in order, from any thread.
+pub trait Sink: Send + Sync {
+    /// Takes one event. Must not fail: trouble with a sink never harms a job.
+    fn report(&self, event: &Event);
+}
+
+impl Event {
+    /// Returns the event as one flat JSON object, as logs and machines read it.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let (name, fields) = self.kind.name_and_fields();
+        let mut object = Map::new();
+        object.insert("event".into(), json!(name));
+        object.insert("timestamp".into(), json!(self.at.iso()));
+        object.insert("run_id".into(), json!(self.run_id.as_str()));
+        if let Value::Object(fields) = fields {
+            object.extend(fields);
+        }
+        object
+    }
+}
+
+impl EventKind {
+    fn name_and_fields(&self) -> (&'static str, Value) {
+        match self {
+            Self::WorkerStarted(started) => ("worker_started", started.fields()),
+            Self::JobStarted {
+                job_id,
+                attempt,
+                algo,
+                entry,
+            } => (
+                "job_started",
+                json!({"job_id": job_id, "attempt": attempt, "algo": algo, "entry": entry}),
+            ),
+            Self::JobProgress {
+                job_id,
+                fraction,
+                message,
+            } => (
+                "job_progress",
+                json!({"job_id": job_id, "fraction": fraction, "message": message}),
+            ),
+            Self::JobCompleted {
+                job_id,
+                duration,
+                object,
+                previews,
+                simulated,
+            } => (
+                "job_completed",
+                json!({
+                    "job_id": job_id, "duration_s": rounded(*duration),
+                    "gen_object_path": object, "preview_paths": previews, "simulated": simulated,
+                }),
+            ),
+            Self::JobFailed {
+                job_id,
+                duration,
+                class,
+                error,
+                redo,
+            } => (
+                if *redo { "redo_failed" } else { "job_failed" },
+                json!({
+                    "job_id": job_id, "duration_s": rounded(*duration),
+                    "class": class, "error": error,
+                }),
+            ),
+            Self::JobReleased { job_id, reason } => {
+                ("job_released", json!({"job_id": job_id, "reason": reason}))
+            }
+            Self::JobCancelled { job_id } => ("job_cancelled", json!({"job_id": job_id})),
+            Self::JobBusy { job_id } => ("job_busy", json!({"job_id": job_id})),
+            Self::JobFenced { job_id, kept_at } => {
+                ("job_fenced", json!({"job_id": job_id, "kept_at": kept_at}))
+            }
+            Self::RolledForward { job_id } => ("rolled_forward", json!({"job_id": job_id})),
+            Self::Warning { message } => ("warning", json!({"message": message})),
+            Self::Notice { message } => ("notice", json!({"message": message})),
+            Self::WorkerSummary(summary) => ("worker_summary", summary.fields()),
+        }
+    }
+}
+
+impl WorkerStarted {
+    fn fields(&self) -> Value {
+        json!({
+            "jobs_filter": self.jobs_filter,
+            "jobs_filter_kind": self.jobs_filter_kind,
+            "only_status": self.only_status.join(","),
+            "algo": self.algo,
+            "max_parallel": self.max_parallel,
+            "adapter": self.adapter,
+            "dry_run": self.dry_run,
+            "fail_fast": self.fail_fast,
+            "redo": self.redo,
+            "limit": self.limit,
+            "total_jobs": self.total_jobs,
+            "worker_id": self.worker_id,
+            "worker_host": self.worker.host,
+            "worker_user": self.worker.user,
+            "worker_gpu": self.worker.gpu,
+            "worker_env": self.worker.env,
+            "worker_commit": self.worker.commit,
+        })
+    }
+}
+
+impl Summary {
+    /// Returns the counts as a JSON object.
+    pub fn fields(&self) -> Value {
+        json!({
+            "processed": self.processed,
+            "completed": self.completed,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "busy": self.busy,
+            "released": self.released,
+            "cancelled": self.cancelled,
+            "fenced": self.fenced,
+            "rolled_forward": self.rolled_forward,
+            "resumable": self.resumable,
+            "not_started": self.not_started,
+            "avg_duration_s": self.avg_duration_s,
+            "elapsed_s": self.elapsed_s,
+            "max_parallel": self.max_parallel,
+            "dry_run": self.dry_run,
+            "stopped_by": self.stopped_by,
+        })
+    }
+}
+
+fn rounded(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e6
+}

@@ -1,0 +1,7 @@
+//! archi3d: runs large batches of image-to-3D generations and loses nothing.
+pub mod adapter;
+pub mod cancel;
+pub mod domain;
+pub mod engine;
+pub mod store;
+pub mod workspace;

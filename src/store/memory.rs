@@ -1,0 +1,1 @@
+//! Strict in-memory store.

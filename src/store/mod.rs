@@ -1,0 +1,300 @@
+//! Where the records of a run live, behind one trait with a written contract.
+//!
+//! A [`Store`] is one worker's handle on one run. Two kinds are planned for
+//! from the start: files ([`csv`]) and PostgreSQL; [`memory`] is the strict
+//! reference that tests hold the others against. Time is always an argument.
+//!
+//! What every store promises:
+//! - at most one live lease per job, and at most one published result per attempt;
+//! - every write by a holder is checked against its lease; a holder that lost
+//!   it publishes nothing over another claim or result;
+//! - once [`Store::finish`] has returned, the ending survives the death of the
+//!   process; once [`Store::close`] has returned, it survives a power loss and
+//!   stands in the registry that people read;
+//! - state moves only along [`JobState::apply`];
+//! - cells, rows and columns that no patch names keep their bytes.
+//!
+//! What no store promises: that an unfinished job runs only once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
+use crate::domain::job::{Entry, JobState};
+use crate::domain::lease::{Lease, Verdict};
+use crate::domain::patch::{Patch, WorkerFacts};
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+
+pub mod csv;
+pub mod error;
+pub mod memory;
+
+pub use error::StoreError;
+
+/// One worker process, as records name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerIdentity {
+    /// Its id, new at every start.
+    pub worker_id: WorkerId,
+    /// Its process id.
+    pub pid: u32,
+    /// The machine's current boot; empty where none can be told.
+    pub boot_id: String,
+    /// What goes into the registry.
+    pub facts: WorkerFacts,
+}
+
+/// Every job of a run, in the order in which they are to run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunJobs {
+    /// Jobs of the manifest in its order, then finished jobs that only the registry has.
+    pub jobs: Vec<JobRecord>,
+    /// What looked wrong while reading, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// One job as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobRecord {
+    /// Its id.
+    pub job_id: JobId,
+    /// The product shown.
+    pub product_id: String,
+    /// Its variant; may be empty.
+    pub variant: String,
+    /// The algorithm asked for; text that is no key fails the job, not the run.
+    pub algo: Result<AlgoKey, String>,
+    /// The pictures, as the manifest names them.
+    pub images: Vec<String>,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// Where a job stands, with what a person may want to know about it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// The usual case.
+    Known {
+        /// Its state.
+        state: JobState,
+        /// Who holds it, if it runs.
+        holder: Option<Holder>,
+        /// Its last error, if it failed.
+        error: Option<String>,
+        /// The registry says `completed` but no marker vouches for it.
+        unmarked: bool,
+        /// Not before this moment (a retry that waits).
+        not_before: Option<Timestamp>,
+    },
+    /// The status cell holds a word we do not know; the job is left alone.
+    Unknown(String),
+    /// The manifest names it, the registry does not.
+    NotRegistered,
+    /// The registry has it as waiting, the manifest does not name it.
+    NotInManifest,
+}
+
+/// Who holds a running job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holder {
+    /// The worker, or the host and pid another tool wrote.
+    pub worker: String,
+    /// The machine, if known.
+    pub host: Option<String>,
+    /// When it took the job.
+    pub since: Option<Timestamp>,
+    /// Its last beat.
+    pub last_beat: Option<Timestamp>,
+    /// Whether it may be taken over.
+    pub verdict: Verdict,
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// The job is ours.
+    Taken(Lease),
+    /// Somebody is changing it this moment, or holds it and lives.
+    Busy,
+    /// It no longer is what the caller saw; this is what it is now.
+    Changed(JobState),
+    /// A dead holder had finished it: its result was published in its name.
+    RolledForward(JobState),
+    /// It cannot be told yet; ask again after this long.
+    Later(Duration),
+}
+
+/// What a beat found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beat {
+    /// The lease is ours.
+    Held,
+    /// It is not ours any more.
+    Lost,
+    /// It is ours, and somebody asks for the job to be stopped.
+    CancelAsked,
+}
+
+/// A file that belongs to a result, checked and hashed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its name inside the job's output folder.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    /// With or without a result.
+    pub outcome: Outcome,
+    /// What goes into the row.
+    pub patch: Patch,
+    /// What it cost, if anything was billed or may have been.
+    pub cost_usd: Option<f64>,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+/// With or without a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The staging folder holds a checked result.
+    Completed {
+        /// Whether it was only rehearsed.
+        simulated: bool,
+        /// Every file of it.
+        artifacts: Vec<Artifact>,
+    },
+    /// There is no result.
+    Failed {
+        /// What kind of failure.
+        class: ErrorClass,
+        /// The full text for `error.txt`.
+        error_text: String,
+    },
+}
+
+/// What became of an ending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// It is the job's state now.
+    Published,
+    /// The lease was lost, but nobody else had it: published all the same.
+    Adopted,
+    /// A redo failed: the old result stands.
+    OldResultKept,
+    /// Somebody else has the job; a result was set aside there.
+    Fenced {
+        /// Where the result was put, relative to the workspace.
+        kept_at: Option<String>,
+    },
+}
+
+/// Why a job is given back unfinished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseReason {
+    /// The worker was told to stop.
+    Interrupted,
+    /// It is to be tried again later.
+    Retry,
+    /// The store or the disk cannot take its result.
+    StoreTrouble,
+}
+
+/// What recovery found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Results of dead workers that were published in their name.
+    pub rolled_forward: Vec<JobId>,
+    /// Rows that were behind their markers.
+    pub rows_healed: usize,
+    /// What looked wrong, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Something worth telling a person while a store works.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoreNotice {
+    /// A lock is held by somebody else.
+    WaitingFor {
+        /// The lock file, relative to the workspace.
+        lock: String,
+        /// For how long.
+        waited: Duration,
+    },
+    /// The registry cannot be written now; results are safe and it is tried again.
+    RegistryBlocked {
+        /// What the system said.
+        reason: String,
+    },
+    /// Anything else worth a warning.
+    Warning(String),
+}
+
+/// Where notices go.
+pub type NoticeSink = Arc<dyn Fn(StoreNotice) + Send + Sync>;
+
+/// One worker's handle on one run. See the module for what all stores promise.
+pub trait Store: Send + Sync {
+    /// Returns the run this handle is for.
+    fn run_id(&self) -> &RunId;
+
+    /// Repairs what dead workers left. Must be called, and must return, before
+    /// the first claim. Calling it again changes nothing.
+    fn recover(&self, now: Timestamp) -> Result<Recovery, StoreError>;
+
+    /// Returns every job as it stands now. Takes no lock for longer than a read.
+    fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError>;
+
+    /// Tries to take `job`, which the caller saw as `entry` describes. When this
+    /// returns [`Claim::Taken`], nobody else can take it, the lease's staging
+    /// folder exists and is empty, and the death of this process makes the job
+    /// free for a takeover.
+    fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError>;
+
+    /// Shows that the holder lives.
+    fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError>;
+
+    /// Notes that a provider accepted the request. When this returns, the id
+    /// survives a power loss and the job's next attempt will carry it.
+    fn submitted(
+        &self,
+        lease: &Lease,
+        request_id: &str,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Ends an attempt. When this returns, the ending survives the death of the
+    /// process. A result is published only if nobody else holds or finished the
+    /// job; otherwise it is kept aside.
+    fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError>;
+
+    /// Gives a job back unfinished: it waits again and its attempt is not a failure.
+    fn release(
+        &self,
+        lease: &Lease,
+        reason: ReleaseReason,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Takes a running job out because somebody asked for it.
+    fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Brings everything into the registry and makes it durable. After this the
+    /// handle takes no more claims. Calling it again does nothing.
+    fn close(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns the final folder of a job's result, relative to the workspace.
+    fn output_dir(&self, job: &JobId) -> PathBuf;
+}

@@ -1,0 +1,2 @@
+//! The shared folder on disk: paths, locks, durable writes, log files.
+pub mod paths;
