@@ -1,2 +1,5 @@
-//! The shared folder on disk: paths, locks, durable writes, log files.
+//! The shared folder on disk: paths, locks, durable writes.
+
+pub mod durable;
+pub mod lock;
 pub mod paths;

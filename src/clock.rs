@@ -1,0 +1,20 @@
+//! The only reader of the wall clock.
+
+use std::time::Duration;
+
+use crate::domain::time::{Clock, Timestamp};
+use crate::platform;
+
+/// The machine's own clocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::new(chrono::Utc::now())
+    }
+
+    fn steady(&self) -> Duration {
+        platform::steady_now()
+    }
+}

@@ -1,0 +1,130 @@
+//! What differs between operating systems, in one place with all of it.
+//!
+//! Every function here exists on every system with the same meaning; where a
+//! system lacks the means, the fallback keeps the promise or says what is weaker.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as imp;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as imp;
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Which file a path or a descriptor means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+/// Which version of which file: changes whenever somebody writes or replaces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileVersion {
+    /// Which file.
+    pub identity: FileIdentity,
+    /// Its size.
+    pub size: u64,
+    modified: i128,
+    changed: i128,
+}
+
+/// How far locks on a file system reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileSystemKind {
+    /// A disk of this machine.
+    Local,
+    /// A share of another machine, by its name.
+    Network(&'static str),
+    /// A file system run by a program; its locks must be tried.
+    User,
+}
+
+/// Returns the id of the machine's current boot, or nothing where none can be told.
+pub fn boot_id() -> String {
+    imp::boot_id()
+}
+
+/// Returns a clock that only moves forward, also while the machine sleeps.
+pub fn steady_now() -> Duration {
+    imp::steady_now()
+}
+
+/// Returns which file `metadata` describes.
+pub fn identity(metadata: &Metadata) -> FileIdentity {
+    imp::identity(metadata)
+}
+
+/// Returns which version of which file `metadata` describes.
+pub fn version(metadata: &Metadata) -> FileVersion {
+    imp::version(metadata)
+}
+
+/// Returns how many names a file has.
+pub fn link_count(metadata: &Metadata) -> u64 {
+    imp::link_count(metadata)
+}
+
+/// Makes `options` refuse a path whose last part is a symbolic link.
+pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    imp::refuse_links(options)
+}
+
+/// Makes `options` give up at once where opening could wait (a named pipe).
+pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    imp::without_waiting(options)
+}
+
+/// Creates `path` with `bytes` in one step: it appears complete or not at all.
+/// Returns nothing if the name is taken.
+pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
+    imp::publish(path, bytes)
+}
+
+/// Creates an empty file that is exclusively locked from the moment it has its name.
+pub fn publish_locked(path: &Path) -> io::Result<Option<File>> {
+    imp::publish_locked(path)
+}
+
+/// Renames without ever replacing; returns `false` if the new name is taken.
+pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<bool> {
+    imp::rename_no_replace(from, to)
+}
+
+/// Renames over `to`; on Windows waits for readers that hold it open.
+pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
+    imp::rename_replace(from, to)
+}
+
+/// Writes at a position without moving the descriptor's own.
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    imp::write_at(file, bytes, offset)
+}
+
+/// Makes the names in a folder survive a power loss.
+pub fn sync_dir(path: &Path) -> io::Result<()> {
+    imp::sync_dir(path)
+}
+
+/// Makes everything written to the file system of `file` survive a power loss.
+/// Returns `false` where there is no such call.
+pub fn sync_file_system(file: &File) -> io::Result<bool> {
+    imp::sync_file_system(file)
+}
+
+/// Tells what kind of file system `path` is on.
+pub fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
+    imp::file_system_kind(path)
+}
+
+/// Tells whether the program runs with unlimited rights.
+pub fn is_superuser() -> bool {
+    imp::is_superuser()
+}

@@ -1,0 +1,171 @@
+//! Lock files that other tools take too.
+//!
+//! A lock is `flock(2)` on a separate file, as the PyPI package `filelock` takes
+//! it. Some versions of that package unlink the file on release, so after
+//! locking we check that the path still means the file we locked. Lock files
+//! stay empty and are never removed by us.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::platform;
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Takes the lock if it is free right now.
+    pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            let file = open_lock_file(path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            if is_still_at(&file, path)? {
+                return Ok(Some(Self { _file: file }));
+            }
+            // The holder before us unlinked the file while we waited on it.
+        }
+    }
+
+    /// Takes the lock, waiting at most `limit`.
+    pub fn acquire_within(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
+        let start = Instant::now();
+        loop {
+            if let Some(lock) = Self::try_acquire(path)? {
+                return Ok(Some(lock));
+            }
+            if start.elapsed() >= limit {
+                return Ok(None);
+            }
+            thread::sleep(short_pause());
+        }
+    }
+
+    /// Takes the lock however long it takes; `waiting` hears after every pause
+    /// for how long it has been and gives up by returning `false`.
+    pub fn acquire(
+        path: &Path,
+        mut waiting: impl FnMut(Duration) -> bool,
+    ) -> io::Result<Option<Self>> {
+        let start = Instant::now();
+        loop {
+            if let Some(lock) = Self::try_acquire(path)? {
+                return Ok(Some(lock));
+            }
+            if !waiting(start.elapsed()) {
+                return Ok(None);
+            }
+            thread::sleep(short_pause());
+        }
+    }
+}
+
+/// Tells whether a process holds an exclusive lock on `path`; a missing file is free.
+pub fn is_held(path: &Path) -> io::Result<bool> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let file = match platform::refuse_links(&mut options).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    // Shared, so that several askers at once do not take each other for the holder.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn open_lock_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Never truncated: a file that somebody else wrote to by mistake is not ours to empty.
+    options.read(true).write(true).create(true).truncate(false);
+    platform::refuse_links(&mut options).open(path)
+}
+
+fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
+    let held = platform::identity(&file.metadata()?);
+    match fs::symlink_metadata(path) {
+        Ok(named) => Ok(platform::identity(&named) == held),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Waiting at random times keeps pollers from meeting in step for ever.
+fn short_pause() -> Duration {
+    let random = uuid::Uuid::new_v4().as_bytes()[0];
+    Duration::from_millis(20 + u64::from(random) * 40 / 255)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_held_lock_is_seen_as_held_and_a_free_one_as_free() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        assert!(!is_held(&path).expect("readable"));
+        let lock = FileLock::try_acquire(&path)
+            .expect("lockable")
+            .expect("free");
+        assert!(FileLock::try_acquire(&path).expect("lockable").is_none());
+        assert!(is_held(&path).expect("readable"));
+        drop(lock);
+        assert!(!is_held(&path).expect("readable"));
+        assert!(FileLock::try_acquire(&path).expect("lockable").is_some());
+    }
+
+    #[test]
+    fn a_lock_file_that_its_holder_unlinks_still_excludes() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        let inside = AtomicU32::new(0);
+        let worst = AtomicU32::new(0);
+        thread::scope(|scope| {
+            for unlinks in [true, true, false, false] {
+                let (path, inside, worst) = (&path, &inside, &worst);
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let lock = loop {
+                            if let Some(lock) = FileLock::try_acquire(path).expect("lockable") {
+                                break lock;
+                            }
+                            thread::yield_now();
+                        };
+                        worst
+                            .fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        if unlinks {
+                            let _ = fs::remove_file(path);
+                        }
+                        drop(lock);
+                    }
+                });
+            }
+        });
+        assert_eq!(worst.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_refused() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        std::os::unix::fs::symlink("elsewhere", &path).expect("linkable");
+        assert!(FileLock::try_acquire(&path).is_err());
+        assert!(!folder.path().join("elsewhere").exists());
+    }
+}
