@@ -10,6 +10,10 @@ use crate::platform;
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the wall clock"
+    )]
     fn now(&self) -> Timestamp {
         Timestamp::new(chrono::Utc::now())
     }

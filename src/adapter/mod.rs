@@ -4,6 +4,14 @@
 //! `out_dir`, and returns what it made or why it could not. It never touches
 //! tables, markers or journals; whoever calls it does.
 
+pub mod endpoint;
+pub mod mock;
+pub mod registry;
+mod sample;
+pub mod simulate;
+#[cfg(test)]
+mod testing;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -4,11 +4,15 @@
 //! network, so every rule of the house can be tested by calling a function.
 
 pub mod algo;
+pub mod filter;
 pub mod id;
 pub mod job;
+pub mod kind;
 pub mod lease;
 pub mod naming;
+pub mod nearest;
 pub mod patch;
 pub mod retry;
+pub mod select;
 pub mod text;
 pub mod time;

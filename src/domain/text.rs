@@ -79,6 +79,16 @@ fn with_padded_exponent(digits: &str, exponent: &str) -> String {
     format!("{digits}e{sign}{number:0>2}")
 }
 
+/// Writes bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|half| char::from(DIGITS[usize::from(half)]))
+        .collect()
+}
+
 /// Writes a duration in seconds with microsecond digits.
 pub fn seconds_cell(duration: std::time::Duration) -> String {
     let micros = duration.as_micros();

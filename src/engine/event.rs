@@ -3,6 +3,7 @@
 //! The same stream feeds the log, the console and machine output; none of them
 //! looks anywhere else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -190,6 +191,17 @@ pub struct Summary {
 pub trait Sink: Send + Sync {
     /// Takes one event. Must not fail: trouble with a sink never harms a job.
     fn report(&self, event: &Event);
+}
+
+/// Hands every event to several sinks, in their order.
+pub struct Sinks(pub Vec<Arc<dyn Sink>>);
+
+impl Sink for Sinks {
+    fn report(&self, event: &Event) {
+        for sink in &self.0 {
+            sink.report(event);
+        }
+    }
 }
 
 impl Event {

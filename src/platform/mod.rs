@@ -128,3 +128,8 @@ pub fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
 pub fn is_superuser() -> bool {
     imp::is_superuser()
 }
+
+/// Tells whether `error` only means that somebody holds the file open just now.
+pub fn is_busy(error: &io::Error) -> bool {
+    imp::is_busy(error)
+}

@@ -111,11 +111,7 @@ pub(super) fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
-        let busy = matches!(
-            error.raw_os_error(),
-            Some(ACCESS_DENIED | SHARING_VIOLATION | LOCK_VIOLATION)
-        );
-        if !busy || start.elapsed() > REPLACE_PATIENCE {
+        if !is_busy(&error) || start.elapsed() > REPLACE_PATIENCE {
             return Err(error);
         }
         thread::sleep(Duration::from_millis(50));
@@ -161,4 +157,11 @@ pub(super) fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
 
 pub(super) fn is_superuser() -> bool {
     false
+}
+
+pub(super) fn is_busy(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(ACCESS_DENIED | SHARING_VIOLATION | LOCK_VIOLATION)
+    )
 }

@@ -295,6 +295,10 @@ pub trait Store: Send + Sync {
     /// handle takes no more claims. Calling it again does nothing.
     fn close(&self, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Returns the final folder of a job's result, relative to the workspace.
+    /// Stops waiting for other tools: what is not in the registry yet stays where
+    /// the next start finds it, and [`Store::close`] says so.
+    fn hurry(&self);
+
+    /// Returns the final folder of a job's result.
     fn output_dir(&self, job: &JobId) -> PathBuf;
 }

@@ -1,5 +1,7 @@
-//! The shared folder on disk: paths, locks, durable writes.
+//! The shared folder on disk: paths, locks, durable writes, log files.
 
+pub mod artifact;
 pub mod durable;
 pub mod lock;
+pub mod log;
 pub mod paths;

@@ -1,1 +1,283 @@
-//! Tables as files.
+//! The file store: tables, markers, locks and journals in the workspace.
+//!
+//! One handle is one worker process on one run. The order of writes is what
+//! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
+//! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
+//! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
+//! - `claim`, `finish`, `recover`: the moves; `liveness`: who is dead;
+//! - `projection`, `committer`: from markers to rows.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::{Entry, Status};
+use crate::domain::lease::{Lease, Rhythm};
+use crate::domain::naming::StateFile;
+use crate::domain::time::{Clock, Timestamp};
+use crate::platform::{self, FileIdentity};
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{
+    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Store, StoreNotice,
+    WorkerIdentity,
+};
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::{RunPaths, Workspace};
+
+mod claim;
+pub(crate) mod codec;
+mod committer;
+mod evidence;
+mod finish;
+mod journal;
+mod liveness;
+pub mod manifest;
+mod marker;
+mod open;
+mod projection;
+mod recover;
+mod registry;
+mod snapshot;
+pub mod table;
+
+use committer::{Committer, Shared};
+use journal::What;
+use liveness::Watch;
+use marker::Record;
+use registry::Registry;
+
+pub use snapshot::read_run;
+
+/// What is needed to open a run for working on it.
+#[derive(Clone)]
+pub struct CsvStoreOptions {
+    /// The folder everything is in.
+    pub workspace: Workspace,
+    /// The run.
+    pub run_id: RunId,
+    /// Who we are.
+    pub identity: WorkerIdentity,
+    /// How often we beat and how long silence is borne.
+    pub rhythm: Rhythm,
+    /// Go on where locks do not exclude other machines.
+    pub allow_unsafe_locks: bool,
+    /// Where notices go.
+    pub notices: NoticeSink,
+    /// Where the committer takes the time from.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// One worker's handle on one run, on files.
+pub struct CsvStore {
+    shared: Arc<Shared>,
+    identity: WorkerIdentity,
+    watch: Watch,
+    committer: Committer,
+    leases: Mutex<HashMap<JobId, Held>>,
+    /// What the rows said when the run was read, so that a claim never waits for
+    /// a fold to finish writing the table.
+    rows: Mutex<HashMap<JobId, RowBrief>>,
+    closed: AtomicBool,
+}
+
+/// The cells of a row that a claim needs; nobody changes them while jobs wait.
+#[derive(Debug, Clone)]
+struct RowBrief {
+    status: Status,
+    start: Option<Timestamp>,
+    rehearsal: bool,
+    created_at: String,
+    image_set_hash: String,
+}
+
+/// A lease we hold, with its file open for heartbeats.
+struct Held {
+    file: File,
+    identity: FileIdentity,
+    record: Record,
+}
+
+impl CsvStore {
+    fn paths(&self) -> &RunPaths {
+        &self.shared.paths
+    }
+
+    fn leases(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows(&self) -> MutexGuard<'_, HashMap<JobId, RowBrief>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.shared
+            .registry
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold(&self, job: &JobId, held: Held) {
+        self.leases().insert(job.clone(), held);
+    }
+
+    fn let_go(&self, job: &JobId) -> Option<Held> {
+        self.leases().remove(job)
+    }
+
+    fn note(&self, at: Timestamp, what: What) -> Result<(), StoreError> {
+        let journal = &self.shared.journal;
+        journal
+            .append(at, what)
+            .context("append to", journal.path())
+    }
+
+    fn warn(&self, message: String) {
+        (self.shared.notices)(StoreNotice::Warning(message));
+    }
+
+    fn closed(&self, reason: String) -> StoreError {
+        StoreError::Closed {
+            run_id: self.shared.run_id.to_string(),
+            reason,
+        }
+    }
+
+    /// Takes a job's lock however long it takes: the journal already holds what
+    /// is to be done, so waiting loses nothing.
+    fn lock_job(&self, job: &JobId) -> Result<FileLock, StoreError> {
+        let path = self.paths().state_file(job, StateFile::Lock);
+        self.wait_for(&path)?
+            .ok_or_else(|| self.closed(format!("stopped while waiting for {}", path.display())))
+    }
+
+    /// Waits for a lock; returns nothing when told to hurry.
+    fn wait_for(&self, path: &Path) -> Result<Option<FileLock>, StoreError> {
+        self.shared.wait_for(path)
+    }
+}
+
+impl Store for CsvStore {
+    fn run_id(&self) -> &RunId {
+        &self.shared.run_id
+    }
+
+    fn recover(&self, now: Timestamp) -> Result<Recovery, StoreError> {
+        self.recover_run(now)
+    }
+
+    fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError> {
+        snapshot::jobs(self, now)
+    }
+
+    fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(self.closed("it was closed".into()));
+        }
+        self.claim_job(job, entry, now)
+    }
+
+    fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError> {
+        let leases = self.leases();
+        let Some(held) = leases.get(&lease.job_id) else {
+            return Ok(Beat::Lost);
+        };
+        let path = self
+            .paths()
+            .state_file(&lease.job_id, StateFile::InProgress);
+        platform::write_at(
+            &held.file,
+            now.fixed_width().as_bytes(),
+            marker::TIMESTAMP_OFFSET,
+        )
+        .context("beat in", &path)?;
+        if !self.still_names(&lease.job_id, held) {
+            return Ok(Beat::Lost);
+        }
+        let cancel = self.paths().state_file(&lease.job_id, StateFile::Cancel);
+        Ok(if cancel.symlink_metadata().is_ok() {
+            Beat::CancelAsked
+        } else {
+            Beat::Held
+        })
+    }
+
+    fn submitted(
+        &self,
+        lease: &Lease,
+        request_id: &str,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.note_submitted(lease, request_id, cost_usd, now)
+    }
+
+    fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
+        self.finish_job(lease, ending)
+    }
+
+    fn release(
+        &self,
+        lease: &Lease,
+        reason: ReleaseReason,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.release_job(lease, reason, not_before, now)
+    }
+
+    fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
+        self.cancel_job(lease, now)
+    }
+
+    fn close(&self, now: Timestamp) -> Result<(), StoreError> {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.committer.stop()?;
+        // Somebody may have written old rows over ours meanwhile.
+        self.project(&BTreeSet::new(), now)?;
+        let what = What::Closed {
+            by: self.identity.worker_id.clone(),
+        };
+        if self.leases().is_empty() {
+            self.note(now, what)?;
+        }
+        self.shared
+            .journal
+            .sync()
+            .context("sync", self.shared.journal.path())
+    }
+
+    fn hurry(&self) {
+        self.shared.hurry.store(true, Ordering::SeqCst);
+    }
+
+    fn output_dir(&self, job: &JobId) -> PathBuf {
+        self.paths().output(job)
+    }
+}
+
+impl Drop for CsvStore {
+    fn drop(&mut self) {
+        let _ = self.committer.stop();
+    }
+}
+
+/// Creates a folder and all above it, saying clearly when something is in the way.
+fn ensure_dir(path: &Path) -> Result<(), StoreError> {
+    if path
+        .symlink_metadata()
+        .is_ok_and(|metadata| !metadata.is_dir() && !metadata.is_symlink())
+    {
+        return Err(StoreError::Setup {
+            what: "a file stands where a folder should be".into(),
+            path: path.to_owned(),
+            hint: "move it away and try again".into(),
+        });
+    }
+    fs::create_dir_all(path).context("create", path)
+}

@@ -1,0 +1,271 @@
+//! The model of a provider: sleeps, fails, crashes and answers badly on demand.
+//!
+//! For rehearsals and tests. Whether an attempt fails depends only on the
+//! options, the job and the attempt's number, so a run can be repeated exactly.
+//! It writes in `out_dir`, and one line to `count_file` if that is set.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::adapter::sample;
+use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
+use crate::domain::algo::AlgoSettings;
+use crate::domain::retry::ErrorClass;
+
+/// How long an error text is when `large_error: true` names no length.
+const LARGE_ERROR_BYTES: u64 = 1_000_000;
+
+/// The longest error text that can be asked for.
+const MAX_ERROR_BYTES: u64 = 64 << 20;
+
+/// Does what its options say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mock {
+    sleep: Duration,
+    fail_first: u64,
+    fail_rate: f64,
+    seed: u64,
+    panic: bool,
+    empty_output: bool,
+    large_error: u64,
+    fail: Option<String>,
+    count_file: Option<String>,
+}
+
+impl Mock {
+    /// Takes options that the registry has checked.
+    pub fn new(settings: &AlgoSettings) -> Self {
+        let option = |name: &str| settings.options.get(name);
+        let count = |name| option(name).and_then(Value::as_u64).unwrap_or_default();
+        let flag = |name| option(name).and_then(Value::as_bool).unwrap_or_default();
+        let text = |name| option(name).and_then(Value::as_str).map(str::to_owned);
+        let large_error = if flag("large_error") {
+            LARGE_ERROR_BYTES
+        } else {
+            count("large_error").min(MAX_ERROR_BYTES)
+        };
+        Self {
+            sleep: Duration::from_millis(count("sleep_ms")),
+            fail_first: count("fail_first"),
+            fail_rate: option("fail_rate")
+                .and_then(Value::as_f64)
+                .unwrap_or_default(),
+            seed: count("seed"),
+            panic: flag("panic"),
+            empty_output: flag("empty_output"),
+            large_error,
+            fail: text("fail"),
+            count_file: text("count_file"),
+        }
+    }
+
+    /// Returns the failure that this attempt is to have.
+    fn failure(&self, job_id: &str, attempt: u32) -> Option<AdapterError> {
+        if let Some(message) = &self.fail {
+            return Some(AdapterError::permanent(message.clone()));
+        }
+        if self.large_error > 0 {
+            let length = usize::try_from(self.large_error).unwrap_or(usize::MAX);
+            return Some(AdapterError::permanent(
+                "error ".repeat(length / 6 + 1)[..length].to_owned(),
+            ));
+        }
+        if u64::from(attempt) <= self.fail_first {
+            return Some(transient(format!(
+                "mock: attempt {attempt} fails because fail_first is {}",
+                self.fail_first
+            )));
+        }
+        (draw(self.seed, job_id, attempt) < self.fail_rate).then(|| {
+            transient(format!(
+                "mock: attempt {attempt} fails because fail_rate is {}",
+                self.fail_rate
+            ))
+        })
+    }
+
+    fn count(&self, request: &GenerationRequest, attempt: u32) -> Result<(), AdapterError> {
+        let Some(name) = &self.count_file else {
+            return Ok(());
+        };
+        let path = request.workspace.join(name);
+        let line = format!("{} {attempt} {}\n", request.job_id, std::process::id());
+        // One append of a whole line: several processes count in the same file.
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .map_err(|error| transient(format!("cannot count in {}: {error}", path.display())))
+    }
+
+    fn metadata(&self, request: &GenerationRequest, attempt: u32) -> Map<String, Value> {
+        let facts = [
+            ("adapter", json!("mock")),
+            ("job_id", json!(request.job_id)),
+            ("attempt", json!(attempt)),
+            ("images", json!(request.used_images.len())),
+            ("seed", json!(self.seed)),
+        ];
+        Map::from_iter(facts.map(|(name, value)| (name.to_owned(), value)))
+    }
+}
+
+impl Adapter for Mock {
+    fn generate(
+        &self,
+        request: &GenerationRequest,
+        context: &mut JobContext<'_>,
+    ) -> Result<GenerationResult, AdapterError> {
+        let attempt = context.attempt;
+        self.count(request, attempt)?;
+        context.reporter.progress(0.0, None);
+        if let Some(reason) = context.stop.sleep(self.sleep) {
+            return Err(AdapterError::Stopped(reason));
+        }
+        assert!(!self.panic, "mock: panics because its option panic is true");
+        if let Some(failure) = self.failure(&request.job_id, attempt) {
+            return Err(failure);
+        }
+        let glb = if self.empty_output {
+            &[]
+        } else {
+            sample::CUBE_GLB
+        };
+        let sample = sample::write(&request.out_dir, glb)?;
+        context.reporter.progress(1.0, None);
+        Ok(GenerationResult {
+            success: true,
+            generated_glb: Some(sample.glb),
+            previews: sample.previews,
+            algo_version: Some("mock-1".to_owned()),
+            raw_metadata: Some(self.metadata(request, attempt)),
+            ..GenerationResult::default()
+        })
+    }
+}
+
+fn transient(message: String) -> AdapterError {
+    AdapterError::Failed {
+        class: ErrorClass::Transient,
+        message,
+        detail: None,
+        retry_after: None,
+    }
+}
+
+/// Returns a number in `0..1` that depends on nothing but its arguments.
+fn draw(seed: u64, job_id: &str, attempt: u32) -> f64 {
+    let hash = Sha256::digest(format!("{seed}|{job_id}|{attempt}"));
+    let top = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
+    f64::from(top) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::adapter::testing::{Bench, entry};
+    use crate::cancel::{Stage, StopReason};
+
+    fn mock(options: Value) -> Mock {
+        Mock::new(&entry(Some("mock"), options))
+    }
+
+    #[test]
+    fn without_options_it_makes_a_model_with_metadata() {
+        let bench = Bench::new();
+        let result = bench.run(&mock(json!({})), 1).expect("made");
+        assert_eq!(result.algo_version.as_deref(), Some("mock-1"));
+        assert_eq!(result.previews.len(), 2);
+        let metadata = result.raw_metadata.expect("metadata");
+        assert_eq!(metadata["job_id"], "d610ebfd455b");
+        let glb = fs::read(bench.out_dir().join("generated.glb")).expect("read");
+        assert_eq!(glb, sample::CUBE_GLB);
+    }
+
+    #[test]
+    fn the_first_attempts_fail_and_the_next_one_works() {
+        let bench = Bench::new();
+        let mock = mock(json!({"fail_first": 2}));
+        assert!(bench.run(&mock, 1).is_err());
+        assert!(bench.run(&mock, 2).is_err());
+        assert!(bench.run(&mock, 3).is_ok());
+    }
+
+    #[test]
+    fn a_fail_rate_fails_the_same_jobs_every_time() {
+        let bench = Bench::new();
+        let outcomes = |seed: u64| -> Vec<bool> {
+            let mock = mock(json!({"fail_rate": 0.3, "seed": seed}));
+            (0..200)
+                .map(|n| mock.failure(&format!("job{n}"), 1).is_some())
+                .collect()
+        };
+        let failed = outcomes(1).iter().filter(|failed| **failed).count();
+        assert!((40..=80).contains(&failed), "{failed} of 200 failed");
+        assert_eq!(outcomes(1), outcomes(1));
+        assert_ne!(outcomes(1), outcomes(2));
+        assert!(bench.run(&mock(json!({"fail_rate": 1})), 1).is_err());
+        assert!(bench.run(&mock(json!({"fail_rate": 0})), 1).is_ok());
+    }
+
+    #[test]
+    fn it_panics_when_asked_to() {
+        let bench = Bench::new();
+        let mock = mock(json!({"panic": true}));
+        let outcome = catch_unwind(AssertUnwindSafe(|| bench.run(&mock, 1)));
+        assert!(outcome.is_err());
+    }
+
+    #[test]
+    fn an_empty_model_is_reported_as_a_success() {
+        let bench = Bench::new();
+        let result = bench.run(&mock(json!({"empty_output": true})), 1);
+        let glb = result.expect("a success").generated_glb.expect("a model");
+        assert_eq!(fs::metadata(glb).expect("there").len(), 0);
+    }
+
+    #[test]
+    fn an_error_is_as_long_as_asked() {
+        let bench = Bench::new();
+        let length = |options| {
+            let error = bench.run(&mock(options), 1).expect_err("fails");
+            error.to_string().len()
+        };
+        assert_eq!(length(json!({"large_error": 5001})), 5001);
+        assert_eq!(length(json!({"large_error": true})), 1_000_000);
+        assert!(bench.run(&mock(json!({"large_error": false})), 1).is_ok());
+        let text = json!({"fail": "10%\r20%\n404"});
+        let error = bench.run(&mock(text), 9).expect_err("fails");
+        assert_eq!(error.to_string(), "10%\r20%\n404");
+    }
+
+    #[test]
+    fn a_sleeping_mock_stops_at_once_when_told() {
+        let bench = Bench::new();
+        bench.cancel.raise(Stage::Kill);
+        let mock = mock(json!({"sleep_ms": 3_600_000}));
+        assert_eq!(
+            bench.run(&mock, 1),
+            Err(AdapterError::Stopped(StopReason::Killed))
+        );
+    }
+
+    #[test]
+    fn every_execution_is_counted_by_one_line() {
+        let bench = Bench::new();
+        let mock = mock(json!({"count_file": "count.txt", "fail_first": 1}));
+        assert!(bench.run_job(&mock, "a", 1).is_err());
+        assert!(bench.run_job(&mock, "a", 2).is_ok());
+        let lines = fs::read_to_string(bench.workspace.path().join("count.txt")).expect("read");
+        let pid = std::process::id();
+        assert_eq!(lines, format!("a 1 {pid}\na 2 {pid}\n"));
+    }
+}

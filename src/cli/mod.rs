@@ -1,0 +1,152 @@
+//! The command line: what can be typed, and who answers it.
+//!
+//! `main` calls [`main`] and nothing else. Commands turn arguments into
+//! requests for `ops` and show the answers; they decide nothing themselves.
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cli::error::{CliError, Exit};
+use crate::cli::ui::{Color, Ui};
+
+pub mod error;
+pub mod panic;
+pub mod progress;
+pub mod resume;
+pub mod run;
+pub mod signal;
+pub mod status;
+pub mod ui;
+pub mod worker;
+
+/// Runs large batches of image-to-3D generations from a folder of pictures and loses nothing.
+#[derive(Debug, Parser)]
+#[command(name = "archi3d", version, arg_required_else_help = true)]
+#[command(after_help = "Exit codes:
+  0    done
+  1    some jobs failed
+  2    the request or the set-up is wrong
+  3    the store or the disk failed
+  4    stopped at the budget
+  70   a bug in the program
+  129, 130, 143   stopped by SIGHUP, SIGINT, SIGTERM")]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The folder everything is in; without it the configured or the nearest one is taken
+    #[arg(long, global = true, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Write the result to standard output as one JSON object
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
+    pub color: Color,
+    /// Say more about what happens
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the jobs of a run, or look at them
+    #[command(subcommand)]
+    Run(run::RunCommand),
+}
+
+/// Does what the arguments say and returns the exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    panic::keep_reports();
+    let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args))).unwrap_or_else(|payload| {
+        let ui = Ui::new(Color::Auto, false, false);
+        ui.error(&panic::into_error(payload.as_ref()));
+        Exit::Bug
+    });
+    exit.into()
+}
+
+fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return show_clap(&error),
+    };
+    let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
+    let ended = match cli.command {
+        Command::Run(command) => run::run(&command, &cli.global, &ui),
+    };
+    ended.unwrap_or_else(|error: CliError| {
+        ui.error(&error);
+        error.exit()
+    })
+}
+
+/// Prints help and version as data, and errors in the arguments as errors.
+fn show_clap(error: &clap::Error) -> Exit {
+    let ui = Ui::new(Color::Auto, false, false);
+    let text = error.render().to_string();
+    let text = text.trim_end();
+    if error.use_stderr() {
+        ui.say(text);
+        return Exit::Request;
+    }
+    match ui.data(text) {
+        Ok(()) => Exit::Done,
+        Err(error) => error.exit(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_documented() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                let id = argument.get_id();
+                assert!(argument.get_help().is_some(), "{id} has no help");
+            }
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
+    }
+
+    #[test]
+    fn version_and_help_are_no_errors_and_nothing_at_all_is() {
+        let is_error = |words: &[&str]| {
+            Cli::try_parse_from(words)
+                .expect_err("ends after parsing")
+                .use_stderr()
+        };
+        assert!(!is_error(&["archi3d", "--version"]));
+        assert!(!is_error(&["archi3d", "run", "worker", "--help"]));
+        assert!(is_error(&["archi3d"]));
+        assert!(is_error(&["archi3d", "run", "worker"]));
+    }
+}

@@ -1,0 +1,387 @@
+//! Events as a person sees them: a bar on a terminal, plain lines elsewhere.
+//!
+//! A [`Sink`] like the log; it prints through `ui`, only ever to stderr, and
+//! keeps the worker's summary for the end.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::cli::status::short_duration;
+use crate::cli::ui::Ui;
+use crate::domain::text::one_line;
+use crate::engine::event::{Event, EventKind, Sink, Summary, WorkerStarted};
+
+/// The shortest time between two plain progress lines.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+/// How often the bar is drawn anew, so that its clock moves.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Shows a worker's events.
+pub struct Progress {
+    ui: Ui,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    counts: Counts,
+    bar: Option<ProgressBar>,
+    last_line: Option<Instant>,
+    summary: Option<Summary>,
+}
+
+/// How far a worker is.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Counts {
+    started_at: Option<Instant>,
+    total: usize,
+    ended: usize,
+    done: usize,
+    failed: usize,
+    running: usize,
+}
+
+impl Counts {
+    /// Counts the event; returns whether anything changed.
+    fn take(&mut self, kind: &EventKind) -> bool {
+        match kind {
+            EventKind::WorkerStarted(started) => {
+                self.total = started
+                    .limit
+                    .map_or(started.total_jobs, |limit| limit.min(started.total_jobs));
+                self.started_at = Some(Instant::now());
+            }
+            EventKind::JobStarted { .. } => self.running += 1,
+            EventKind::JobCompleted { .. } => {
+                self.done += 1;
+                self.end();
+            }
+            EventKind::JobFailed { .. } => {
+                self.failed += 1;
+                self.end();
+            }
+            EventKind::JobCancelled { .. } | EventKind::JobFenced { .. } => self.end(),
+            EventKind::JobReleased { .. } => self.running = self.running.saturating_sub(1),
+            EventKind::JobBusy { .. } => self.ended += 1,
+            _ => return false,
+        }
+        true
+    }
+
+    fn end(&mut self) {
+        self.ended += 1;
+        self.running = self.running.saturating_sub(1);
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "{} done, {} failed, {} running",
+            self.done, self.failed, self.running
+        )
+    }
+
+    fn line(&self) -> String {
+        let mut line = format!("{}/{}: {}", self.ended, self.total, self.words());
+        if let Some(left) = self.time_left() {
+            let _ = write!(line, ", about {} left", short_duration(left));
+        }
+        line
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let elapsed = self.started_at?.elapsed();
+        time_left(elapsed, self.ended as u64, self.total as u64)
+    }
+}
+
+/// Guesses how long the rest takes; nothing can be told before the first end
+/// and after the last.
+fn time_left(elapsed: Duration, ended: u64, total: u64) -> Option<Duration> {
+    let left = total.checked_sub(ended).filter(|left| *left > 0)?;
+    let per_job = elapsed.as_secs_f64() / ended as f64;
+    Duration::try_from_secs_f64(per_job * left as f64).ok()
+}
+
+impl Progress {
+    /// Makes a sink that prints through `ui`.
+    pub fn new(ui: &Ui) -> Self {
+        Self {
+            ui: ui.clone(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes the bar away and returns the worker's summary, if it got that far.
+    pub fn finish(&self) -> Option<Summary> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ui.set_bar(None);
+        if let Some(bar) = state.bar.take() {
+            bar.finish_and_clear();
+        }
+        state.summary.take()
+    }
+
+    fn start(&self, state: &mut State, run: &str, started: &WorkerStarted) {
+        self.ui.say(&started_line(run, started));
+        if state.counts.total > 0 && self.ui.has_terminal() {
+            let bar = new_bar(state.counts.total);
+            self.ui.set_bar(Some(bar.clone()));
+            state.bar = Some(bar);
+        }
+        state.last_line = Some(Instant::now());
+    }
+
+    /// Says what is worth a line of its own.
+    fn tell(&self, kind: &EventKind) {
+        match kind {
+            EventKind::JobFailed {
+                job_id,
+                class,
+                error,
+                redo,
+                ..
+            } => {
+                let kept = if *redo { "; the old result stands" } else { "" };
+                let error = one_line(error);
+                self.ui
+                    .failure(&format!("{job_id}: {error} ({class}){kept}"));
+            }
+            EventKind::Warning { message } => self.ui.warn(&one_line(message)),
+            EventKind::Notice { message } => self.ui.say(&one_line(message)),
+            EventKind::JobReleased { job_id, reason } => {
+                self.ui
+                    .say(&format!("given back: {job_id} ({})", one_line(reason)));
+            }
+            EventKind::JobCancelled { job_id } => self.ui.say(&format!("cancelled: {job_id}")),
+            EventKind::RolledForward { job_id } => self.ui.say(&format!(
+                "recovered: {job_id}, which a worker had finished before it died"
+            )),
+            EventKind::JobFenced { job_id, kept_at } => {
+                let place = kept_at.as_deref().map_or_else(String::new, |path| {
+                    format!("; its result is kept in {path}")
+                });
+                self.ui
+                    .warn(&format!("{job_id} was taken over by another worker{place}"));
+            }
+            EventKind::JobBusy { job_id } => {
+                self.ui
+                    .detail(&format!("busy: {job_id} is held by another worker"));
+            }
+            EventKind::JobStarted {
+                job_id,
+                algo,
+                attempt,
+                ..
+            } => {
+                let algo = one_line(algo);
+                self.ui
+                    .detail(&format!("started: {job_id} ({algo}, attempt {attempt})"));
+            }
+            EventKind::JobCompleted {
+                job_id,
+                duration,
+                object,
+                ..
+            } => {
+                let time = short_duration(*duration);
+                self.ui
+                    .detail(&format!("completed: {job_id} in {time}: {object}"));
+            }
+            EventKind::WorkerStarted(_)
+            | EventKind::JobProgress { .. }
+            | EventKind::WorkerSummary(_) => {}
+        }
+    }
+}
+
+impl Sink for Progress {
+    fn report(&self, event: &Event) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = state.counts.take(&event.kind);
+        match &event.kind {
+            EventKind::WorkerStarted(started) => {
+                self.start(&mut state, event.run_id.as_str(), started);
+            }
+            EventKind::WorkerSummary(summary) => state.summary = Some(summary.clone()),
+            other => self.tell(other),
+        }
+        if !changed {
+            return;
+        }
+        if let Some(bar) = &state.bar {
+            bar.set_position(state.counts.ended as u64);
+            bar.set_message(state.counts.words());
+        } else if state.last_line.is_some_and(|at| at.elapsed() >= LINE_EVERY) {
+            state.last_line = Some(Instant::now());
+            self.ui.say(&state.counts.line());
+        }
+    }
+}
+
+fn new_bar(total: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("[{bar:24}] {pos}/{len}  {msg}  ETA {left}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
+        .with_key(
+            "left",
+            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let total = state.len().unwrap_or(0);
+                let left = time_left(state.elapsed(), state.pos(), total)
+                    .map_or_else(|| "?".to_owned(), short_duration);
+                let _ = out.write_str(&left);
+            },
+        );
+    let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr())
+        .with_style(style);
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+fn started_line(run: &str, started: &WorkerStarted) -> String {
+    let jobs = match started.total_jobs {
+        1 => "1 job".to_owned(),
+        count => format!("{count} jobs"),
+    };
+    let mut line = format!("run {run}: {jobs}, {} at a time", started.max_parallel);
+    if let Some(limit) = started.limit {
+        let _ = write!(line, ", at most {limit} start");
+    }
+    if started.dry_run {
+        line.push_str(", rehearsal (--dry-run)");
+    }
+    if let (Some(filter), Some(kind)) = (&started.jobs_filter, &started.jobs_filter_kind) {
+        let _ = write!(line, "; --jobs read as {kind}: {}", one_line(filter));
+    }
+    line
+}
+
+/// Returns the final counts as one line.
+pub fn summary_line(summary: &Summary) -> String {
+    let elapsed = Duration::try_from_secs_f64(summary.elapsed_s).unwrap_or_default();
+    let mut line = format!(
+        "{} completed, {} failed, {} skipped",
+        summary.completed, summary.failed, summary.skipped
+    );
+    for (count, word) in [
+        (summary.busy, "of them busy"),
+        (summary.released, "given back"),
+        (summary.cancelled, "cancelled"),
+        (summary.fenced, "lost to another worker"),
+        (summary.rolled_forward, "recovered"),
+        (summary.not_started, "not started"),
+    ] {
+        if count > 0 {
+            let _ = write!(line, ", {count} {word}");
+        }
+    }
+    let _ = write!(line, " in {}", short_duration(elapsed));
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::JobId;
+    use crate::domain::job::Entry;
+    use crate::domain::retry::ErrorClass;
+
+    fn job() -> JobId {
+        JobId::parse("j").expect("valid")
+    }
+
+    fn started() -> EventKind {
+        EventKind::JobStarted {
+            job_id: job(),
+            attempt: 1,
+            algo: "mock".into(),
+            entry: Entry::Fresh,
+        }
+    }
+
+    #[test]
+    fn events_add_up_to_done_failed_and_running() {
+        let mut counts = Counts::default();
+        let begin = WorkerStarted {
+            total_jobs: 9,
+            limit: Some(6),
+            ..WorkerStarted::default()
+        };
+        counts.take(&EventKind::WorkerStarted(Box::new(begin)));
+        for _ in 0..4 {
+            counts.take(&started());
+        }
+        counts.take(&EventKind::JobCompleted {
+            job_id: job(),
+            duration: Duration::ZERO,
+            object: String::new(),
+            previews: vec![],
+            simulated: false,
+        });
+        counts.take(&EventKind::JobFailed {
+            job_id: job(),
+            duration: Duration::ZERO,
+            class: ErrorClass::Permanent,
+            error: String::new(),
+            redo: false,
+        });
+        counts.take(&EventKind::JobReleased {
+            job_id: job(),
+            reason: String::new(),
+        });
+        assert_eq!(counts.words(), "1 done, 1 failed, 1 running");
+        assert!(counts.line().starts_with("2/6: "), "{}", counts.line());
+    }
+
+    #[test]
+    fn the_time_left_follows_from_the_pace_so_far() {
+        let elapsed = Duration::from_secs(10);
+        assert_eq!(time_left(elapsed, 0, 5), None);
+        assert_eq!(time_left(elapsed, 2, 5), Some(Duration::from_secs(15)));
+        assert_eq!(time_left(elapsed, 5, 5), None);
+        assert_eq!(time_left(elapsed, 6, 5), None);
+    }
+
+    #[test]
+    fn the_summary_names_rare_counts_only_when_they_are_there() {
+        let mut summary = Summary {
+            completed: 58,
+            failed: 2,
+            elapsed_s: 75.0,
+            ..Summary::default()
+        };
+        assert_eq!(
+            summary_line(&summary),
+            "58 completed, 2 failed, 0 skipped in 1 min 15 s"
+        );
+        summary.skipped = 3;
+        summary.busy = 1;
+        summary.not_started = 7;
+        assert_eq!(
+            summary_line(&summary),
+            "58 completed, 2 failed, 3 skipped, 1 of them busy, 7 not started in 1 min 15 s"
+        );
+    }
+
+    #[test]
+    fn the_first_line_says_what_was_understood() {
+        let line = started_line(
+            "r1",
+            &WorkerStarted {
+                jobs_filter: Some("*5b".into()),
+                jobs_filter_kind: Some("glob".into()),
+                max_parallel: 4,
+                dry_run: true,
+                total_jobs: 1,
+                ..WorkerStarted::default()
+            },
+        );
+        assert_eq!(
+            line,
+            "run r1: 1 job, 4 at a time, rehearsal (--dry-run); --jobs read as glob: *5b"
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! What to type after a worker has ended: the exact commands, ready to paste.
+
+use crate::cli::Global;
+use crate::domain::job::Status;
+use crate::engine::event::Summary;
+use crate::ops::run::WorkerRequest;
+
+/// Returns what a person may want to do next, one sentence with a command each.
+pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
+    let mut hints = Vec::new();
+    let unfinished = summary.not_started + summary.released;
+    let stopped_early = summary
+        .stopped_by
+        .as_deref()
+        .is_some_and(|by| by != "limit");
+    if summary.resumable > 0 {
+        let command = command(request, global, &[Status::Enqueued, Status::Running]);
+        hints.push(format!(
+            "{} left by a worker that died; to resume: {command}",
+            jobs(summary.resumable)
+        ));
+    } else if stopped_early && unfinished > 0 {
+        let command = command(request, global, &statuses_to_go_on(summary, request));
+        hints.push(format!(
+            "{} not finished; to go on: {command}",
+            jobs(unfinished)
+        ));
+    }
+    if summary.failed > 0 && !request.redo {
+        let command = command(request, global, &[Status::Failed]);
+        hints.push(format!("to try failed jobs again: {command}"));
+    }
+    if summary.dry_run && summary.completed > 0 {
+        let real = WorkerRequest {
+            dry_run: false,
+            simulate_ms: None,
+            ..request.clone()
+        };
+        let command = command(&real, global, &[]);
+        hints.push(format!(
+            "{} only rehearsed; to perform: {command}",
+            jobs(summary.completed)
+        ));
+    }
+    hints
+}
+
+fn jobs(count: usize) -> String {
+    match count {
+        1 => "1 job was".to_owned(),
+        _ => format!("{count} jobs were"),
+    }
+}
+
+/// Jobs given back wait again, whatever they were before.
+fn statuses_to_go_on(summary: &Summary, request: &WorkerRequest) -> Vec<Status> {
+    let mut statuses = request.only_status.clone().unwrap_or_default();
+    if summary.released > 0 && !statuses.is_empty() && !statuses.contains(&Status::Enqueued) {
+        statuses.insert(0, Status::Enqueued);
+    }
+    statuses
+}
+
+/// Returns the command that selects jobs in `statuses` and otherwise does the same.
+fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> String {
+    let mut words = vec!["archi3d run worker --run-id".to_owned()];
+    words.push(quoted(request.run_id.as_str()));
+    let mut option = |name: &str, value: String| {
+        words.push(name.to_owned());
+        words.push(quoted(&value));
+    };
+    if !statuses.is_empty() {
+        let list: Vec<&str> = statuses.iter().map(|status| status.word()).collect();
+        option("--only-status", list.join(","));
+    }
+    if let Some(filter) = &request.jobs {
+        option("--jobs", filter.text().to_owned());
+    }
+    for key in &request.algo {
+        option("--algo", key.to_string());
+    }
+    if let Some(key) = &request.adapter {
+        option("--adapter", key.to_string());
+    }
+    if request.max_parallel > 1 {
+        option("--max-parallel", request.max_parallel.to_string());
+    }
+    if let Some(folder) = &global.workspace {
+        option("--workspace", folder.display().to_string());
+    }
+    for (given, name) in [(request.dry_run, "--dry-run"), (request.redo, "--redo")] {
+        if given {
+            words.push(name.to_owned());
+        }
+    }
+    words.join(" ")
+}
+
+/// Returns `text` so that a shell takes it as one word.
+fn quoted(text: &str) -> String {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | '/' | ':');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::ui::Color;
+    use crate::domain::filter::JobsFilter;
+    use crate::domain::id::RunId;
+    use crate::domain::lease::Rhythm;
+
+    fn request(run: &str) -> WorkerRequest {
+        WorkerRequest {
+            run_id: RunId::parse(run).expect("valid"),
+            jobs: None,
+            only_status: None,
+            algo: vec![],
+            adapter: None,
+            max_parallel: 1,
+            dry_run: false,
+            fail_fast: false,
+            redo: false,
+            limit: None,
+            timeout: None,
+            simulate_ms: None,
+            rhythm: Rhythm::default(),
+            allow_unsafe_locks: false,
+        }
+    }
+
+    fn global() -> Global {
+        Global {
+            workspace: None,
+            json: false,
+            color: Color::Never,
+            verbose: false,
+        }
+    }
+
+    #[test]
+    fn a_run_that_went_well_needs_no_hint() {
+        let summary = Summary {
+            completed: 4,
+            ..Summary::default()
+        };
+        assert!(hints(&summary, &request("r1"), &global()).is_empty());
+    }
+
+    #[test]
+    fn jobs_of_a_dead_worker_and_failed_jobs_each_get_their_command() {
+        let summary = Summary {
+            failed: 2,
+            resumable: 1,
+            ..Summary::default()
+        };
+        assert_eq!(
+            hints(&summary, &request("r1"), &global()),
+            [
+                "1 job was left by a worker that died; to resume: \
+                 archi3d run worker --run-id r1 --only-status enqueued,running",
+                "to try failed jobs again: archi3d run worker --run-id r1 --only-status failed",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_interrupted_rehearsal_goes_on_as_a_rehearsal_with_the_same_choice_of_jobs() {
+        let summary = Summary {
+            released: 1,
+            not_started: 2,
+            dry_run: true,
+            stopped_by: Some("interrupted".into()),
+            ..Summary::default()
+        };
+        let request = WorkerRequest {
+            jobs: Some(JobsFilter::parse("d6*").expect("valid")),
+            only_status: Some(vec![Status::Failed]),
+            max_parallel: 4,
+            dry_run: true,
+            ..request("it's 1")
+        };
+        assert_eq!(
+            hints(&summary, &request, &global()),
+            [
+                "3 jobs were not finished; to go on: archi3d run worker --run-id 'it'\\''s 1' \
+              --only-status enqueued,failed --jobs 'd6*' --max-parallel 4 --dry-run"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rehearsal_ends_with_the_command_that_performs() {
+        let summary = Summary {
+            completed: 3,
+            dry_run: true,
+            ..Summary::default()
+        };
+        let request = WorkerRequest {
+            dry_run: true,
+            ..request("r1")
+        };
+        assert_eq!(
+            hints(&summary, &request, &global()),
+            ["3 jobs were only rehearsed; to perform: archi3d run worker --run-id r1"]
+        );
+    }
+}

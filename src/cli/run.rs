@@ -1,0 +1,36 @@
+//! `archi3d run …`: everything about the jobs of one run.
+//!
+//! The commands themselves are in files of their own.
+
+use clap::Subcommand;
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::status::{self, StatusArgs};
+use crate::cli::ui::Ui;
+use crate::cli::worker::{self, WorkerArgs};
+use crate::domain::id::RunId;
+
+/// What can be done with a run.
+#[derive(Debug, Subcommand)]
+pub enum RunCommand {
+    /// Carry out the jobs of a run
+    Worker(Box<WorkerArgs>),
+    /// Show how the jobs of a run stand
+    Status(StatusArgs),
+}
+
+/// Carries out the command.
+pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    match command {
+        RunCommand::Worker(args) => worker::run(args, global, ui),
+        RunCommand::Status(args) => status::run(args, global, ui),
+    }
+}
+
+/// Reads a run id before anything is touched.
+pub fn parse_run_id(text: &str) -> Result<RunId, CliError> {
+    RunId::parse(text).map_err(|error| {
+        CliError::from(error).hint("give the name of a folder under runs/, without a path")
+    })
+}

@@ -1,0 +1,336 @@
+//! `archi3d run worker`: reads the options, lets `ops` run the jobs, and says
+//! how it ended and what to type next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cancel::Cancel;
+use crate::cli::Global;
+use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::progress::{Progress, summary_line};
+use crate::cli::resume;
+use crate::cli::run::parse_run_id;
+use crate::cli::signal::Signals;
+use crate::cli::ui::Ui;
+use crate::domain::filter::{JobsFilter, parse_statuses};
+use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::lease::Rhythm;
+use crate::engine::event::Summary;
+use crate::ops::OpsContext;
+use crate::ops::run::{WorkerRequest, run_worker};
+
+/// More threads than this help nobody and exhaust the machine.
+const MAX_PARALLEL: usize = 1024;
+
+/// The longest time an option takes, in seconds: a year.
+const MAX_SECONDS: f64 = 366.0 * 86_400.0;
+
+/// The options of `run worker`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d run worker --run-id r1 --dry-run
+      rehearse: nothing is bought, everything else happens
+  archi3d run worker --run-id r1 --max-parallel 4
+      run everything that waits, four jobs at a time
+  archi3d run worker --run-id r1 --only-status enqueued,running
+      go on after a crash
+  archi3d run worker --run-id r1 --only-status failed
+      try failed jobs again
+  archi3d run worker --run-id r1 --jobs 'd610*' --redo
+      make the results of some jobs again
+
+Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
+stopped and given back. Three times: the program ends at once.")]
+pub struct WorkerArgs {
+    /// The run, as it is called under runs/
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: String,
+
+    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
+    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    jobs: Option<String>,
+
+    /// Only jobs in one of these states, separated by commas [default: enqueued;
+    /// with --redo: completed]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    only_status: Option<String>,
+
+    /// How many jobs run at once, from 1 to 1024
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
+    max_parallel: usize,
+
+    /// Carry out every job with this algorithm instead of its own
+    #[arg(long, value_name = "ALGO", allow_hyphen_values = true)]
+    adapter: Option<String>,
+
+    /// Rehearse: everything happens but the generation itself, and nothing is bought
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Stop at the first failure; running jobs may finish
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// Only jobs of this algorithm; may be repeated or separated by commas
+    #[arg(
+        long,
+        value_name = "ALGO",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    algo: Vec<String>,
+
+    /// Make completed jobs again; never widens a given --only-status
+    #[arg(long)]
+    redo: bool,
+
+    /// Start at most this many jobs
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_hyphen_values = true)]
+    limit: Option<usize>,
+
+    /// The longest a job may take, in seconds; a job that takes longer fails
+    #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
+    timeout: Option<Duration>,
+
+    /// How long a rehearsed job takes, in milliseconds
+    #[arg(long, value_name = "MS")]
+    simulate_ms: Option<u64>,
+
+    /// How often this worker shows that it lives, in seconds
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_hyphen_values = true)]
+    heartbeat_secs: Duration,
+
+    /// After how long a silent worker on another machine counts as dead, in seconds
+    #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
+    stale_secs: Duration,
+
+    /// Ask nothing: take every question as answered with yes
+    #[arg(long, short = 'y')]
+    yes: bool,
+
+    /// Run on a drive whose file locks cannot be trusted; only safe if this is
+    /// the only worker
+    #[arg(long)]
+    allow_unsafe_locks: bool,
+}
+
+/// Runs the jobs and says how it ended.
+pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let request = args.to_request()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let cancel = Cancel::new();
+    let signals = Signals::listen(&cancel, ui).map_err(|error| {
+        let source = anyhow::Error::new(error).context("cannot listen to signals");
+        CliError::new(ErrorKind::Internal, source)
+    })?;
+    let progress = Arc::new(Progress::new(ui));
+    let ended = run_worker(&context, &request, &cancel, progress.clone());
+    let heard = progress.finish();
+    match ended {
+        Ok(summary) => {
+            let exit = Exit::of(&summary, signals.first());
+            show_summary(&summary, ui);
+            for hint in resume::hints(&summary, &request, global) {
+                ui.hint(&hint);
+            }
+            if ui.is_json() {
+                ui.data(&summary_json(&request.run_id, &summary, exit))?;
+            }
+            Ok(exit)
+        }
+        Err(error) => {
+            if let Some(summary) = heard {
+                show_summary(&summary, ui);
+            }
+            Err(error.into())
+        }
+    }
+}
+
+fn show_summary(summary: &Summary, ui: &Ui) {
+    ui.say(&summary_line(summary));
+}
+
+fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert("run_id".into(), json!(run_id));
+    if let serde_json::Value::Object(fields) = summary.fields() {
+        object.extend(fields);
+    }
+    object.insert("exit_code".into(), json!(exit.code()));
+    serde_json::Value::Object(object).to_string()
+}
+
+impl WorkerArgs {
+    /// Checks the options that clap cannot, before anything is touched.
+    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+        let rhythm = Rhythm {
+            heartbeat: self.heartbeat_secs,
+            stale: self.stale_secs,
+        };
+        if rhythm.stale < rhythm.heartbeat * 2 {
+            return Err(CliError::usage(format!(
+                "--stale-secs {} is too short for --heartbeat-secs {}: live workers would count as dead",
+                rhythm.stale.as_secs_f64(),
+                rhythm.heartbeat.as_secs_f64(),
+            ))
+            .hint("make --stale-secs at least twice --heartbeat-secs, for all workers of the run"));
+        }
+        Ok(WorkerRequest {
+            run_id: parse_run_id(&self.run_id)?,
+            jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
+            only_status: self
+                .only_status
+                .as_deref()
+                .map(parse_statuses)
+                .transpose()?,
+            algo: self.algo_keys()?,
+            adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
+            max_parallel: self.max_parallel,
+            dry_run: self.dry_run,
+            fail_fast: self.fail_fast,
+            redo: self.redo,
+            limit: self.limit,
+            timeout: self.timeout,
+            simulate_ms: self.simulate_ms,
+            rhythm,
+            allow_unsafe_locks: self.allow_unsafe_locks,
+        })
+    }
+
+    fn algo_keys(&self) -> Result<Vec<AlgoKey>, CliError> {
+        let mut keys = Vec::new();
+        for text in &self.algo {
+            let key = AlgoKey::parse(text.trim())?;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+}
+
+fn parallel(text: &str) -> Result<usize, String> {
+    let number = at_least_one(text)?;
+    if number > MAX_PARALLEL {
+        return Err(format!("must be at most {MAX_PARALLEL}"));
+    }
+    Ok(number)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.trim().parse::<i128>() {
+        Ok(number) if number < 1 => Err("must be at least 1".into()),
+        Ok(number) => usize::try_from(number).map_err(|_| "is too large".into()),
+        Err(_) => Err("must be a whole number, at least 1".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text
+        .trim()
+        .parse()
+        .map_err(|_| "must be a number of seconds, such as 90 or 0.5".to_owned())?;
+    if !number.is_finite() || number > MAX_SECONDS {
+        return Err("must be at most a year".into());
+    }
+    let duration = Duration::try_from_secs_f64(number).unwrap_or_default();
+    if duration < Duration::from_millis(1) {
+        return Err("must be at least 0.001".into());
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::domain::job::Status;
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: WorkerArgs,
+    }
+
+    fn typed(text: &str) -> Result<WorkerRequest, String> {
+        let words = std::iter::once("worker").chain(text.split_whitespace());
+        let typed = Typed::try_parse_from(words).map_err(|error| error.to_string())?;
+        typed.args.to_request().map_err(|error| error.render())
+    }
+
+    #[test]
+    fn only_the_run_id_is_required_and_the_rest_is_careful() {
+        let request = typed("--run-id r1").expect("valid");
+        assert_eq!(request.run_id.as_str(), "r1");
+        assert_eq!(request.max_parallel, 1);
+        assert_eq!(request.only_status, None);
+        assert_eq!(request.rhythm, Rhythm::default());
+        assert!(!request.dry_run && !request.redo && !request.fail_fast);
+    }
+
+    #[test]
+    fn every_option_reaches_the_request() {
+        let request = typed(
+            "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
+             --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
+             --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
+             --allow-unsafe-locks",
+        )
+        .expect("valid");
+        assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
+        assert_eq!(
+            request.only_status,
+            Some(vec![Status::Failed, Status::Running])
+        );
+        assert_eq!(request.max_parallel, 8);
+        assert_eq!(request.algo.len(), 2);
+        assert_eq!(request.limit, Some(3));
+        assert_eq!(request.timeout, Some(Duration::from_millis(1500)));
+        assert_eq!(request.simulate_ms, Some(20));
+        assert_eq!(request.rhythm.heartbeat, Duration::from_millis(200));
+        assert_eq!(request.rhythm.stale, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn options_that_cannot_be_used_are_refused_with_the_reason() {
+        for (text, reason) in [
+            ("--run-id r1 --max-parallel 0", "must be at least 1"),
+            ("--run-id r1 --max-parallel -3", "must be at least 1"),
+            ("--run-id r1 --max-parallel 1025", "must be at most 1024"),
+            ("--run-id r1 --max-parallel many", "must be a whole number"),
+            ("--run-id r1 --limit 0", "must be at least 1"),
+            ("--run-id r1 --timeout 0", "must be at least 0.001"),
+            ("--run-id r1 --timeout -1", "must be at least 0.001"),
+            ("--run-id r1 --timeout nan", "must be at most a year"),
+            (
+                "--run-id r1 --heartbeat-secs x",
+                "must be a number of seconds",
+            ),
+            (
+                "--run-id r1 --stale-secs 15",
+                "live workers would count as dead",
+            ),
+            ("--run-id r1 --jobs [", "unclosed character class"),
+            ("--run-id r1 --only-status done", "is no status"),
+            ("--run-id r1 --algo a/b", "algo key \"a/b\" contains '/'"),
+            (
+                "--run-id ../../escaped",
+                "run id \"../../escaped\" contains '/'",
+            ),
+            ("--run-id -x", "run id \"-x\" starts with a dot, a dash"),
+            (
+                "--run-id --json",
+                "run id \"--json\" starts with a dot, a dash",
+            ),
+        ] {
+            let error = typed(text).expect_err(text);
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `global.yaml`: what holds for the whole workspace.
+
+use serde_json::Value;
+
+use crate::config::error::ConfigError;
+use crate::config::layer::Layers;
+use crate::config::schema::{self, GLOBAL};
+use crate::config::yaml::Document;
+use crate::domain::id::AlgoKey;
+
+/// The settings of a workspace; a value that is not set is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GlobalSettings {
+    /// The algorithms of the benchmark; the first is the default.
+    pub algorithms: Vec<AlgoKey>,
+    /// The highest LPIPS that still passes.
+    pub lpips_max: Option<f64>,
+    /// The lowest F-score that still passes.
+    pub fscore_min: Option<f64>,
+    /// Which items an algorithm for one picture takes.
+    pub single_image_policy: Option<String>,
+    /// Where Blender is.
+    pub blender_exe: Option<String>,
+    /// How many points the F-score samples.
+    pub fscore_n_points: Option<u64>,
+    /// How long one F-score may take, in seconds.
+    pub fscore_timeout_s: Option<f64>,
+    /// How often the visual score is repeated.
+    pub vfscore_repeats: Option<u64>,
+    /// How long one visual score may take, in seconds.
+    pub vfscore_timeout_s: Option<f64>,
+    /// What one run may cost.
+    pub budget_run_usd: Option<f64>,
+    /// What one day may cost.
+    pub budget_day_usd: Option<f64>,
+    /// The cost above which a person is asked first.
+    pub confirm_above_usd: Option<f64>,
+    /// After how many failures in a row a provider is left alone.
+    pub breaker_failures: Option<u64>,
+}
+
+/// Lays `documents` over each other.
+pub(super) fn lay(documents: &[Document]) -> Result<Layers, ConfigError> {
+    let mut layers = Layers::default();
+    for document in documents {
+        schema::check_document(document, GLOBAL)?;
+        layers.lay(&document.root, &document.origin);
+    }
+    Ok(layers)
+}
+
+/// Reads the effective values.
+pub(super) fn read(layers: &Layers) -> GlobalSettings {
+    let number = |keys: &[&str]| layers.get(keys).and_then(Value::as_f64);
+    let count = |keys: &[&str]| layers.get(keys).and_then(Value::as_u64);
+    let text = |keys: &[&str]| layers.get(keys).and_then(Value::as_str).map(str::to_owned);
+    let algorithms = layers.get(&["algorithms"]).and_then(Value::as_array);
+    GlobalSettings {
+        algorithms: algorithms
+            .into_iter()
+            .flatten()
+            .filter_map(|key| AlgoKey::parse(key.as_str()?).ok())
+            .collect(),
+        lpips_max: number(&["thresholds", "lpips_max"]),
+        fscore_min: number(&["thresholds", "fscore_min"]),
+        single_image_policy: text(&["batch", "single_image_policy"]),
+        blender_exe: text(&["tools", "blender_exe"]),
+        fscore_n_points: count(&["metrics", "fscore", "default_n_points"]),
+        fscore_timeout_s: number(&["metrics", "fscore", "default_timeout_s"]),
+        vfscore_repeats: count(&["metrics", "vfscore", "default_repeats"]),
+        vfscore_timeout_s: number(&["metrics", "vfscore", "default_timeout_s"]),
+        budget_run_usd: number(&["budget", "run_usd"]),
+        budget_day_usd: number(&["budget", "day_usd"]),
+        confirm_above_usd: number(&["confirm_above_usd"]),
+        breaker_failures: count(&["breaker_failures"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SHIPPED_GLOBAL;
+
+    fn shipped() -> Document {
+        Document::shipped("shipped.yaml", SHIPPED_GLOBAL).expect("YAML")
+    }
+
+    #[test]
+    fn the_shipped_file_has_what_every_workspace_needs() {
+        let settings = read(&lay(&[shipped()]).expect("valid"));
+        assert_eq!(settings.algorithms.len(), 10);
+        assert_eq!(settings.single_image_policy.as_deref(), Some("exact_one"));
+        assert!(settings.lpips_max.is_some() && settings.fscore_min.is_some());
+        assert_eq!(settings.budget_run_usd, None);
+    }
+
+    #[test]
+    fn a_workspace_file_changes_single_values() {
+        let own = "algorithms: [mock]\nbudget: {run_usd: 12.5}\nthresholds: {fscore_min: 0.9}\n";
+        let own = Document::shipped("own.yaml", own).expect("YAML");
+        let settings = read(&lay(&[shipped(), own]).expect("valid"));
+        let before = read(&lay(&[shipped()]).expect("valid"));
+        assert_eq!(settings.algorithms.len(), 1);
+        assert_eq!(settings.budget_run_usd, Some(12.5));
+        assert_eq!(settings.fscore_min, Some(0.9));
+        assert_eq!(settings.lpips_max, before.lpips_max);
+    }
+}

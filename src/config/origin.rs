@@ -1,0 +1,94 @@
+//! Where a value comes from, and how it is shown without its secrets.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Embedded in the program.
+    Shipped,
+    /// A configuration file.
+    File(PathBuf),
+    /// A variable of the real environment.
+    Environment(String),
+    /// A `.env` file.
+    DotEnv(PathBuf),
+    /// An option of the command line.
+    CommandLine(&'static str),
+    /// The folder the program was started in, or one above it.
+    Surroundings,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shipped => f.write_str("shipped"),
+            Self::File(path) | Self::DotEnv(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::CommandLine(option) => f.write_str(option),
+            Self::Surroundings => f.write_str("the current folder or one above it"),
+        }
+    }
+}
+
+/// One effective value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingEntry {
+    /// Its full name, such as `adapters.mock.image_mode`.
+    pub name: String,
+    /// Its value as text; a secret is masked.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What is shown instead of a secret.
+const MASK: &str = "********";
+
+const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+
+/// Tells whether a value with this name must not be shown.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_uppercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Shows `value`, which `names` lead to; the names decide whether it is a secret.
+pub(super) fn shown<'a>(names: impl IntoIterator<Item = &'a str>, value: &Value) -> String {
+    if names.into_iter().any(is_secret) && !value.is_null() {
+        return MASK.to_owned();
+    }
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_with_secret_names_are_masked() {
+        for name in [
+            "FAL_KEY",
+            "api_token",
+            "Client-Secret",
+            "db_password",
+            "credentials",
+        ] {
+            assert_eq!(shown([name], &json!("s3cret")), "********", "{name}");
+        }
+        assert_eq!(shown(["env", "auth_keys", "a"], &json!("x")), "********");
+        assert_eq!(
+            shown(["endpoint"], &json!("fal-ai/trellis")),
+            "fal-ai/trellis"
+        );
+        assert_eq!(shown(["price"], &json!(0.02)), "0.02");
+    }
+}

@@ -1,0 +1,236 @@
+//! The shape of the configuration files: which keys exist and what they take.
+
+use serde_json::Value;
+
+use crate::config::error::ConfigError;
+use crate::config::yaml::Document;
+use crate::domain::id::AlgoKey;
+use crate::domain::nearest::suggestion;
+
+/// What stands behind a key. `null` is accepted everywhere and means "not set".
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// A map with these keys and no others.
+    Map(&'static [(&'static str, Shape)]),
+    /// A map with any keys.
+    AnyMap,
+    /// Text.
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of algorithm keys.
+    Algos,
+    /// An amount of money: a number, 0 or more.
+    Price,
+    /// A number above 0.
+    Positive,
+    /// A number between 0 and 1, both excluded.
+    Between0And1,
+    /// A whole number, 1 or more.
+    Count,
+}
+
+use Shape::{Algos, Between0And1, Count, Map, Positive, Price, Text};
+
+/// `global.yaml`.
+pub(super) const GLOBAL: Shape = Map(&[
+    ("algorithms", Algos),
+    (
+        "thresholds",
+        Map(&[("lpips_max", Positive), ("fscore_min", Between0And1)]),
+    ),
+    ("batch", Map(&[("single_image_policy", Text)])),
+    ("tools", Map(&[("blender_exe", Text)])),
+    (
+        "metrics",
+        Map(&[
+            (
+                "fscore",
+                Map(&[("default_n_points", Count), ("default_timeout_s", Positive)]),
+            ),
+            (
+                "vfscore",
+                Map(&[("default_repeats", Count), ("default_timeout_s", Positive)]),
+            ),
+        ]),
+    ),
+    ("budget", Map(&[("run_usd", Price), ("day_usd", Price)])),
+    ("confirm_above_usd", Price),
+    ("breaker_failures", Count),
+]);
+
+/// The user's own file.
+pub(super) const USER: Shape = Map(&[
+    ("workspace", Text),
+    ("tools", Map(&[("blender_exe", Text)])),
+]);
+
+/// The keys every entry of `adapters.yaml` can have.
+pub(super) const ADAPTER_KEYS: &[(&str, Shape)] = &[
+    ("kind", Text),
+    ("image_mode", Shape::Word(&["single", "multi"])),
+    ("endpoint", Text),
+    ("unit_price_usd", Price),
+    ("price_source", Text),
+    ("defaults", Shape::AnyMap),
+];
+
+/// Checks a whole file.
+pub(super) fn check_document(document: &Document, shape: Shape) -> Result<(), ConfigError> {
+    let Map(keys) = shape else {
+        return Ok(());
+    };
+    for (key, value) in &document.root {
+        check_key(document, &[], key, value, keys)?;
+    }
+    Ok(())
+}
+
+/// Checks the value that `path` leads to.
+pub(super) fn check_value(
+    document: &Document,
+    path: &[&str],
+    value: &Value,
+    shape: Shape,
+) -> Result<(), ConfigError> {
+    if value.is_null() {
+        return Ok(());
+    }
+    if let (Map(keys), Value::Object(map)) = (shape, value) {
+        for (key, value) in map {
+            check_key(document, path, key, value, keys)?;
+        }
+        return Ok(());
+    }
+    match fault(value, shape) {
+        None => Ok(()),
+        Some(wanted) => {
+            let name = path.join(".");
+            Err(document.fault(path, format!("`{name}` must be {wanted}")))
+        }
+    }
+}
+
+fn check_key(
+    document: &Document,
+    path: &[&str],
+    key: &str,
+    value: &Value,
+    keys: &'static [(&'static str, Shape)],
+) -> Result<(), ConfigError> {
+    let path = [path, &[key]].concat();
+    match keys.iter().find(|(name, _)| *name == key) {
+        Some((_, shape)) => check_value(document, &path, value, *shape),
+        None => Err(unknown_key(
+            document,
+            &path,
+            keys.iter().map(|(name, _)| *name),
+        )),
+    }
+}
+
+/// Makes the error for a key that does not exist; the last of `path` is the key.
+pub(super) fn unknown_key<'a>(
+    document: &Document,
+    path: &[&str],
+    known: impl IntoIterator<Item = &'a str>,
+) -> ConfigError {
+    let known: Vec<&str> = known.into_iter().collect();
+    let key = path.last().copied().unwrap_or_default();
+    let hint = suggestion(key, known.iter().copied());
+    let hint = if hint.is_empty() {
+        format!("; known here: {}", known.join(", "))
+    } else {
+        hint
+    };
+    document.fault(path, format!("unknown key `{}`{hint}", path.join(".")))
+}
+
+/// Returns what is wanted, if `value` is not it.
+fn fault(value: &Value, shape: Shape) -> Option<String> {
+    let number = value.as_f64();
+    let (fits, wanted) = match shape {
+        Map(_) | Shape::AnyMap => (value.is_object(), "a map of `key: value`"),
+        Text => (
+            value.as_str().is_some_and(|text| !text.trim().is_empty()),
+            "text (put it in quotes if it looks like a number)",
+        ),
+        Shape::Word(words) => {
+            let fits = value.as_str().is_some_and(|word| words.contains(&word));
+            return (!fits).then(|| words.join(" or "));
+        }
+        Algos => return algos_fault(value),
+        Price => (
+            number.is_some_and(|price| price >= 0.0 && price.is_finite()),
+            "a number of US dollars, 0 or more (leave the key out if the price is unknown)",
+        ),
+        Positive => (number.is_some_and(|n| n > 0.0), "a number above 0"),
+        Between0And1 => (
+            number.is_some_and(|n| n > 0.0 && n < 1.0),
+            "a number between 0 and 1",
+        ),
+        Count => (
+            value.as_u64().is_some_and(|count| count > 0),
+            "a whole number, 1 or more",
+        ),
+    };
+    (!fits).then(|| wanted.to_owned())
+}
+
+fn algos_fault(value: &Value) -> Option<String> {
+    let wanted = || "a list of algorithm keys, such as [trellis_single, mock]".to_owned();
+    let Some(list) = value.as_array() else {
+        return Some(wanted());
+    };
+    list.iter().find_map(|key| match key.as_str() {
+        Some(key) => AlgoKey::parse(key)
+            .err()
+            .map(|error| format!("{}; {error}", wanted())),
+        None => Some(wanted()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let document = Document::shipped("global.yaml", text).expect("YAML");
+        check_document(&document, GLOBAL)
+            .expect_err("refused")
+            .to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_line_and_nearest_name() {
+        assert_eq!(
+            refusal("# x\nthresholds:\n  lpips_max: 0.2\n  fscor_min: 0.5\n"),
+            "global.yaml:4: unknown key `thresholds.fscor_min` (did you mean `fscore_min`?)"
+        );
+        assert_eq!(
+            refusal("zebra: 1\n"),
+            "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
+             tools, metrics, budget, confirm_above_usd, breaker_failures"
+        );
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_refused_with_line_and_what_is_wanted() {
+        for (text, wanted) in [
+            ("thresholds: 3\n", "a map"),
+            ("thresholds: {fscore_min: 1}\n", "between 0 and 1"),
+            ("thresholds: {lpips_max: 0}\n", "above 0"),
+            ("budget: {run_usd: -1}\n", "0 or more"),
+            ("budget: {run_usd: '5'}\n", "0 or more"),
+            ("breaker_failures: 0.5\n", "whole number"),
+            ("algorithms: mock\n", "a list of algorithm keys"),
+            ("algorithms: [mock, 3]\n", "a list of algorithm keys"),
+            ("algorithms: [../x]\n", "not allowed in a name"),
+            ("tools: {blender_exe: 3}\n", "text"),
+        ] {
+            let message = refusal(text);
+            assert!(message.starts_with("global.yaml:1: `"), "{message}");
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The kinds an entry of `adapters.yaml` can have, with the options of each.
+//!
+//! One table for both sides: `config` refuses keys that are not in it, with
+//! file and line, and `adapter` checks values against it before it builds.
+
+use serde_json::Value;
+
+/// What carries an algorithm out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The word after `kind:`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Its own options, beside the ones every entry has.
+    pub options: &'static [KindOption],
+}
+
+/// One option of a kind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KindOption {
+    /// Its key.
+    pub name: &'static str,
+    /// What its value must be.
+    pub value: OptionType,
+}
+
+/// What an option's value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionType {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number from 0.
+    Count,
+    /// A whole number from 0, or `true` or `false`.
+    CountOrFlag,
+    /// A number from 0 to 1.
+    Fraction,
+    /// A number above 0.
+    Positive,
+    /// Text.
+    Text,
+    /// A list of texts with at least one.
+    Texts,
+    /// A map from names to texts.
+    TextMap,
+}
+
+const fn option(name: &'static str, value: OptionType) -> KindOption {
+    KindOption { name, value }
+}
+
+/// The options every kind has.
+pub const SHARED_OPTIONS: &[KindOption] = &[option("timeout_s", OptionType::Positive)];
+
+/// Every kind.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        name: "simulate",
+        summary: "writes a small valid model and two previews, as a dry run does",
+        options: &[option("simulate_ms", OptionType::Count)],
+    },
+    Kind {
+        name: "mock",
+        summary: "sleeps, fails and crashes on demand; for rehearsals and tests",
+        options: &[
+            option("sleep_ms", OptionType::Count),
+            option("fail_first", OptionType::Count),
+            option("fail_rate", OptionType::Fraction),
+            option("seed", OptionType::Count),
+            option("panic", OptionType::Flag),
+            option("empty_output", OptionType::Flag),
+            option("large_error", OptionType::CountOrFlag),
+            option("fail", OptionType::Text),
+            option("count_file", OptionType::Text),
+        ],
+    },
+    Kind {
+        name: "process",
+        summary: "runs a program of yours",
+        options: &[
+            option("command", OptionType::Texts),
+            option("env", OptionType::TextMap),
+            option("stall_s", OptionType::Positive),
+            option("retries", OptionType::Count),
+            option("provider", OptionType::Text),
+            option("on_interrupt", OptionType::Text),
+            option("max_parallel", OptionType::Count),
+            option("rate_per_min", OptionType::Positive),
+            option("breaker_failures", OptionType::Count),
+        ],
+    },
+];
+
+/// Returns the kind called `name`.
+pub fn find(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Returns the options of an entry; an entry without a kind has the shared ones.
+pub fn options_of(kind: Option<&'static Kind>) -> impl Iterator<Item = &'static KindOption> {
+    let own: &[KindOption] = kind.map_or(&[], |kind| kind.options);
+    own.iter().chain(SHARED_OPTIONS)
+}
+
+impl OptionType {
+    /// Tells whether `value` is one.
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            Self::Flag => value.is_boolean(),
+            Self::Count => value.is_u64(),
+            Self::CountOrFlag => value.is_u64() || value.is_boolean(),
+            Self::Fraction => value.as_f64().is_some_and(|n| (0.0..=1.0).contains(&n)),
+            Self::Positive => value.as_f64().is_some_and(|n| n > 0.0),
+            Self::Text => value.is_string(),
+            Self::Texts => value
+                .as_array()
+                .is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string)),
+            Self::TextMap => value
+                .as_object()
+                .is_some_and(|map| map.values().all(Value::is_string)),
+        }
+    }
+
+    /// Says what is wanted, ready to follow "must be".
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Self::Flag => "true or false",
+            Self::Count => "a whole number, 0 or more",
+            Self::CountOrFlag => "a whole number, or true or false",
+            Self::Fraction => "a number from 0 to 1",
+            Self::Positive => "a number above 0",
+            Self::Text => "text (put it in quotes)",
+            Self::Texts => "a list of texts, such as [\"python\", \"make.py\"]",
+            Self::TextMap => "a map of names to texts (put the texts in quotes)",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_option_type_takes_its_own_values_and_no_others() {
+        for (wanted, good, bad) in [
+            (OptionType::Flag, json!(true), json!("true")),
+            (OptionType::Count, json!(0), json!(-1)),
+            (OptionType::CountOrFlag, json!(5), json!(0.5)),
+            (OptionType::Fraction, json!(1), json!(1.01)),
+            (OptionType::Positive, json!(0.5), json!(0)),
+            (OptionType::Text, json!("a"), json!(404)),
+            (OptionType::Texts, json!(["a"]), json!([])),
+            (OptionType::TextMap, json!({"A": "1"}), json!({"A": 1})),
+        ] {
+            assert!(wanted.accepts(&good), "{good} is {}", wanted.wanted());
+            assert!(!wanted.accepts(&bad), "{bad} is not {}", wanted.wanted());
+        }
+    }
+
+    #[test]
+    fn no_kind_has_two_options_of_one_name() {
+        for kind in KINDS {
+            let mut names: Vec<_> = options_of(Some(kind)).map(|o| o.name).collect();
+            names.sort_unstable();
+            let all = names.len();
+            names.dedup();
+            assert_eq!(names.len(), all, "{}", kind.name);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The known name that a mistyped one most likely meant.
+//!
+//! Used wherever an unknown key, option or algorithm is refused. It only ever
+//! suggests; nothing is corrected silently.
+
+/// Returns the entry of `known` closest to `word`, if one is close enough to suggest.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = word.to_lowercase().chars().take(MAX_CHARS).collect();
+    known
+        .into_iter()
+        .map(|name| (distance(&wanted, &name.to_lowercase()), name))
+        .filter(|(edits, name)| {
+            *edits <= allowed(wanted.len().max(name.chars().count())) || is_start(word, name)
+        })
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, name)| name)
+}
+
+/// Returns ` (did you mean …?)`, or nothing, ready to end a message.
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+}
+
+/// Longer words are cut: the cost grows with the square of the length.
+const MAX_CHARS: usize = 200;
+
+/// A third of the letters may be wrong, and always one.
+fn allowed(chars: usize) -> usize {
+    (chars / 3).max(1)
+}
+
+/// Half a name, such as `sleep` for `sleep_ms`, is far away letter by letter.
+fn is_start(word: &str, name: &str) -> bool {
+    word.len() >= 3 && name.to_lowercase().starts_with(&word.to_lowercase())
+}
+
+fn distance(wanted: &[char], name: &str) -> usize {
+    let mut row: Vec<usize> = (0..=wanted.len()).collect();
+    for (i, c) in name.chars().take(MAX_CHARS).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, w) in wanted.iter().enumerate() {
+            let replaced = diagonal + usize::from(*w != c);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[wanted.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [&str; 4] = ["image_mode", "unit_price_usd", "price_source", "kind"];
+
+    #[test]
+    fn a_typing_mistake_finds_the_name_that_was_meant() {
+        assert_eq!(nearest("imge_mode", KNOWN), Some("image_mode"));
+        assert_eq!(nearest("Unit_Price", KNOWN), Some("unit_price_usd"));
+        assert_eq!(nearest("kinds", KNOWN), Some("kind"));
+        assert_eq!(nearest("price", KNOWN), Some("price_source"));
+    }
+
+    #[test]
+    fn nothing_is_suggested_for_a_word_that_resembles_none() {
+        assert_eq!(nearest("zebra", KNOWN), None);
+        assert_eq!(suggestion("zebra", KNOWN), "");
+        assert_eq!(suggestion("kin", KNOWN), " (did you mean `kind`?)");
+    }
+
+    #[test]
+    fn the_closest_of_several_wins() {
+        assert_eq!(nearest("abcd", ["abxx", "abcx", "abcde"]), Some("abcx"));
+    }
+}

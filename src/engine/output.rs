@@ -1,0 +1,162 @@
+//! From what an adapter left in its folder to a checked result, and from a
+//! request's pictures to paths that can be used.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::adapter::GenerationResult;
+use crate::domain::id::JobId;
+use crate::domain::naming;
+use crate::domain::patch::{Price, Product};
+use crate::store::{Artifact, Store};
+use crate::workspace::artifact::{self, ArtifactError, CheckedFile};
+use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
+
+/// A checked result, ready to be published.
+pub(super) struct Checked {
+    pub(super) product: Product,
+    pub(super) artifacts: Vec<Artifact>,
+}
+
+/// Checks what `result` names, gives it its standard names and hashes it all.
+pub(super) fn check(
+    result: GenerationResult,
+    staging: &Path,
+    workspace: &Workspace,
+    store: &dyn Store,
+    job: &JobId,
+    price: &Price,
+) -> Result<Checked, ArtifactError> {
+    let names = artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
+    let mut files = artifact::inventory(staging)?;
+    if let Some(raw) = result.raw_metadata {
+        write_metadata(staging, Value::Object(raw), &files)?;
+        files = artifact::inventory(staging)?;
+    }
+    let folder = workspace
+        .relative(&store.output_dir(job))
+        .unwrap_or_default();
+    let mut paths = names.into_iter().map(|name| format!("{folder}/{name}"));
+    let product = Product {
+        object: paths.next().unwrap_or_default(),
+        previews: paths.collect(),
+        algo_version: result.algo_version,
+        price: settle_price(
+            price,
+            result.unit_price_usd,
+            result.estimated_cost_usd,
+            result.price_source,
+        ),
+    };
+    let artifacts = files
+        .into_iter()
+        .map(|file| Artifact {
+            name: file.name,
+            size: file.size,
+            sha256: file.sha256,
+        })
+        .collect();
+    Ok(Checked { product, artifacts })
+}
+
+/// The adapter's own figures win; the configured price fills what it leaves open.
+fn settle_price(
+    configured: &Price,
+    unit: Option<f64>,
+    estimated: Option<f64>,
+    source: Option<String>,
+) -> Price {
+    let usable = |value: Option<f64>| value.filter(|usd| usd.is_finite() && *usd >= 0.0);
+    let own = usable(unit).or(usable(estimated)).is_some();
+    let unit_usd = usable(unit).or(configured.unit_usd);
+    Price {
+        unit_usd,
+        estimated_usd: usable(estimated).or(unit_usd),
+        source: source.or_else(|| {
+            if own {
+                Some("adapter".to_owned())
+            } else {
+                configured.source.clone()
+            }
+        }),
+    }
+}
+
+fn write_metadata(staging: &Path, raw: Value, files: &[CheckedFile]) -> Result<(), ArtifactError> {
+    let path = staging.join(naming::METADATA_JSON);
+    let listed: Vec<Value> = files
+        .iter()
+        .filter(|file| file.name != naming::METADATA_JSON)
+        .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
+        .collect();
+    let text = serde_json::to_vec_pretty(&json!({"adapter": raw, "artifacts": listed}))
+        .expect("JSON values can always be written");
+    durable::replace_unsynced(&path, &text, "metadata")
+        .map(drop)
+        .map_err(|source| ArtifactError::Io { path, source })
+}
+
+/// Returns the pictures as absolute paths, or says which one cannot be used.
+pub(super) fn resolve_images(
+    workspace: &Workspace,
+    images: &[String],
+) -> Result<Vec<PathBuf>, String> {
+    images
+        .iter()
+        .map(|stored| resolve_image(workspace, stored))
+        .collect()
+}
+
+fn resolve_image(workspace: &Workspace, stored: &str) -> Result<PathBuf, String> {
+    let outside = || format!("input image is outside the workspace: {stored}");
+    let path = workspace.absolute(stored).ok_or_else(outside)?;
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(format!("input image not found: {stored}"));
+        }
+        Err(error) => return Err(format!("cannot read input image {stored}: {error}")),
+    };
+    if !real.starts_with(workspace.root()) {
+        return Err(outside());
+    }
+    let metadata = fs::metadata(&real)
+        .map_err(|error| format!("cannot read input image {stored}: {error}"))?;
+    if !metadata.is_file() {
+        return Err(format!("input image is not a file: {stored}"));
+    }
+    if metadata.len() == 0 {
+        return Err(format!("input image is empty: {stored}"));
+    }
+    fs::File::open(&real).map_err(|error| format!("cannot read input image {stored}: {error}"))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adapters_own_price_wins_and_nonsense_is_ignored() {
+        let configured = Price {
+            unit_usd: Some(0.4),
+            estimated_usd: None,
+            source: Some("static_table".into()),
+        };
+        let plain = settle_price(&configured, None, None, None);
+        assert_eq!(
+            (plain.unit_usd, plain.estimated_usd),
+            (Some(0.4), Some(0.4))
+        );
+        assert_eq!(plain.source.as_deref(), Some("static_table"));
+        let own = settle_price(&configured, Some(0.5), Some(0.6), None);
+        assert_eq!((own.unit_usd, own.estimated_usd), (Some(0.5), Some(0.6)));
+        assert_eq!(own.source.as_deref(), Some("adapter"));
+        let nonsense = settle_price(&configured, Some(f64::NAN), Some(-1.0), None);
+        assert_eq!(nonsense, plain);
+    }
+}

@@ -1,0 +1,72 @@
+//! The jobs still to take: in order, some not before a moment.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::engine::PlannedJob;
+
+/// The jobs nobody has taken yet; shared by all threads of a pool.
+#[derive(Debug)]
+pub(super) struct Queue(Mutex<Lists>);
+
+#[derive(Debug)]
+struct Lists {
+    ready: VecDeque<PlannedJob>,
+    /// Jobs that cannot be taken before a moment.
+    later: Vec<(Instant, PlannedJob)>,
+}
+
+/// What a thread that asks for work is told.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Take this one.
+    Job(Box<PlannedJob>),
+    /// Ask again after this long.
+    Wait(Duration),
+    /// There is nothing left.
+    Empty,
+}
+
+/// No thread waits longer than this at a time, so that it notices a stop.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+impl Queue {
+    pub(super) fn new(jobs: Vec<PlannedJob>) -> Self {
+        Self(Mutex::new(Lists {
+            ready: jobs.into(),
+            later: Vec::new(),
+        }))
+    }
+
+    pub(super) fn next(&self) -> Next {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if let Some(position) = lists.later.iter().position(|(moment, _)| *moment <= now) {
+            let (_, job) = lists.later.remove(position);
+            return Next::Job(Box::new(job));
+        }
+        if let Some(job) = lists.ready.pop_front() {
+            return Next::Job(Box::new(job));
+        }
+        match lists.later.iter().map(|(moment, _)| *moment).min() {
+            Some(moment) => Next::Wait(moment.saturating_duration_since(now).min(LONGEST_WAIT)),
+            None => Next::Empty,
+        }
+    }
+
+    /// Puts a job back for later.
+    pub(super) fn put_back(&self, job: PlannedJob, after: Duration) {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.later.push((Instant::now() + after, job));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    pub(super) fn remaining(&self) -> usize {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.ready.len() + lists.later.len()
+    }
+}

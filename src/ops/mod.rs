@@ -1,0 +1,98 @@
+//! One function per thing a person can ask for.
+//!
+//! `cli` turns arguments into requests and shows the answers; everything in
+//! between happens here. Nothing in here prints.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::SystemClock;
+use crate::config::{ConfigError, Os, Settings, Sources};
+use crate::domain::time::Clock;
+use crate::store::StoreError;
+use crate::workspace::paths::Workspace;
+
+mod identity;
+pub mod run;
+pub mod run_log;
+pub mod status;
+
+/// What every operation needs.
+#[derive(Clone)]
+pub struct OpsContext {
+    /// The folder everything is in.
+    pub workspace: Workspace,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Everything that is configured.
+    pub settings: Arc<Settings>,
+}
+
+/// An operation that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum OpsError {
+    /// The request or the set-up is wrong.
+    #[error("{message}")]
+    Setup {
+        /// What is wrong.
+        message: String,
+        /// What to do next.
+        hint: Option<String>,
+    },
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OpsError {
+    /// Tells whether the request or the set-up is wrong, rather than the disk.
+    pub fn is_setup(&self) -> bool {
+        match self {
+            Self::Setup { .. } | Self::Config(_) => true,
+            Self::Store(error) => error.is_setup(),
+        }
+    }
+
+    /// Returns what to do next.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Setup { hint, .. } => hint.as_deref(),
+            Self::Config(_) => None,
+            Self::Store(error) => error.hint(),
+        }
+    }
+}
+
+impl OpsContext {
+    /// Finds the workspace, the one given or else the one that is configured, and
+    /// reads its settings.
+    pub fn open(given: Option<&Path>) -> Result<Self, OpsError> {
+        let current_dir = std::env::current_dir().map_err(|error| OpsError::Setup {
+            message: format!("the current folder cannot be used: {error}"),
+            hint: Some("change to a folder that exists and try again".into()),
+        })?;
+        let settings = Settings::load(&Sources {
+            workspace: given.map(Path::to_owned),
+            current_dir,
+            env: &real_env,
+            os: Os::current(),
+        })?;
+        Ok(Self {
+            workspace: Workspace::new(settings.workspace.clone()),
+            clock: Arc::new(SystemClock),
+            settings: Arc::new(settings),
+        })
+    }
+}
+
+/// Looks a variable up in the environment of this process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that hands the real environment to the rest"
+)]
+fn real_env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,355 @@
+//! Taking a job: under its lock, checking everything again, journal first.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::id::{JobId, Nonce};
+use crate::domain::job::{Entry, JobEvent, JobState, Status};
+use crate::domain::lease::{Lease, Verdict};
+use crate::domain::naming::{self, StateFile};
+use crate::domain::patch::{self, Patch};
+use crate::domain::text::hex;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::Claim;
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
+
+use super::evidence::{self, Evidence};
+use super::journal::What;
+use super::marker::{Marker, Record, RecordKind};
+use super::projection::{Hint, Proof, Wanted};
+use super::registry;
+use super::{CsvStore, Held, RowBrief, recover};
+
+impl CsvStore {
+    pub(super) fn claim_job(
+        &self,
+        job: &JobId,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        if let Some(reason) = self.shared.trouble() {
+            return Err(self.closed(reason));
+        }
+        let path = self.paths().state_file(job, StateFile::Lock);
+        let Some(_lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
+            return Ok(Claim::Busy);
+        };
+        let evidence = self.sound_evidence(job)?;
+        let row = self.row(job)?;
+        let state = evidence
+            .state(row.rehearsal)
+            .unwrap_or_else(|| evidence::state_by_row(row.status, row.rehearsal));
+        let attempt = evidence.highest_attempt() + 1;
+        if state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
+            return Ok(Claim::Changed(state));
+        }
+        if let Some(answer) = self.not_now(job, entry, &evidence, now)? {
+            return Ok(answer);
+        }
+        self.take(job, entry, attempt, &evidence, &row, now)
+            .map(Claim::Taken)
+    }
+
+    /// Reads the markers and moves damaged ones out of the way; the caller holds the lock.
+    pub(super) fn sound_evidence(&self, job: &JobId) -> Result<Evidence, StoreError> {
+        let state = self.paths().state();
+        let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
+        if evidence.corrupt().next().is_none() {
+            return Ok(evidence);
+        }
+        // A lease that its holder was just turning into a terminal looks damaged,
+        // but the journal vouches for the result.
+        if self.roll_forward_by_job(job)?.is_some() {
+            return Evidence::read(self.paths(), job).context("read markers in", &state);
+        }
+        for (marker, reason) in evidence.corrupt() {
+            let kind = marker.kind.file();
+            let name = evidence::set_aside(self.paths(), job, kind)
+                .context("set aside a marker in", &state)?;
+            self.warn(format!(
+                "{} is damaged ({reason}); kept as {name} and not counted",
+                kind.name(job)
+            ));
+        }
+        Evidence::read(self.paths(), job).context("read markers in", &state)
+    }
+
+    /// Returns the answer if the job cannot be taken now.
+    fn not_now(
+        &self,
+        job: &JobId,
+        entry: Entry,
+        evidence: &Evidence,
+        now: Timestamp,
+    ) -> Result<Option<Claim>, StoreError> {
+        if let Some(record) = evidence.of(RecordKind::Released).and_then(Marker::record)
+            && let Some(not_before) = record.not_before.filter(|moment| *moment > now)
+        {
+            return Ok(Some(Claim::Later(not_before.since(now))));
+        }
+        let Some(lease) = evidence.lease() else {
+            return Ok(None);
+        };
+        let verdict = self.watch.verdict(self.paths(), job, lease, now);
+        match verdict.context("judge a holder in", &self.paths().state())? {
+            Verdict::Alive => Ok(Some(Claim::Busy)),
+            Verdict::Watch(time) => Ok(Some(Claim::Later(time))),
+            Verdict::Dead if entry == Entry::Takeover => {
+                match self.roll_forward_lease(job, lease, now)? {
+                    Some(state) => Ok(Some(Claim::RolledForward(state))),
+                    None => Ok(None),
+                }
+            }
+            // A dead lease of a lower attempt beside what the caller saw.
+            Verdict::Dead => Ok(None),
+        }
+    }
+
+    fn take(
+        &self,
+        job: &JobId,
+        entry: Entry,
+        attempt: u32,
+        evidence: &Evidence,
+        row: &RowBrief,
+        now: Timestamp,
+    ) -> Result<Lease, StoreError> {
+        let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
+        let request_id = self.open_purchase(job, evidence)?;
+        let purchases = evidence.purchases();
+        let lease = Lease {
+            run_id: self.shared.run_id.clone(),
+            job_id: job.clone(),
+            worker_id: self.identity.worker_id.clone(),
+            attempt,
+            nonce: nonce.clone(),
+            // Always later than the row's, so that "older" can be read off the row.
+            claimed_at: after(now, row.start.max(evidence.latest_start())),
+            entry,
+            request_id: request_id.clone(),
+            idempotency_key: idempotency_key(job, row, purchases, self),
+            staging: self
+                .paths()
+                .staging()
+                .join(naming::staging_dir(job, attempt, &nonce)),
+        };
+        self.note(
+            now,
+            What::Claimed {
+                job_id: job.clone(),
+                attempt,
+                nonce,
+                entry,
+            },
+        )?;
+        let record = self.lease_record(&lease, purchases);
+        let file = self.publish_lease(&record, evidence.lease().is_some(), now)?;
+        self.clear_for(&lease, evidence)?;
+        fs::create_dir(&lease.staging).context("create", &lease.staging)?;
+        let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);
+        self.hold(
+            job,
+            Held {
+                file,
+                identity,
+                record,
+            },
+        );
+        self.committer
+            .hint(self.running_hint(&lease, evidence, identity));
+        Ok(lease)
+    }
+
+    /// Returns a purchase that an earlier attempt made, by marker or by journal.
+    fn open_purchase(
+        &self,
+        job: &JobId,
+        evidence: &Evidence,
+    ) -> Result<Option<String>, StoreError> {
+        if let Some(id) = self.submitted_by_dead_holder(job, evidence.lease())? {
+            return Ok(Some(id));
+        }
+        Ok(evidence.request_id().map(str::to_owned))
+    }
+
+    fn lease_record(&self, lease: &Lease, purchases: u32) -> Record {
+        Record {
+            v: 1,
+            kind: RecordKind::InProgress,
+            run_id: lease.run_id.clone(),
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+            worker_id: lease.worker_id.clone(),
+            boot_id: self.identity.boot_id.clone(),
+            claimed_at: lease.claimed_at,
+            entry: lease.entry,
+            request_id: lease.request_id.clone(),
+            purchases,
+            simulated: false,
+            class: None,
+            not_before: None,
+            patch: None,
+            outputs: Vec::new(),
+        }
+    }
+
+    fn publish_lease(
+        &self,
+        record: &Record,
+        replaces: bool,
+        now: Timestamp,
+    ) -> Result<fs::File, StoreError> {
+        let path = self
+            .paths()
+            .state_file(&record.job_id, StateFile::InProgress);
+        let text = record.text(&self.identity, now);
+        if replaces {
+            return durable::replace_unsynced(
+                &path,
+                text.as_bytes(),
+                self.identity.worker_id.as_str(),
+            )
+            .context("take over", &path);
+        }
+        platform::publish(&path, text.as_bytes())
+            .and_then(|file| file.ok_or_else(|| io::ErrorKind::AlreadyExists.into()))
+            .context("create", &path)
+    }
+
+    /// Removes what the new attempt makes void. The lease is there already, so a
+    /// crash in between leaves the higher attempt in force.
+    fn clear_for(&self, lease: &Lease, evidence: &Evidence) -> Result<(), StoreError> {
+        let remove = |kind: StateFile| {
+            let path = self.paths().state_file(&lease.job_id, kind);
+            remove_if_there(&path).context("remove", &path)
+        };
+        remove(StateFile::Released)?;
+        remove(StateFile::Cancel)?;
+        if let Some(dead) = evidence.lease().and_then(Marker::record) {
+            let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(dead)));
+        }
+        if lease.entry == Entry::Redo {
+            return Ok(());
+        }
+        for kind in [
+            StateFile::Failed,
+            StateFile::ErrorText,
+            StateFile::Cancelled,
+        ] {
+            remove(kind)?;
+        }
+        let rehearsed = evidence.of(RecordKind::Completed).is_some();
+        if rehearsed && lease.entry == Entry::Perform {
+            remove(StateFile::Completed)?;
+            self.discard_output(lease)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a rehearsal's files: first out of sight in one step, then one by one.
+    fn discard_output(&self, lease: &Lease) -> Result<(), StoreError> {
+        let output = self.paths().output(&lease.job_id);
+        let name = naming::staging_dir(&lease.job_id, 0, &lease.nonce);
+        let trash = self.paths().staging().join(name);
+        match platform::rename_no_replace(&output, &trash) {
+            Ok(_) => {
+                let _ = fs::remove_dir_all(&trash);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).context("remove the rehearsal in", &output),
+        }
+    }
+
+    fn running_hint(
+        &self,
+        lease: &Lease,
+        evidence: &Evidence,
+        identity: platform::FileIdentity,
+    ) -> Hint {
+        // Another tool's result carries no patch to restore its row from, so a
+        // redo of it changes nothing but the status until it has succeeded.
+        let foreign = lease.entry == Entry::Redo
+            && evidence
+                .of(RecordKind::Completed)
+                .is_none_or(|marker| marker.record().is_none());
+        let patch = if foreign {
+            Patch::status(Status::Running)
+        } else {
+            patch::running(lease.claimed_at, &self.identity.facts)
+        };
+        Hint {
+            job: lease.job_id.clone(),
+            wanted: Wanted {
+                status: Status::Running,
+                patch,
+                artifacts: Vec::new(),
+                simulated: false,
+            },
+            proof: Proof::Lease(identity),
+        }
+    }
+
+    /// Returns the job's row; a job without one cannot be claimed.
+    fn row(&self, job: &JobId) -> Result<RowBrief, StoreError> {
+        if let Some(brief) = self.rows().get(job) {
+            return Ok(brief.clone());
+        }
+        let mut registry = self.registry();
+        let row = registry::find_row(registry.load()?, &self.shared.run_id, job);
+        row.map(|row| row.brief()).ok_or_else(|| StoreError::Setup {
+            what: format!("job {job} of run {} has no row", self.shared.run_id),
+            path: self.shared.workspace.registry(),
+            hint: "run `archi3d batch create` for it, or take it out of the manifest".into(),
+        })
+    }
+}
+
+/// Derives the key under which a provider can recognise the same purchase. It
+/// follows from what is on disk, so a crash or a lost marker cannot change it.
+fn idempotency_key(job: &JobId, row: &RowBrief, purchases: u32, store: &CsvStore) -> String {
+    let mut hash = Sha256::new();
+    for part in [
+        store.shared.run_id.as_str(),
+        job.as_str(),
+        &row.created_at,
+        &row.image_set_hash,
+        &purchases.to_string(),
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    let digest = hash.finalize();
+    format!("archi3d-{}", hex(&digest[..16]))
+}
+
+/// Returns `now`, or the next moment after `other` if that is not earlier.
+fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
+    match other {
+        Some(other) if other >= now => other.plus(std::time::Duration::from_micros(1)),
+        _ => now,
+    }
+}
+
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Returns the state a roll-forward leads to.
+pub(super) fn state_after(completed: bool, simulated: bool, attempt: u32) -> JobState {
+    if completed {
+        JobState::Completed { attempt, simulated }
+    } else {
+        JobState::Failed { attempt }
+    }
+}

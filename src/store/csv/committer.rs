@@ -1,0 +1,397 @@
+//! The one thread of a process that writes the registry.
+//!
+//! It folds many jobs at a time: at once when it is idle, in batches when it is
+//! busy, with a rest between folds so that other tools get their turn. It waits
+//! for a busy lock as long as it takes; results are safe in the meantime.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::Status;
+use crate::domain::patch::WorkerFacts;
+use crate::domain::time::{Clock, Timestamp};
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{NoticeSink, StoreNotice};
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::{RunPaths, Workspace};
+
+use super::journal::{Journal, What};
+use super::projection::{self, Hint, Wanted};
+use super::registry::Registry;
+
+/// The least time between two changes of the table, whoever made the first.
+const MIN_REST: Duration = Duration::from_millis(60);
+/// A fold is followed by a rest of this many times its own duration,
+const REST_FACTOR: u32 = 4;
+/// but never by a longer one than this.
+const MAX_REST: Duration = Duration::from_secs(10);
+/// After this long a person hears that a lock is busy, and then every so often.
+const TELL_AFTER: Duration = Duration::from_secs(2);
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+/// How long to wait after a fold that failed.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// Up to this many results are synced file by file; beyond it the file system is.
+const SYNC_SINGLY: usize = 8;
+
+/// What the committer and the store share.
+pub(super) struct Shared {
+    pub(super) workspace: Workspace,
+    pub(super) run_id: RunId,
+    pub(super) paths: RunPaths,
+    pub(super) journal: Journal,
+    pub(super) registry: Mutex<Registry>,
+    pub(super) facts: WorkerFacts,
+    pub(super) notices: NoticeSink,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Set when waiting for others must end.
+    pub(super) hurry: AtomicBool,
+    /// Why nothing more may be claimed, if so.
+    pub(super) trouble: Mutex<Option<String>>,
+}
+
+impl Shared {
+    /// Takes the registry's lock; nothing if told to hurry.
+    pub(super) fn lock_table(&self) -> Result<Option<FileLock>, StoreError> {
+        self.wait_for(&self.workspace.registry_lock())
+    }
+
+    /// Takes a lock however long it takes, telling the person when it is busy for
+    /// long. Returns nothing if [`Shared::hurry`] ended the wait.
+    pub(super) fn wait_for(&self, path: &Path) -> Result<Option<FileLock>, StoreError> {
+        let shown = self.workspace.relative(path).unwrap_or_default();
+        let mut told_at = Duration::ZERO;
+        let waiting = |waited: Duration| {
+            let due = if told_at.is_zero() {
+                TELL_AFTER
+            } else {
+                told_at + TELL_AGAIN
+            };
+            if waited >= due {
+                told_at = waited;
+                (self.notices)(StoreNotice::WaitingFor {
+                    lock: shown.clone(),
+                    waited,
+                });
+            }
+            !self.hurry.load(Ordering::SeqCst)
+        };
+        FileLock::acquire(path, waiting).context("lock", path)
+    }
+
+    /// Makes results durable: their files, and the journal that vouches for them.
+    fn make_durable(&self, wanted: &[(JobId, Wanted)]) -> Result<(), StoreError> {
+        let results: Vec<_> = wanted
+            .iter()
+            .filter(|(_, wanted)| wanted.status == Status::Completed && !wanted.simulated)
+            .collect();
+        if results.len() > SYNC_SINGLY {
+            self.sync_everything()?;
+        } else {
+            for (job, wanted) in &results {
+                self.sync_result(job, wanted)?;
+            }
+            if !results.is_empty() {
+                let outputs = self.paths.outputs();
+                platform::sync_dir(&outputs).context("sync", &outputs)?;
+            }
+        }
+        if wanted
+            .iter()
+            .any(|(_, w)| w.status.is_terminal() && !w.simulated)
+        {
+            self.journal.sync().context("sync", self.journal.path())?;
+        }
+        Ok(())
+    }
+
+    fn sync_result(&self, job: &JobId, wanted: &Wanted) -> Result<(), StoreError> {
+        let folder = self.paths.output(job);
+        for artifact in &wanted.artifacts {
+            let path = folder.join(&artifact.name);
+            match File::open(&path).and_then(|file| file.sync_all()) {
+                // Moved away by a person since: nothing of it is left to sync.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => other.context("sync", &path)?,
+            }
+        }
+        match platform::sync_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.context("sync", &folder),
+        }
+    }
+
+    /// Syncs the whole file system, or each result where that cannot be done.
+    pub(super) fn sync_everything(&self) -> Result<(), StoreError> {
+        let state = self.paths.state();
+        let folder = File::open(&state).context("open", &state)?;
+        platform::sync_file_system(&folder).context("sync", &state)?;
+        Ok(())
+    }
+
+    /// Projects `hints` into the registry; returns how many rows changed, or
+    /// nothing if the wait for the lock was cut short.
+    pub(super) fn fold(&self, hints: &[Hint], now: Timestamp) -> Result<Option<usize>, StoreError> {
+        let beliefs: Vec<_> = hints
+            .iter()
+            .map(|hint| (hint.job.clone(), hint.wanted.clone()))
+            .collect();
+        self.make_durable(&beliefs)?;
+        let Some(_lock) = self.lock_table()? else {
+            return Ok(None);
+        };
+        let changed = self.fold_locked(hints)?;
+        if changed > 0 {
+            let what = What::Folded { rows: changed };
+            self.journal
+                .append(now, what)
+                .context("append to", self.journal.path())?;
+        }
+        Ok(Some(changed))
+    }
+
+    fn fold_locked(&self, hints: &[Hint]) -> Result<usize, StoreError> {
+        let mut settled = Vec::with_capacity(hints.len());
+        for hint in hints {
+            let found = hint.settle(&self.paths, &self.facts);
+            let Some(wanted) = found.context("read markers in", &self.paths.state())? else {
+                continue;
+            };
+            // A result that appeared since was not made durable here; its own
+            // worker will fold it.
+            let synced = hint.wanted.patch == wanted.patch;
+            if synced || !wanted.status.is_terminal() || wanted.simulated {
+                settled.push((hint.job.clone(), wanted));
+            }
+        }
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = registry.load()?;
+        let changed = projection::apply(table, &self.run_id, &settled);
+        if changed > 0 {
+            registry.save()?;
+        }
+        Ok(changed)
+    }
+
+    /// Notes that nothing more may be claimed.
+    pub(super) fn set_trouble(&self, reason: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    /// Returns why nothing more may be claimed.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+enum Message {
+    Hint(Hint),
+    Flush(Sender<Result<(), StoreError>>),
+}
+
+/// The handle on the thread.
+pub(super) struct Committer {
+    sender: Mutex<Option<Sender<Message>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Committer {
+    /// Starts the thread.
+    pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
+        let (sender, receiver) = channel();
+        let thread = thread::Builder::new()
+            .name("committer".into())
+            .spawn(move || Loop::new(shared, receiver).run())?;
+        Ok(Self {
+            sender: Mutex::new(Some(sender)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Tells the thread that a job's row may be behind.
+    pub(super) fn hint(&self, hint: Hint) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.as_ref() {
+            // After the end there is nobody to tell; recovery reads the markers.
+            let _ = sender.send(Message::Hint(hint));
+        }
+    }
+
+    /// Folds everything hinted so far, without resting, and ends the thread.
+    pub(super) fn stop(&self) -> Result<(), StoreError> {
+        let sender = self
+            .sender
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let result = match sender {
+            None => Ok(()),
+            Some(sender) => {
+                let (reply, answer) = channel();
+                let _ = sender.send(Message::Flush(reply));
+                answer.recv().unwrap_or(Ok(()))
+            }
+        };
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        result
+    }
+}
+
+struct Loop {
+    shared: Arc<Shared>,
+    receiver: Receiver<Message>,
+    pending: BTreeMap<JobId, Hint>,
+    rest_until: Instant,
+    last_complaint: Option<String>,
+    /// Whoever waits for the last fold.
+    flush: Option<Sender<Result<(), StoreError>>>,
+}
+
+impl Loop {
+    fn new(shared: Arc<Shared>, receiver: Receiver<Message>) -> Self {
+        Self {
+            shared,
+            receiver,
+            pending: BTreeMap::new(),
+            rest_until: Instant::now(),
+            last_complaint: None,
+            flush: None,
+        }
+    }
+
+    fn run(mut self) {
+        loop {
+            if let Some(reply) = self.flush.take() {
+                let _ = reply.send(self.fold_all());
+                return;
+            }
+            let message = if self.pending.is_empty() {
+                self.receiver
+                    .recv()
+                    .map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                let rest = self.rest_until.saturating_duration_since(Instant::now());
+                self.receiver.recv_timeout(rest)
+            };
+            match message {
+                Ok(Message::Hint(hint)) => self.take(hint),
+                Ok(Message::Flush(reply)) => self.flush = Some(reply),
+                Err(RecvTimeoutError::Timeout) => self.fold_and_rest(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let _ = self.fold_all();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, hint: Hint) {
+        if self.pending.is_empty() {
+            let age = self.table_age();
+            let earliest = Instant::now() + MIN_REST.saturating_sub(age);
+            self.rest_until = self.rest_until.max(earliest);
+        }
+        self.pending.insert(hint.job.clone(), hint);
+    }
+
+    /// Returns how long ago anybody changed the table.
+    fn table_age(&self) -> Duration {
+        std::fs::symlink_metadata(self.shared.workspace.registry())
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .and_then(|changed| changed.elapsed().ok())
+            .unwrap_or(MIN_REST)
+    }
+
+    fn fold_and_rest(&mut self) {
+        let start = Instant::now();
+        match self.fold_all() {
+            Ok(()) => {
+                let rest = (start.elapsed() * REST_FACTOR).clamp(MIN_REST, MAX_REST);
+                self.rest_until = Instant::now() + rest;
+            }
+            Err(error) => {
+                self.complain(&error);
+                self.rest_until = Instant::now() + RETRY_PAUSE;
+            }
+        }
+    }
+
+    fn fold_all(&mut self) -> Result<(), StoreError> {
+        // Hints that came while the last fold ran belong to this one.
+        while let Ok(message) = self.receiver.try_recv() {
+            match message {
+                Message::Hint(hint) => {
+                    self.pending.insert(hint.job.clone(), hint);
+                }
+                Message::Flush(reply) => self.flush = Some(reply),
+            }
+        }
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let hints: Vec<Hint> = self.pending.values().cloned().collect();
+        match self.shared.fold(&hints, self.shared.clock.now()) {
+            Ok(Some(_)) => {
+                self.pending.clear();
+                self.recovered();
+                Ok(())
+            }
+            Ok(None) => Err(StoreError::Closed {
+                run_id: self.shared.run_id.to_string(),
+                reason: format!(
+                    "{} rows are not in the registry yet because its lock is busy; \
+                     their results are safe and the next start brings them in",
+                    hints.len()
+                ),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn complain(&mut self, error: &StoreError) {
+        let busy = matches!(error, StoreError::Io { source, .. } if platform::is_busy(source));
+        let reason = describe(error);
+        if !busy {
+            self.shared.set_trouble(Some(reason.clone()));
+        }
+        if self.last_complaint.as_ref() != Some(&reason) {
+            (self.shared.notices)(StoreNotice::RegistryBlocked {
+                reason: reason.clone(),
+            });
+            self.last_complaint = Some(reason);
+        }
+    }
+
+    fn recovered(&mut self) {
+        if self.last_complaint.take().is_some() {
+            self.shared.set_trouble(None);
+        }
+    }
+}
+
+/// Returns an error with its cause on one line.
+pub(super) fn describe(error: &StoreError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,216 @@
+//! What the markers of one job say together: which of them rules, and what
+//! state the job is in.
+
+use std::io;
+
+use crate::domain::id::JobId;
+use crate::domain::job::{JobState, Status};
+use crate::domain::naming::StateFile;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::workspace::paths::RunPaths;
+
+use super::marker::{Body, Marker, RecordKind};
+
+/// Every marker of one job, as found at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Evidence {
+    pub(super) markers: Vec<Marker>,
+}
+
+impl Evidence {
+    /// Reads the markers of `job`. Safe without the job's lock; certain only under it.
+    pub(super) fn read(paths: &RunPaths, job: &JobId) -> io::Result<Self> {
+        let mut markers = Vec::new();
+        for kind in RecordKind::ALL {
+            let path = paths.state_file(job, kind.file());
+            if let Some(marker) = Marker::read(&path, kind, job)? {
+                markers.push(marker);
+            }
+        }
+        Ok(Self { markers })
+    }
+
+    /// Returns the marker of one kind.
+    pub(super) fn of(&self, kind: RecordKind) -> Option<&Marker> {
+        self.markers.iter().find(|marker| marker.kind == kind)
+    }
+
+    /// Returns the lease, if there is one.
+    pub(super) fn lease(&self) -> Option<&Marker> {
+        self.of(RecordKind::InProgress)
+    }
+
+    /// Returns the marker that rules: the highest attempt; at equal attempt a
+    /// terminal beats a lease and `completed` beats `failed`. Damaged ones never rule.
+    pub(super) fn ruling(&self) -> Option<&Marker> {
+        self.markers
+            .iter()
+            .filter(|marker| !matches!(marker.body, Body::Corrupt(_)))
+            .max_by_key(|marker| (marker.attempt(), rank(marker.kind)))
+    }
+
+    /// Returns the highest attempt any marker knows of.
+    pub(super) fn highest_attempt(&self) -> u32 {
+        self.markers.iter().map(Marker::attempt).max().unwrap_or(0)
+    }
+
+    /// Returns the open purchase of the latest attempt that knows one.
+    pub(super) fn request_id(&self) -> Option<&str> {
+        self.markers
+            .iter()
+            .filter_map(Marker::record)
+            .filter(|record| record.kind != RecordKind::Completed || record.simulated)
+            .filter_map(|record| Some((record.attempt, record.request_id.as_deref()?)))
+            .max_by_key(|(attempt, _)| *attempt)
+            .map(|(_, id)| id)
+    }
+
+    /// Returns when the latest attempt that the markers know of started.
+    pub(super) fn latest_start(&self) -> Option<Timestamp> {
+        let records = self.markers.iter().filter_map(Marker::record);
+        records.map(|record| record.claimed_at).max()
+    }
+
+    /// Returns how many real results the job has had.
+    pub(super) fn purchases(&self) -> u32 {
+        self.markers
+            .iter()
+            .filter_map(Marker::record)
+            .map(|record| record.purchases)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Returns the job's state, or nothing if no marker rules and the registry decides.
+    pub(super) fn state(&self, row_is_rehearsal: bool) -> Option<JobState> {
+        let marker = self.ruling()?;
+        let attempt = marker.attempt();
+        // Another tool's terminal does not say whether it was a rehearsal; the row does.
+        let simulated = marker
+            .record()
+            .map_or(row_is_rehearsal, |record| record.simulated);
+        Some(match marker.kind {
+            RecordKind::InProgress => JobState::Running { attempt },
+            RecordKind::Completed => JobState::Completed { attempt, simulated },
+            RecordKind::Failed => JobState::Failed { attempt },
+            RecordKind::Released => JobState::Enqueued { attempt },
+            RecordKind::Cancelled => JobState::Cancelled { attempt },
+        })
+    }
+
+    /// Returns the damaged markers with the reason.
+    pub(super) fn corrupt(&self) -> impl Iterator<Item = (&Marker, &str)> {
+        self.markers.iter().filter_map(|marker| match &marker.body {
+            Body::Corrupt(reason) => Some((marker, reason.as_str())),
+            _ => None,
+        })
+    }
+}
+
+fn rank(kind: RecordKind) -> u8 {
+    match kind {
+        RecordKind::Released => 0,
+        RecordKind::InProgress => 1,
+        RecordKind::Cancelled => 2,
+        RecordKind::Failed => 3,
+        RecordKind::Completed => 4,
+    }
+}
+
+/// Moves a damaged marker out of the way without losing it; returns its new name.
+pub(super) fn set_aside(paths: &RunPaths, job: &JobId, kind: StateFile) -> io::Result<String> {
+    let from = paths.state_file(job, kind);
+    for number in 1u32.. {
+        let name = format!("{}.corrupt-{number}", kind.name(job));
+        if platform::rename_no_replace(&from, &paths.state().join(&name))? {
+            return Ok(name);
+        }
+    }
+    unreachable!("one of four billion names is free")
+}
+
+/// Returns the state of a job that has no marker, by its row alone.
+pub(super) fn state_by_row(status: Status, rehearsal: bool) -> JobState {
+    match status {
+        Status::Enqueued => JobState::Enqueued { attempt: 0 },
+        Status::Running => JobState::Running { attempt: 0 },
+        Status::Completed => JobState::Completed {
+            attempt: 0,
+            simulated: rehearsal,
+        },
+        Status::Failed => JobState::Failed { attempt: 0 },
+        Status::Cancelled => JobState::Cancelled { attempt: 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marker::tests::record;
+    use super::*;
+    use crate::platform;
+
+    fn marker(kind: RecordKind, attempt: u32) -> Marker {
+        let file = tempfile::tempfile().unwrap();
+        Marker {
+            kind,
+            version: platform::version(&file.metadata().unwrap()),
+            beat: None,
+            pid: None,
+            host: None,
+            body: if attempt == 0 {
+                Body::Foreign
+            } else {
+                Body::Ours(Box::new(record(kind, attempt)))
+            },
+        }
+    }
+
+    fn ruling(markers: &[(RecordKind, u32)]) -> Option<(RecordKind, u32)> {
+        let markers = markers.iter().map(|(kind, n)| marker(*kind, *n)).collect();
+        let evidence = Evidence { markers };
+        evidence.ruling().map(|m| (m.kind, m.attempt()))
+    }
+
+    #[test]
+    fn the_highest_attempt_rules_and_at_equal_attempt_the_result_does() {
+        use RecordKind::{Completed, Failed, InProgress, Released};
+        assert_eq!(
+            ruling(&[(InProgress, 2), (Failed, 1)]),
+            Some((InProgress, 2))
+        );
+        assert_eq!(ruling(&[(InProgress, 1), (Failed, 1)]), Some((Failed, 1)));
+        assert_eq!(ruling(&[(Completed, 1), (Failed, 1)]), Some((Completed, 1)));
+        assert_eq!(ruling(&[(Released, 2), (Failed, 1)]), Some((Released, 2)));
+        assert_eq!(
+            ruling(&[(InProgress, 1), (Completed, 0)]),
+            Some((InProgress, 1))
+        );
+        assert_eq!(ruling(&[]), None);
+    }
+
+    #[test]
+    fn a_damaged_marker_never_counts_as_finished() {
+        let mut damaged = marker(RecordKind::Completed, 3);
+        damaged.body = Body::Corrupt("torn".into());
+        let evidence = Evidence {
+            markers: vec![damaged],
+        };
+        assert_eq!(evidence.state(false), None);
+    }
+
+    #[test]
+    fn another_tools_result_is_a_rehearsal_when_its_row_says_so() {
+        let evidence = Evidence {
+            markers: vec![marker(RecordKind::Completed, 0)],
+        };
+        let completed = |simulated| {
+            Some(JobState::Completed {
+                attempt: 0,
+                simulated,
+            })
+        };
+        assert_eq!(evidence.state(true), completed(true));
+        assert_eq!(evidence.state(false), completed(false));
+    }
+}

@@ -1,0 +1,476 @@
+//! Ending an attempt: journal first, then, under the job's lock and only if the
+//! lease is still ours, the result into its place and the lease into a terminal.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::id::{JobId, WorkerId};
+use crate::domain::job::{Entry, Status};
+use crate::domain::lease::Lease;
+use crate::domain::naming::{self, StateFile};
+use crate::domain::patch::Patch;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason};
+use crate::workspace::durable;
+
+use super::claim::remove_if_there;
+use super::evidence::Evidence;
+use super::journal::{Finished, What};
+use super::marker::{Marker, Record, RecordKind};
+use super::projection::{Hint, Proof, Wanted};
+use super::{CsvStore, Held};
+
+/// Whose result is being published: the worker that made it.
+pub(super) struct Author {
+    pub(super) worker_id: WorkerId,
+    pub(super) boot_id: String,
+}
+
+/// What publishing came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Published {
+    Yes,
+    OldResultKept,
+    /// Somebody else's terminal is there.
+    NameTaken,
+}
+
+impl CsvStore {
+    pub(super) fn finish_job(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
+        let held = self.let_go(&lease.job_id);
+        let request_id = held
+            .as_ref()
+            .and_then(|held| held.record.request_id.clone());
+        let purchases = held.as_ref().map_or(0, |held| held.record.purchases);
+        let at = ending.at;
+        let finished = finished_line(lease, ending, request_id, purchases);
+        self.note(at, What::Finished(Box::new(finished.clone())))?;
+        let _lock = self.lock_job(&lease.job_id)?;
+        let author = Author {
+            worker_id: self.identity.worker_id.clone(),
+            boot_id: self.identity.boot_id.clone(),
+        };
+        if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
+            return match self.publish_finished(&finished, &author, Some(&held.file), at)? {
+                Published::Yes => Ok(Finish::Published),
+                Published::OldResultKept => Ok(Finish::OldResultKept),
+                Published::NameTaken => self.fence(lease, at),
+            };
+        }
+        let evidence = self.sound_evidence(&lease.job_id)?;
+        let taken = evidence.lease().is_some()
+            || evidence.of(RecordKind::Completed).is_some()
+            || evidence.of(RecordKind::Failed).is_some()
+            || evidence.highest_attempt() > lease.attempt;
+        if taken {
+            return self.fence(lease, at);
+        }
+        match self.publish_finished(&finished, &author, None, at)? {
+            Published::Yes => Ok(Finish::Adopted),
+            Published::OldResultKept => Ok(Finish::OldResultKept),
+            Published::NameTaken => self.fence(lease, at),
+        }
+    }
+
+    /// Tells whether the lease at its path is still the file we hold.
+    pub(super) fn still_names(&self, job: &JobId, held: &Held) -> bool {
+        let path = self.paths().state_file(job, StateFile::InProgress);
+        fs::symlink_metadata(path).is_ok_and(|named| platform::identity(&named) == held.identity)
+    }
+
+    /// Puts a result that nobody waits for any more out of the way, never away.
+    fn fence(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
+        let late = self.paths().late();
+        let mut kept_at = None;
+        if has_files(&lease.staging) {
+            fs::create_dir_all(&late).context("create", &late)?;
+            let to = late.join(naming::kept_dir(&lease.job_id, lease.attempt, &lease.nonce));
+            if platform::rename_no_replace(&lease.staging, &to).context("set aside", &to)? {
+                kept_at = self.shared.workspace.relative(&to);
+            }
+        } else {
+            let _ = fs::remove_dir_all(&lease.staging);
+        }
+        self.note(
+            at,
+            What::Fenced {
+                job_id: lease.job_id.clone(),
+                attempt: lease.attempt,
+                nonce: lease.nonce.clone(),
+            },
+        )?;
+        self.committer.hint(read_hint(&lease.job_id));
+        Ok(Finish::Fenced { kept_at })
+    }
+
+    /// Publishes an ending that the journal holds; the caller holds the job's lock
+    /// and knows that no other claim or result is in force. Every step can be
+    /// repeated after a crash.
+    pub(super) fn publish_finished(
+        &self,
+        finished: &Finished,
+        author: &Author,
+        lease_file: Option<&File>,
+        at: Timestamp,
+    ) -> Result<Published, StoreError> {
+        let job = &finished.job_id;
+        if finished.entry == Entry::Redo && !finished.completed {
+            return self.keep_old_result(finished, lease_file.is_some());
+        }
+        if finished.completed {
+            self.place_outputs(finished)?;
+        } else {
+            self.write_error_text(job, finished.error_text.as_deref().unwrap_or_default())?;
+        }
+        let record = terminal_record(finished, author, &self.shared.run_id);
+        let Some(hint) = self.publish_terminal(&record, finished.entry, lease_file, at)? else {
+            return Ok(Published::NameTaken);
+        };
+        if finished.completed {
+            for kind in [StateFile::ErrorText, StateFile::Failed, StateFile::Released] {
+                let path = self.paths().state_file(job, kind);
+                remove_if_there(&path).context("remove", &path)?;
+            }
+        } else {
+            let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
+        }
+        self.committer.hint(hint);
+        Ok(Published::Yes)
+    }
+
+    /// Ends a redo that failed: the lease goes, the old terminal rules again.
+    fn keep_old_result(&self, finished: &Finished, leased: bool) -> Result<Published, StoreError> {
+        let job = &finished.job_id;
+        if leased {
+            let path = self.paths().state_file(job, StateFile::InProgress);
+            remove_if_there(&path).context("remove", &path)?;
+        }
+        let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
+        self.committer.hint(read_hint(job));
+        Ok(Published::OldResultKept)
+    }
+
+    /// Moves the staging folder to its final name; an older result is kept aside.
+    fn place_outputs(&self, finished: &Finished) -> Result<(), StoreError> {
+        let staging = self.paths().staging().join(&finished.staging);
+        let output = self.paths().output(&finished.job_id);
+        if !staging.exists() {
+            // A crash came after the rename; recovery has compared the hashes.
+            return Ok(());
+        }
+        if output.symlink_metadata().is_ok() {
+            self.keep_previous(&output, finished)?;
+        }
+        let moved = platform::rename_no_replace(&staging, &output).context("publish", &output)?;
+        if moved {
+            return Ok(());
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists)).context("publish", &output)
+    }
+
+    fn keep_previous(&self, output: &Path, finished: &Finished) -> Result<(), StoreError> {
+        if fs::remove_dir(output).is_ok() {
+            return Ok(()); // It was an empty folder.
+        }
+        let previous = self.paths().previous();
+        fs::create_dir_all(&previous).context("create", &previous)?;
+        let name = naming::kept_dir(&finished.job_id, finished.attempt - 1, &finished.nonce);
+        let to = previous.join(name);
+        platform::rename_no_replace(output, &to).context("keep the old result as", &to)?;
+        Ok(())
+    }
+
+    fn write_error_text(&self, job: &JobId, text: &str) -> Result<(), StoreError> {
+        let path = self.paths().state_file(job, StateFile::ErrorText);
+        durable::replace_unsynced(&path, text.as_bytes(), self.identity.worker_id.as_str())
+            .context("write", &path)
+            .map(drop)
+    }
+
+    /// Turns the lease into the terminal, or publishes a new one where there is no
+    /// lease. Returns nothing if the name is taken.
+    fn publish_terminal(
+        &self,
+        record: &Record,
+        entry: Entry,
+        lease_file: Option<&File>,
+        at: Timestamp,
+    ) -> Result<Option<Hint>, StoreError> {
+        let to = self.paths().state_file(&record.job_id, record.kind.file());
+        let text = record.text(&self.identity, at);
+        let published = match lease_file {
+            Some(file) => self.turn_lease(record, file, &text, entry == Entry::Redo)?,
+            None if entry == Entry::Redo => {
+                durable::replace_unsynced(&to, text.as_bytes(), self.identity.worker_id.as_str())
+                    .context("publish", &to)?;
+                true
+            }
+            None => platform::publish(&to, text.as_bytes())
+                .context("publish", &to)?
+                .is_some(),
+        };
+        if !published {
+            return Ok(None);
+        }
+        let metadata = fs::symlink_metadata(&to).context("look at", &to)?;
+        let proof = Proof::Terminal(record.kind.file(), platform::version(&metadata));
+        Ok(Some(hint_for(record, proof)))
+    }
+
+    /// Rewrites the lease's text and renames it: one inode, as if the marker had
+    /// been renamed. A crash in between leaves a text that the journal explains.
+    fn turn_lease(
+        &self,
+        record: &Record,
+        file: &File,
+        text: &str,
+        replace: bool,
+    ) -> Result<bool, StoreError> {
+        let from = self
+            .paths()
+            .state_file(&record.job_id, StateFile::InProgress);
+        let to = self.paths().state_file(&record.job_id, record.kind.file());
+        platform::write_at(file, text.as_bytes(), 0)
+            .and_then(|()| file.set_len(text.len() as u64))
+            .context("write", &from)?;
+        if replace {
+            return platform::rename_replace(&from, &to)
+                .context("publish", &to)
+                .map(|()| true);
+        }
+        platform::rename_no_replace(&from, &to).context("publish", &to)
+    }
+
+    pub(super) fn release_job(
+        &self,
+        lease: &Lease,
+        reason: ReleaseReason,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Released {
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+            reason,
+        };
+        self.give_back(lease, RecordKind::Released, what, not_before, now)
+    }
+
+    pub(super) fn cancel_job(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
+        let what = What::Cancelled {
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+        };
+        self.give_back(lease, RecordKind::Cancelled, what, None, now)?;
+        let path = self.paths().state_file(&lease.job_id, StateFile::Cancel);
+        remove_if_there(&path).context("remove", &path)
+    }
+
+    fn give_back(
+        &self,
+        lease: &Lease,
+        kind: RecordKind,
+        what: What,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let held = self.let_go(&lease.job_id);
+        // A full disk may refuse the note; the marker matters more.
+        let noted = self.note(now, what);
+        let _lock = self.lock_job(&lease.job_id)?;
+        let _ = fs::remove_dir_all(&lease.staging);
+        if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
+            if lease.entry == Entry::Redo {
+                let path = self
+                    .paths()
+                    .state_file(&lease.job_id, StateFile::InProgress);
+                remove_if_there(&path).context("remove", &path)?;
+            } else {
+                let record = given_back(&held.record, kind, not_before);
+                let text = record.text(&self.identity, now);
+                self.turn_lease(&record, &held.file, &text, true)?;
+            }
+        }
+        self.committer.hint(read_hint(&lease.job_id));
+        noted
+    }
+
+    /// Notes a purchase: in the journal, synced, then in the lease for all to see.
+    pub(super) fn note_submitted(
+        &self,
+        lease: &Lease,
+        request_id: &str,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.note(
+            now,
+            What::Submitted {
+                job_id: lease.job_id.clone(),
+                attempt: lease.attempt,
+                nonce: lease.nonce.clone(),
+                request_id: request_id.to_owned(),
+                cost_usd,
+            },
+        )?;
+        let journal = &self.shared.journal;
+        if let Err(error) = journal.sync() {
+            self.shared
+                .set_trouble(Some(format!("cannot sync the journal: {error}")));
+            return Err(error).context("sync", journal.path());
+        }
+        let mut leases = self.leases();
+        let Some(held) = leases.get_mut(&lease.job_id) else {
+            return Ok(());
+        };
+        held.record.request_id = Some(request_id.to_owned());
+        if self.still_names(&lease.job_id, held) {
+            let text = held.record.text(&self.identity, now);
+            let path = self
+                .paths()
+                .state_file(&lease.job_id, StateFile::InProgress);
+            platform::write_at(&held.file, text.as_bytes(), 0).context("write", &path)?;
+        }
+        Ok(())
+    }
+}
+
+fn finished_line(
+    lease: &Lease,
+    ending: Ending,
+    request_id: Option<String>,
+    purchases: u32,
+) -> Finished {
+    let staging = lease.staging.file_name().unwrap_or_default();
+    let mut finished = Finished {
+        job_id: lease.job_id.clone(),
+        attempt: lease.attempt,
+        nonce: lease.nonce.clone(),
+        entry: lease.entry,
+        claimed_at: lease.claimed_at,
+        completed: false,
+        simulated: false,
+        patch: ending.patch,
+        outputs: Vec::new(),
+        class: None,
+        error_text: None,
+        request_id,
+        cost_usd: ending.cost_usd,
+        purchases,
+        staging: staging.to_string_lossy().into_owned(),
+    };
+    match ending.outcome {
+        Outcome::Completed {
+            simulated,
+            artifacts,
+        } => {
+            finished.completed = true;
+            finished.simulated = simulated;
+            finished.outputs = artifacts;
+            if !simulated {
+                finished.purchases += 1;
+                finished.request_id = None;
+            }
+        }
+        Outcome::Failed { class, error_text } => {
+            finished.class = Some(class);
+            finished.error_text = Some(error_text);
+        }
+    }
+    finished
+}
+
+fn terminal_record(
+    finished: &Finished,
+    author: &Author,
+    run_id: &crate::domain::id::RunId,
+) -> Record {
+    Record {
+        v: 1,
+        kind: if finished.completed {
+            RecordKind::Completed
+        } else {
+            RecordKind::Failed
+        },
+        run_id: run_id.clone(),
+        job_id: finished.job_id.clone(),
+        attempt: finished.attempt,
+        nonce: finished.nonce.clone(),
+        worker_id: author.worker_id.clone(),
+        boot_id: author.boot_id.clone(),
+        claimed_at: finished.claimed_at,
+        entry: finished.entry,
+        request_id: finished.request_id.clone(),
+        purchases: finished.purchases,
+        simulated: finished.simulated,
+        class: finished.class,
+        not_before: None,
+        patch: Some(finished.patch.clone()),
+        outputs: finished.outputs.clone(),
+    }
+}
+
+fn given_back(lease: &Record, kind: RecordKind, not_before: Option<Timestamp>) -> Record {
+    // A job that was given back should not look as if it ran.
+    let mut patch = Patch::status(kind.status());
+    for column in [
+        "generation_start",
+        "worker_host",
+        "worker_user",
+        "worker_gpu",
+        "worker_env",
+        "worker_commit",
+    ] {
+        patch.set(column, "");
+    }
+    Record {
+        kind,
+        not_before,
+        patch: Some(patch),
+        ..lease.clone()
+    }
+}
+
+pub(super) fn hint_for(record: &Record, proof: Proof) -> Hint {
+    Hint {
+        job: record.job_id.clone(),
+        wanted: Wanted {
+            status: record.kind.status(),
+            patch: record.patch.clone().unwrap_or_default(),
+            artifacts: record.outputs.clone(),
+            simulated: record.simulated,
+        },
+        proof,
+    }
+}
+
+/// Returns a hint that says nothing but "look".
+pub(super) fn read_hint(job: &JobId) -> Hint {
+    Hint {
+        job: job.clone(),
+        wanted: Wanted {
+            status: Status::Enqueued,
+            patch: Patch::default(),
+            artifacts: Vec::new(),
+            simulated: false,
+        },
+        proof: Proof::Read,
+    }
+}
+
+fn has_files(folder: &PathBuf) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Returns the lease's marker if it is the attempt `finished` tells of.
+pub(super) fn is_lease_of(evidence: &Evidence, finished: &Finished) -> bool {
+    evidence
+        .lease()
+        .and_then(Marker::record)
+        .is_some_and(|record| record.nonce == finished.nonce)
+}

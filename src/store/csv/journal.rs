@@ -1,0 +1,313 @@
+//! One append-only file per worker process: what it did, in order.
+//!
+//! The journal is the write-ahead log (a `finished` line makes a result safe),
+//! the ledger of attempts, and the proof of life: its process holds an
+//! exclusive lock on it from before the file has a name until it dies.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::{JobId, Nonce, WorkerId};
+use crate::domain::job::Entry;
+use crate::domain::patch::{Patch, WorkerFacts};
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::{Artifact, ReleaseReason};
+
+/// One line of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) at: Timestamp,
+    #[serde(flatten)]
+    pub(super) what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum What {
+    Opened {
+        v: u32,
+        worker_id: WorkerId,
+        pid: u32,
+        boot_id: String,
+        worker: WorkerFacts,
+    },
+    Claimed {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+        entry: Entry,
+    },
+    Submitted {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+        request_id: String,
+        cost_usd: Option<f64>,
+    },
+    Finished(Box<Finished>),
+    Released {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+        reason: ReleaseReason,
+    },
+    Cancelled {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+    },
+    Fenced {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+    },
+    Folded {
+        rows: usize,
+    },
+    Closed {
+        by: WorkerId,
+    },
+    /// A line of a later version; kept, not understood.
+    #[serde(other)]
+    Other,
+}
+
+/// How an attempt ended; enough to publish it again from nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Finished {
+    pub(super) job_id: JobId,
+    pub(super) attempt: u32,
+    pub(super) nonce: Nonce,
+    pub(super) entry: Entry,
+    pub(super) claimed_at: Timestamp,
+    pub(super) completed: bool,
+    #[serde(default)]
+    pub(super) simulated: bool,
+    pub(super) patch: Patch,
+    #[serde(default)]
+    pub(super) outputs: Vec<Artifact>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) class: Option<ErrorClass>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error_text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cost_usd: Option<f64>,
+    #[serde(default)]
+    pub(super) purchases: u32,
+    /// The staging folder's name.
+    pub(super) staging: String,
+}
+
+/// This process's own journal.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    /// Creates the journal, locked for the life of the process.
+    pub(super) fn create(path: PathBuf) -> io::Result<Self> {
+        let file = platform::publish_locked(&path)?
+            .ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
+        Ok(Self {
+            path,
+            file: Mutex::new(file),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one line in one write. From here on it survives the process.
+    pub(super) fn append(&self, at: Timestamp, what: What) -> io::Result<()> {
+        let line = encode(&Line { at, what });
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = file.seek(SeekFrom::End(0))?;
+        file.write_all(&line).inspect_err(|_| {
+            // A line that did not fit must not swallow the next one.
+            let _ = file.set_len(start);
+        })
+    }
+
+    /// Makes everything appended so far survive a power loss.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let file = {
+            let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.try_clone()?
+        };
+        file.sync_data()
+    }
+}
+
+fn encode(line: &Line) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(line).expect("a line has only plain fields");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Another process's journal, found in the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) worker_id: WorkerId,
+}
+
+/// Lists the journals of a run that are not closed, oldest name first.
+pub(super) fn unclosed(folder: &Path) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else {
+            continue;
+        };
+        let Ok(worker_id) = WorkerId::parse(stem) else {
+            continue;
+        };
+        let path = entry.path();
+        if entry.file_type()?.is_file() && !is_closed(&path)? {
+            found.push(Found { path, worker_id });
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// Tells whether the last whole line says `closed`, by reading only the end.
+fn is_closed(path: &Path) -> io::Result<bool> {
+    const TAIL: u64 = 512;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let Some(text) = tail.strip_suffix(b"\n") else {
+        return Ok(false);
+    };
+    let start = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let line: Option<Line> = serde_json::from_slice(&text[start..]).ok();
+    Ok(matches!(
+        line.map(|line| line.what),
+        Some(What::Closed { .. })
+    ))
+}
+
+/// Reads every line that can be understood; a torn last line is left out.
+/// Returns also how many other lines could not be read.
+pub(super) fn read(path: &Path) -> io::Result<(Vec<Line>, usize)> {
+    let bytes = fs::read(path)?;
+    let mut lines = Vec::new();
+    let mut damaged = 0;
+    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(line) = raw.strip_suffix(b"\n") else {
+            break;
+        };
+        match serde_json::from_slice(line) {
+            Ok(line) => lines.push(line),
+            Err(_) if line.is_empty() => {}
+            Err(_) => damaged += 1,
+        }
+    }
+    Ok((lines, damaged))
+}
+
+/// Appends `closed` to a dead worker's journal, ending a torn line first.
+pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Result<()> {
+    let mut file = crate::workspace::durable::open_append(path)?;
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+    }
+    let mut bytes = Vec::new();
+    if last != *b"\n" {
+        bytes.push(b'\n');
+    }
+    let what = What::Closed { by: by.clone() };
+    bytes.extend(encode(&Line { at, what }));
+    file.write_all(&bytes)?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::lock;
+
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-01-01T00:00:00Z").unwrap()
+    }
+
+    fn worker() -> WorkerId {
+        WorkerId::parse("w-1-x").unwrap()
+    }
+
+    #[test]
+    fn a_journal_is_locked_for_as_long_as_its_worker_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w-1-x.jsonl");
+        let journal = Journal::create(path.clone()).unwrap();
+        assert!(lock::is_held(&path).unwrap());
+        drop(journal);
+        assert!(!lock::is_held(&path).unwrap());
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_a_damaged_one_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w-1-x.jsonl");
+        let journal = Journal::create(path.clone()).unwrap();
+        journal.append(now(), What::Folded { rows: 1 }).unwrap();
+        drop(journal);
+        let mut file = crate::workspace::durable::open_append(&path).unwrap();
+        file.write_all(
+            b"not json\n{\"at\":\"2026-01-01T00:00:00Z\",\"event\":\"later\",\"x\":1}\n{\"at\":",
+        )
+        .unwrap();
+        let (lines, damaged) = read(&path).unwrap();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[1].what, What::Other);
+        assert_eq!(damaged, 1);
+    }
+
+    #[test]
+    fn only_journals_without_a_closing_line_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w-1-x.jsonl");
+        let journal = Journal::create(path.clone()).unwrap();
+        journal.append(now(), What::Folded { rows: 1 }).unwrap();
+        drop(journal);
+        assert_eq!(unclosed(folder.path()).unwrap().len(), 1);
+        mark_closed(&path, &worker(), now()).unwrap();
+        assert!(unclosed(folder.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn closing_ends_a_torn_line_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w-1-x.jsonl");
+        fs::write(&path, b"{\"at\":").unwrap();
+        mark_closed(&path, &worker(), now()).unwrap();
+        assert!(unclosed(folder.path()).unwrap().is_empty());
+    }
+}

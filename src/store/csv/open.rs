@@ -1,0 +1,182 @@
+//! Opening a run: everything is checked before anything is created.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use crate::domain::id::JobId;
+use crate::store::StoreError;
+use crate::store::error::IoContext;
+use crate::workspace::paths::{RunPaths, Workspace};
+
+use super::committer::{Committer, Shared};
+use super::evidence::Evidence;
+use super::journal::{Journal, What};
+use super::liveness::{self, LockReach, Watch};
+use super::manifest::Manifest;
+use super::projection::StateNames;
+use super::registry::{self, Registry};
+use super::{CsvStore, CsvStoreOptions, ensure_dir};
+
+impl CsvStore {
+    /// Opens the run for one worker. Nothing is created unless the registry and
+    /// the manifest are there and usable.
+    pub fn open(options: CsvStoreOptions) -> Result<Self, StoreError> {
+        let CsvStoreOptions {
+            workspace,
+            run_id,
+            identity,
+            rhythm,
+            ..
+        } = &options;
+        let paths = workspace.run(run_id);
+        let mut registry = Registry::new(workspace.registry(), identity.worker_id.as_str());
+        check_run(&mut registry, workspace, run_id, &paths)?;
+        for folder in [paths.root().to_owned(), paths.state(), paths.outputs()] {
+            check_inside(workspace, &folder)?;
+        }
+        for folder in [
+            workspace.logs(),
+            paths.outputs(),
+            paths.staging(),
+            paths.state(),
+            paths.journals(),
+        ] {
+            ensure_dir(&folder)?;
+        }
+        let reach = liveness::lock_reach(workspace, &paths)?;
+        if reach == LockReach::Unsafe && !options.allow_unsafe_locks {
+            refuse_other_host(&options, &paths)?;
+        }
+        let path = paths.journal(&identity.worker_id);
+        let journal = Journal::create(path.clone()).context("create", &path)?;
+        let opened = What::Opened {
+            v: 1,
+            worker_id: identity.worker_id.clone(),
+            pid: identity.pid,
+            boot_id: identity.boot_id.clone(),
+            worker: identity.facts.clone(),
+        };
+        journal
+            .append(options.clock.now(), opened)
+            .context("append to", &path)?;
+        let watch = Watch::new(&identity.boot_id, reach, *rhythm, true);
+        let shared = Arc::new(Shared {
+            workspace: workspace.clone(),
+            run_id: run_id.clone(),
+            paths,
+            journal,
+            registry: Mutex::new(registry),
+            facts: identity.facts.clone(),
+            notices: options.notices.clone(),
+            clock: options.clock.clone(),
+            hurry: AtomicBool::new(false),
+            trouble: Mutex::new(None),
+        });
+        let committer = Committer::start(shared.clone())
+            .context("start the writer of", &workspace.registry())?;
+        Ok(Self {
+            shared,
+            identity: options.identity,
+            watch,
+            committer,
+            leases: Mutex::default(),
+            rows: Mutex::default(),
+            closed: AtomicBool::new(false),
+        })
+    }
+}
+
+/// Checks that the run exists and has jobs, and that both tables can be used.
+pub(super) fn check_run(
+    registry: &mut Registry,
+    workspace: &Workspace,
+    run_id: &crate::domain::id::RunId,
+    paths: &RunPaths,
+) -> Result<Manifest, StoreError> {
+    let table = registry.load()?;
+    let known = !table.index(run_id.as_str()).is_empty();
+    if !known && !paths.root().exists() {
+        return Err(StoreError::Setup {
+            what: format!("run {run_id} does not exist: no row of the registry names it"),
+            path: workspace.registry(),
+            hint: "check --run-id, or make the run with `archi3d batch create`".into(),
+        });
+    }
+    let manifest = read_manifest(paths)?;
+    if manifest.rows.is_empty() && manifest.faults.is_empty() {
+        return Err(StoreError::Setup {
+            what: format!("the manifest of run {run_id} has no jobs"),
+            path: paths.manifest(),
+            hint: format!("make them with `archi3d batch create --run-id {run_id}`"),
+        });
+    }
+    if !known {
+        return Err(StoreError::Setup {
+            what: format!("run {run_id} has a manifest but no row in the registry"),
+            path: workspace.registry(),
+            hint: format!("make the rows again with `archi3d batch create --run-id {run_id}`"),
+        });
+    }
+    Ok(manifest)
+}
+
+/// Reads the manifest of a run.
+pub(super) fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
+    let path = paths.manifest();
+    let table = registry::read_table(&path).map_err(|error| match error {
+        StoreError::Setup { what, path, .. } if what.contains("no such table") => {
+            StoreError::Setup {
+                what: "the run has no manifest".into(),
+                path,
+                hint: "make it with `archi3d batch create`, or check --run-id".into(),
+            }
+        }
+        other => other,
+    })?;
+    Manifest::read(&table).map_err(|error| registry::content_error(&error, &path))
+}
+
+/// Refuses a folder that a link moves out of the workspace.
+fn check_inside(workspace: &Workspace, folder: &Path) -> Result<(), StoreError> {
+    let Ok(real) = folder.canonicalize() else {
+        return Ok(()); // Not there yet.
+    };
+    if real.starts_with(workspace.root()) {
+        return Ok(());
+    }
+    Err(StoreError::Setup {
+        what: "a link leads out of the workspace".into(),
+        path: folder.to_owned(),
+        hint: "put a real folder there; results must stay inside the workspace".into(),
+    })
+}
+
+/// Where locks do not reach other machines, only one machine may work at a time.
+fn refuse_other_host(options: &CsvStoreOptions, paths: &RunPaths) -> Result<(), StoreError> {
+    let state = paths.state();
+    let names = StateNames::list(paths).context("list", &state)?;
+    let now = options.clock.now();
+    for job in names.jobs().filter_map(|name| JobId::parse(name).ok()) {
+        let evidence = Evidence::read(paths, &job).context("read markers in", &state)?;
+        let Some(lease) = evidence.lease() else {
+            continue;
+        };
+        let host = lease.host.as_deref().unwrap_or("another machine");
+        let fresh = lease
+            .beat
+            .is_some_and(|beat| now.since(beat) < options.rhythm.stale);
+        if fresh && host != options.identity.facts.host {
+            return Err(StoreError::Setup {
+                what: format!(
+                    "{host} is working on this run, and locks do not exclude other machines here"
+                ),
+                path: state,
+                hint: "wait until it is done, use one machine at a time in a synced folder, \
+                       or pass --allow-unsafe-locks if you are sure"
+                    .into(),
+            });
+        }
+    }
+    Ok(())
+}

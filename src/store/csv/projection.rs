@@ -1,0 +1,363 @@
+//! From markers to rows: which cells a job's row must get, given what the
+//! markers say now.
+//!
+//! The registry is a projection of the markers, computed while the table's lock
+//! is held. Whatever was queued earlier is only a hint where to look, so a late
+//! update can never undo a newer one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::Status;
+use crate::domain::naming::StateFile;
+use crate::domain::patch::{Patch, WORKER_COLUMNS, WorkerFacts};
+use crate::domain::time::Timestamp;
+use crate::platform::{self, FileIdentity, FileVersion};
+use crate::store::Artifact;
+use crate::workspace::paths::RunPaths;
+
+use super::evidence::Evidence;
+use super::marker::{Marker, RecordKind};
+use super::registry::{Row, read_row};
+use super::table::{RowEdit, Table};
+
+/// A job whose row may be behind, and what we believe it should say.
+#[derive(Debug, Clone)]
+pub(super) struct Hint {
+    pub(super) job: JobId,
+    pub(super) wanted: Wanted,
+    /// How to tell at a glance that the belief still holds.
+    pub(super) proof: Proof,
+}
+
+/// What a row should say.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) status: Status,
+    pub(super) patch: Patch,
+    /// Files that must be durable before the row may say so.
+    pub(super) artifacts: Vec<Artifact>,
+    pub(super) simulated: bool,
+}
+
+/// What must be on disk for a hint to hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Proof {
+    /// The lease is this file.
+    Lease(FileIdentity),
+    /// The terminal is this version of this file, and there is no lease.
+    Terminal(StateFile, FileVersion),
+    /// None: the markers must be read.
+    Read,
+}
+
+impl Wanted {
+    /// Returns what the ruling marker asks for, or nothing if no marker rules.
+    pub(super) fn by_evidence(evidence: &Evidence, worker: &WorkerFacts) -> Option<Self> {
+        let marker = evidence.ruling()?;
+        let patch = match marker.record() {
+            Some(record) => record.row_patch(worker),
+            None => Patch::status(marker.kind.status()),
+        };
+        let record = marker.record();
+        Some(Self {
+            status: marker.kind.status(),
+            patch,
+            artifacts: record.map(|r| r.outputs.clone()).unwrap_or_default(),
+            simulated: record.is_some_and(|r| r.simulated),
+        })
+    }
+}
+
+impl Hint {
+    /// Returns what the job's row should say now, checking the belief on disk.
+    pub(super) fn settle(
+        &self,
+        paths: &RunPaths,
+        worker: &WorkerFacts,
+    ) -> io::Result<Option<Wanted>> {
+        let holds = match self.proof {
+            Proof::Lease(identity) => {
+                let path = paths.state_file(&self.job, StateFile::InProgress);
+                look(&path)?.is_some_and(|found| found.identity == identity)
+            }
+            Proof::Terminal(kind, version) => {
+                let lease = paths.state_file(&self.job, StateFile::InProgress);
+                look(&paths.state_file(&self.job, kind))? == Some(version)
+                    && look(&lease)?.is_none()
+            }
+            Proof::Read => false,
+        };
+        if holds {
+            return Ok(Some(self.wanted.clone()));
+        }
+        let evidence = Evidence::read(paths, &self.job)?;
+        Ok(Wanted::by_evidence(&evidence, worker))
+    }
+}
+
+fn look(path: &std::path::Path) -> io::Result<Option<FileVersion>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(platform::version(&metadata))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells whether a row may be changed to `wanted`.
+fn row_accepts(row: &Row, wanted: &Wanted) -> bool {
+    let Ok(status) = row.status else {
+        // A word we do not know was put there by somebody; it is theirs.
+        return false;
+    };
+    let start = wanted
+        .patch
+        .get("generation_start")
+        .and_then(Timestamp::parse);
+    let row_is_older = match (row.start, start) {
+        (Some(row), Some(start)) => row < start,
+        (None, _) => true,
+        (Some(_), None) => false,
+    };
+    match wanted.status {
+        Status::Running => start.map_or(status != Status::Running, |_| row_is_older),
+        Status::Completed | Status::Failed => {
+            !status.is_terminal() || (row_is_older && start.is_some())
+        }
+        Status::Enqueued => status == Status::Running,
+        Status::Cancelled => matches!(status, Status::Enqueued | Status::Running),
+    }
+}
+
+/// Writes what is wanted into the table; returns how many jobs' rows changed.
+pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) -> usize {
+    let mut accepted = Vec::new();
+    for (job, wanted) in wanted {
+        let rows: Vec<usize> = table.index(run.as_str()).rows_of(job.as_str()).collect();
+        for number in &rows {
+            if row_accepts(&read_row(table, *number, rows.len()), wanted) {
+                accepted.push((*number, &wanted.patch));
+            }
+        }
+    }
+    if accepted.is_empty() {
+        return 0;
+    }
+    table.ensure_columns(WORKER_COLUMNS);
+    let edits: Vec<RowEdit> = accepted
+        .iter()
+        .map(|(row, patch)| row_edit(table, *row, patch))
+        .collect();
+    table.patch(&edits);
+    edits.len()
+}
+
+fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
+    let cells = patch
+        .0
+        .iter()
+        .filter_map(|cell| {
+            let column = table.column(&cell.column)?;
+            let current = table.cell(row, column);
+            cell.applies_to(&String::from_utf8_lossy(&current))
+                .then(|| (column, cell.value.clone()))
+        })
+        .collect();
+    RowEdit { row, cells }
+}
+
+/// Which markers each job of a run has, by name alone: one listing, nothing opened.
+#[derive(Debug, Default)]
+pub(super) struct StateNames(BTreeMap<String, BTreeSet<StateFile>>);
+
+impl StateNames {
+    /// Lists `state/`.
+    pub(super) fn list(paths: &RunPaths) -> io::Result<Self> {
+        let mut names = Self::default();
+        let entries = match fs::read_dir(paths.state()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let name = entry?.file_name();
+            let Some((job, kind)) = name.to_str().and_then(StateFile::split) else {
+                continue;
+            };
+            if matches!(
+                kind,
+                StateFile::Lock | StateFile::ErrorText | StateFile::Cancel
+            ) {
+                continue;
+            }
+            names.0.entry(job.to_owned()).or_default().insert(kind);
+        }
+        Ok(names)
+    }
+
+    /// Returns the markers of one job.
+    pub(super) fn of(&self, job: &str) -> Option<&BTreeSet<StateFile>> {
+        self.0.get(job)
+    }
+
+    /// Tells whether a row with `status` is what the names alone would say.
+    pub(super) fn agree(&self, job: &str, status: Status) -> bool {
+        let Some(kinds) = self.0.get(job) else {
+            return true;
+        };
+        let mut kinds = kinds.iter();
+        let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+            return false;
+        };
+        RecordKind::ALL
+            .into_iter()
+            .any(|record| record.file() == *kind && record.status() == status)
+    }
+
+    /// Returns the jobs that have markers.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// Returns a hint for every job of the run whose row its markers contradict,
+/// and for every job in `suspects`.
+pub(super) fn disagreements(
+    table: &mut Table,
+    run: &RunId,
+    paths: &RunPaths,
+    suspects: &BTreeSet<JobId>,
+    worker: &WorkerFacts,
+) -> io::Result<Vec<Hint>> {
+    let names = StateNames::list(paths)?;
+    let index = table.index(run.as_str());
+    let table = index.table();
+    let (Some(job_column), Some(status_column)) = (table.column("job_id"), table.column("status"))
+    else {
+        return Ok(Vec::new());
+    };
+    let mut hints = Vec::new();
+    for row in index.rows() {
+        let job = table.cell(row, job_column);
+        let Some(job) = std::str::from_utf8(&job)
+            .ok()
+            .and_then(|id| JobId::parse(id).ok())
+        else {
+            continue;
+        };
+        let status = Status::parse(&String::from_utf8_lossy(&table.cell(row, status_column)));
+        let Some(status) = status else { continue };
+        if names.agree(job.as_str(), status) && !suspects.contains(&job) {
+            continue;
+        }
+        let evidence = Evidence::read(paths, &job)?;
+        if let Some(wanted) = Wanted::by_evidence(&evidence, worker) {
+            let proof = proof_of(&evidence);
+            hints.push(Hint { job, wanted, proof });
+        }
+    }
+    Ok(hints)
+}
+
+fn proof_of(evidence: &Evidence) -> Proof {
+    match evidence.ruling() {
+        Some(marker) if marker.kind == RecordKind::InProgress => {
+            Proof::Lease(marker.version.identity)
+        }
+        Some(Marker { kind, version, .. }) if kind.is_terminal() => {
+            Proof::Terminal(kind.file(), *version)
+        }
+        _ => Proof::Read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &str) -> Table {
+        let text = format!("\u{feff}run_id,job_id,status,generation_start,algo_version\n{rows}");
+        Table::parse(text.into_bytes()).unwrap()
+    }
+
+    fn wanted(status: Status, start: Option<&str>) -> Wanted {
+        let mut patch = Patch::status(status);
+        if let Some(start) = start {
+            patch.set("generation_start", start);
+        }
+        Wanted {
+            status,
+            patch,
+            artifacts: Vec::new(),
+            simulated: false,
+        }
+    }
+
+    fn status_after(row: &str, wanted: Wanted) -> String {
+        let mut table = table(row);
+        let run = RunId::parse("r").unwrap();
+        apply(&mut table, &run, &[(JobId::parse("j").unwrap(), wanted)]);
+        let column = table.column("status").unwrap();
+        String::from_utf8(table.cell(0, column).into_owned()).unwrap()
+    }
+
+    const EARLY: &str = "2026-01-01T00:00:00+00:00";
+    const LATE: &str = "2026-01-02T00:00:00+00:00";
+
+    #[test]
+    fn a_late_running_hint_never_undoes_a_result() {
+        let row = format!("r,j,completed,{EARLY},\n");
+        assert_eq!(
+            status_after(&row, wanted(Status::Running, Some(EARLY))),
+            "completed"
+        );
+    }
+
+    #[test]
+    fn an_older_result_never_replaces_a_newer_one() {
+        let row = format!("r,j,failed,{LATE},\n");
+        assert_eq!(
+            status_after(&row, wanted(Status::Completed, Some(EARLY))),
+            "failed"
+        );
+        let row = format!("r,j,failed,{EARLY},\n");
+        assert_eq!(
+            status_after(&row, wanted(Status::Completed, Some(LATE))),
+            "completed"
+        );
+    }
+
+    #[test]
+    fn a_kept_result_returns_after_a_redo_that_failed() {
+        let row = format!("r,j,running,{LATE},\n");
+        assert_eq!(
+            status_after(&row, wanted(Status::Completed, Some(EARLY))),
+            "completed"
+        );
+    }
+
+    #[test]
+    fn a_status_word_we_do_not_know_is_left_alone() {
+        assert_eq!(
+            status_after("r,j,on hold,,\n", wanted(Status::Completed, Some(LATE))),
+            "on hold"
+        );
+    }
+
+    #[test]
+    fn every_row_with_the_same_key_is_brought_up_to_date() {
+        let mut table = table("r,j,enqueued,,\nr,j,enqueued,,\nq,j,enqueued,,\n");
+        let run = RunId::parse("r").unwrap();
+        let job = JobId::parse("j").unwrap();
+        let changed = apply(
+            &mut table,
+            &run,
+            &[(job, wanted(Status::Completed, Some(LATE)))],
+        );
+        assert_eq!(changed, 2);
+        let column = table.column("status").unwrap();
+        assert_eq!(&*table.cell(2, column), b"enqueued");
+    }
+}

@@ -1,0 +1,528 @@
+//! Start-up is recovery: what dead workers left is finished in their name.
+//!
+//! Runs under `state/recovery.lock`, changes a job only under its own lock, and
+//! every step can be repeated, so a crash in here is just one more to recover.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::domain::id::{JobId, Nonce};
+use crate::domain::job::{Entry, JobState};
+use crate::domain::naming::{self, StateFile};
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{Artifact, Recovery};
+use crate::workspace::artifact;
+use crate::workspace::durable;
+use crate::workspace::lock::{self, FileLock};
+
+use super::CsvStore;
+use super::claim::state_after;
+use super::evidence::Evidence;
+use super::finish::{Author, Published, is_lease_of};
+use super::journal::{self, Finished, Line, What};
+use super::marker::{Marker, Record, RecordKind};
+use super::projection::{self, StateNames};
+
+/// What one dead worker's journal says.
+struct Story {
+    author: Author,
+    finished: Vec<Finished>,
+    submitted: Vec<Submitted>,
+    jobs: BTreeSet<JobId>,
+}
+
+struct Submitted {
+    job_id: JobId,
+    nonce: Nonce,
+    request_id: String,
+    claim: Option<(u32, Entry)>,
+    at: Timestamp,
+}
+
+impl CsvStore {
+    pub(super) fn recover_run(&self, now: Timestamp) -> Result<Recovery, StoreError> {
+        let path = self.paths().recovery_lock();
+        let Some(_lock) = self.wait_for(&path)? else {
+            return Err(self.closed("stopped while waiting for another recovery".into()));
+        };
+        let mut recovery = Recovery::default();
+        self.sweep_temporaries()?;
+        let mut suspects = BTreeSet::new();
+        let mut replayed = Vec::new();
+        for found in self.foreign_journals()? {
+            if lock::is_held(&found.path).context("look at", &found.path)? {
+                continue;
+            }
+            let story = self.read_story(&found, &mut recovery)?;
+            self.replay(&story, &mut recovery, now)?;
+            suspects.extend(story.jobs);
+            replayed.push(found.path);
+        }
+        self.drop_void_leases()?;
+        self.sweep_staging()?;
+        recovery.rows_healed = self.project(&suspects, now)?;
+        for path in replayed {
+            journal::mark_closed(&path, &self.identity.worker_id, now).context("close", &path)?;
+        }
+        Ok(recovery)
+    }
+
+    /// Lists the unclosed journals of other workers of this run.
+    pub(super) fn foreign_journals(&self) -> Result<Vec<journal::Found>, StoreError> {
+        let folder = self.paths().journals();
+        let mut found = journal::unclosed(&folder).context("list", &folder)?;
+        found.retain(|journal| journal.worker_id != self.identity.worker_id);
+        Ok(found)
+    }
+
+    fn read_story(
+        &self,
+        found: &journal::Found,
+        recovery: &mut Recovery,
+    ) -> Result<Story, StoreError> {
+        let (lines, damaged) = journal::read(&found.path).context("read", &found.path)?;
+        if damaged > 0 {
+            let shown = self
+                .shared
+                .workspace
+                .relative(&found.path)
+                .unwrap_or_default();
+            recovery.warnings.push(format!(
+                "{shown}: {damaged} lines cannot be read and were left out"
+            ));
+        }
+        Ok(tell(found, lines))
+    }
+
+    fn replay(
+        &self,
+        story: &Story,
+        recovery: &mut Recovery,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let state = self.paths().state();
+        let names = StateNames::list(self.paths()).context("list", &state)?;
+        for finished in &story.finished {
+            let kinds = names.of(finished.job_id.as_str());
+            let settled = kinds.is_some_and(|kinds| {
+                !kinds.contains(&StateFile::InProgress)
+                    && (kinds.contains(&StateFile::Completed) || kinds.contains(&StateFile::Failed))
+            });
+            if settled && finished.entry != Entry::Redo {
+                continue;
+            }
+            let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
+            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+                continue; // Somebody works on it this moment and sees the same evidence.
+            };
+            if self.roll_forward(finished, &story.author, now)?.is_some() {
+                recovery.rolled_forward.push(finished.job_id.clone());
+            }
+        }
+        for submitted in &story.submitted {
+            self.keep_purchase(submitted, &story.author, now)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a dead worker's ending if it is still the job's latest and its
+    /// files are what the journal says. The caller holds the job's lock.
+    fn roll_forward(
+        &self,
+        finished: &Finished,
+        author: &Author,
+        now: Timestamp,
+    ) -> Result<Option<JobState>, StoreError> {
+        let job = &finished.job_id;
+        let state = self.paths().state();
+        let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
+        let lease_is_its = is_lease_of(&evidence, finished);
+        let damaged_lease = evidence
+            .corrupt()
+            .any(|(m, _)| m.kind == RecordKind::InProgress);
+        let overtaken = evidence.markers.iter().any(|marker| {
+            let newer = marker.attempt() > finished.attempt;
+            let settled = marker.kind.is_terminal() && marker.attempt() == finished.attempt;
+            newer
+                || settled
+                || (marker.kind == RecordKind::InProgress
+                    && marker.record().is_some_and(|r| r.nonce != finished.nonce))
+        });
+        let foreign_terminal = finished.entry != Entry::Redo
+            && evidence
+                .markers
+                .iter()
+                .any(|m| m.kind.is_terminal() && m.record().is_none());
+        if overtaken || foreign_terminal || (finished.completed && !self.files_match(finished)) {
+            return Ok(None);
+        }
+        if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
+            return Ok(None); // The failed redo was ended already.
+        }
+        let path = self.paths().state_file(job, StateFile::InProgress);
+        let lease_file = if lease_is_its || damaged_lease {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            Some(
+                platform::refuse_links(&mut options)
+                    .open(&path)
+                    .context("open", &path)?,
+            )
+        } else {
+            None
+        };
+        match self.publish_finished(finished, author, lease_file.as_ref(), now)? {
+            Published::NameTaken | Published::OldResultKept => Ok(None),
+            Published::Yes => Ok(Some(state_after(
+                finished.completed,
+                finished.simulated,
+                finished.attempt,
+            ))),
+        }
+    }
+
+    fn files_match(&self, finished: &Finished) -> bool {
+        let staging = self.paths().staging().join(&finished.staging);
+        let output = self.paths().output(&finished.job_id);
+        matches(&staging, &finished.outputs)
+            || (!staging.exists() && matches(&output, &finished.outputs))
+    }
+
+    /// Sees to it that a purchase made by a dead worker reaches the next attempt.
+    fn keep_purchase(
+        &self,
+        submitted: &Submitted,
+        author: &Author,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let job = &submitted.job_id;
+        let lock = self.paths().state_file(job, StateFile::Lock);
+        let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+            return Ok(());
+        };
+        let state = self.paths().state();
+        let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
+        let tag = self.identity.worker_id.as_str();
+        if let Some(record) = evidence.lease().and_then(Marker::record) {
+            if record.nonce == submitted.nonce && record.request_id.is_none() {
+                let mut record = record.clone();
+                record.request_id = Some(submitted.request_id.clone());
+                let beat = evidence.lease().and_then(|lease| lease.beat).unwrap_or(now);
+                let path = self.paths().state_file(job, StateFile::InProgress);
+                durable::replace_unsynced(&path, record.text(&self.identity, beat).as_bytes(), tag)
+                    .context("write", &path)?;
+            }
+            return Ok(());
+        }
+        let Some((attempt, entry)) = submitted.claim else {
+            return Ok(());
+        };
+        if evidence.highest_attempt() >= attempt || entry == Entry::Redo {
+            return Ok(());
+        }
+        // A power loss dropped the lease; without this the next attempt would buy again.
+        let record = Record {
+            v: 1,
+            kind: RecordKind::Released,
+            run_id: self.shared.run_id.clone(),
+            job_id: job.clone(),
+            attempt,
+            nonce: submitted.nonce.clone(),
+            worker_id: author.worker_id.clone(),
+            boot_id: author.boot_id.clone(),
+            claimed_at: submitted.at,
+            entry,
+            request_id: Some(submitted.request_id.clone()),
+            purchases: evidence.purchases(),
+            simulated: false,
+            class: None,
+            not_before: None,
+            patch: None,
+            outputs: Vec::new(),
+        };
+        let path = self.paths().state_file(job, StateFile::Released);
+        durable::replace_unsynced(&path, record.text(&self.identity, now).as_bytes(), tag)
+            .context("write", &path)
+            .map(drop)
+    }
+
+    /// Publishes the result of the dead holder of `lease`, if its journal has one.
+    pub(super) fn roll_forward_lease(
+        &self,
+        job: &JobId,
+        lease: &Marker,
+        now: Timestamp,
+    ) -> Result<Option<JobState>, StoreError> {
+        let Some(record) = lease.record() else {
+            return Ok(None);
+        };
+        let path = self.paths().journal(&record.worker_id);
+        let found = journal::Found {
+            path,
+            worker_id: record.worker_id.clone(),
+        };
+        let Some(story) = story_of(&found)? else {
+            return Ok(None);
+        };
+        let of_lease = |f: &&Finished| f.job_id == *job && f.nonce == record.nonce;
+        match story.finished.iter().find(of_lease) {
+            Some(finished) => self.roll_forward(finished, &story.author, now),
+            None => Ok(None),
+        }
+    }
+
+    /// Publishes the latest result of `job` that any dead worker's journal has.
+    pub(super) fn roll_forward_by_job(&self, job: &JobId) -> Result<Option<JobState>, StoreError> {
+        let now = self.shared.clock.now();
+        for found in self.foreign_journals()? {
+            if lock::is_held(&found.path).context("look at", &found.path)? {
+                continue;
+            }
+            let Some(story) = story_of(&found)? else {
+                continue;
+            };
+            let latest = story
+                .finished
+                .iter()
+                .filter(|f| f.job_id == *job)
+                .max_by_key(|f| f.attempt);
+            if let Some(finished) = latest
+                && let Some(state) = self.roll_forward(finished, &story.author, now)?
+            {
+                return Ok(Some(state));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the purchase that the holder of `lease` made, by its journal.
+    pub(super) fn submitted_by_dead_holder(
+        &self,
+        job: &JobId,
+        lease: Option<&Marker>,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(record) = lease.and_then(Marker::record) else {
+            return Ok(None);
+        };
+        let path = self.paths().journal(&record.worker_id);
+        let found = journal::Found {
+            path,
+            worker_id: record.worker_id.clone(),
+        };
+        let story = story_of(&found)?;
+        Ok(story.and_then(|story| {
+            story
+                .submitted
+                .into_iter()
+                .rfind(|s| s.job_id == *job && s.nonce == record.nonce)
+                .map(|s| s.request_id)
+        }))
+    }
+
+    /// Removes leases that stand beside a terminal of the same or a higher attempt.
+    fn drop_void_leases(&self) -> Result<(), StoreError> {
+        let state = self.paths().state();
+        let names = StateNames::list(self.paths()).context("list", &state)?;
+        for name in names.jobs() {
+            let kinds = names.of(name).expect("was just listed");
+            let both = kinds.contains(&StateFile::InProgress) && kinds.len() > 1;
+            let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
+                continue;
+            };
+            let lock = self.paths().state_file(&job, StateFile::Lock);
+            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+                continue;
+            };
+            let evidence = Evidence::read(self.paths(), &job).context("read markers in", &state)?;
+            let void = evidence
+                .lease()
+                .is_some_and(|lease| lease.record().is_some())
+                && evidence
+                    .ruling()
+                    .is_some_and(|marker| marker.kind.is_terminal());
+            if void {
+                let path = self.paths().state_file(&job, StateFile::InProgress);
+                super::claim::remove_if_there(&path).context("remove", &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes staging folders that belong to no lease, each under its job's lock.
+    fn sweep_staging(&self) -> Result<(), StoreError> {
+        let staging = self.paths().staging();
+        for entry in fs::read_dir(&staging).context("list", &staging)? {
+            let entry = entry.context("list", &staging)?;
+            let name = entry.file_name();
+            let Some((job, nonce)) = name.to_str().and_then(split_staging) else {
+                continue;
+            };
+            let lock = self.paths().state_file(&job, StateFile::Lock);
+            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+                continue;
+            };
+            let evidence =
+                Evidence::read(self.paths(), &job).context("read markers in", &staging)?;
+            let in_use = evidence.lease().is_some_and(|lease| {
+                lease
+                    .record()
+                    .is_none_or(|record| record.nonce.as_str() == nonce)
+            });
+            if !in_use {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes temporary files of dead writers.
+    fn sweep_temporaries(&self) -> Result<(), StoreError> {
+        let registry = self.shared.workspace.registry();
+        let Some(lock) = self.shared.lock_table()? else {
+            return Err(self.closed("stopped while waiting for the registry".into()));
+        };
+        durable::sweep_temporaries(&registry).context("sweep", &registry)?;
+        drop(lock);
+        let state = self.paths().state();
+        for entry in fs::read_dir(&state).context("list", &state)? {
+            let entry = entry.context("list", &state)?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| durable::is_temporary(name)) else {
+                continue;
+            };
+            if !self.writer_lives(name)? {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether the worker whose id ends a temporary name may still be writing it.
+    fn writer_lives(&self, name: &str) -> Result<bool, StoreError> {
+        let folder = self.paths().journals();
+        for found in journal::unclosed(&folder).context("list", &folder)? {
+            if name.ends_with(&format!(".{}.tmp", found.worker_id)) {
+                return lock::is_held(&found.path).context("look at", &found.path);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Brings the registry up to what the markers say; returns the rows changed.
+    pub(super) fn project(
+        &self,
+        suspects: &BTreeSet<JobId>,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let state = self.paths().state();
+        let hints = {
+            let mut registry = self.registry();
+            let table = registry.load()?;
+            projection::disagreements(
+                table,
+                &self.shared.run_id,
+                self.paths(),
+                suspects,
+                &self.identity.facts,
+            )
+            .context("read markers in", &state)?
+        };
+        if hints.is_empty() {
+            return Ok(0);
+        }
+        match self.shared.fold(&hints, now)? {
+            Some(changed) => Ok(changed),
+            None => Err(self.closed("stopped while waiting for the registry".into())),
+        }
+    }
+}
+
+fn story_of(found: &journal::Found) -> Result<Option<Story>, StoreError> {
+    match journal::read(&found.path) {
+        Ok((lines, _)) => Ok(Some(tell(found, lines))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).context("read", &found.path),
+    }
+}
+
+fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
+    let mut story = Story {
+        author: Author {
+            worker_id: found.worker_id.clone(),
+            boot_id: String::new(),
+        },
+        finished: Vec::new(),
+        submitted: Vec::new(),
+        jobs: BTreeSet::new(),
+    };
+    let mut claims: HashMap<Nonce, (u32, Entry)> = HashMap::new();
+    let mut ended: HashSet<Nonce> = HashSet::new();
+    for Line { at, what } in lines {
+        match what {
+            What::Opened { boot_id, .. } => story.author.boot_id = boot_id,
+            What::Claimed {
+                job_id,
+                attempt,
+                nonce,
+                entry,
+            } => {
+                story.jobs.insert(job_id);
+                claims.insert(nonce, (attempt, entry));
+            }
+            What::Submitted {
+                job_id,
+                nonce,
+                request_id,
+                ..
+            } => {
+                let claim = claims.get(&nonce).copied();
+                story.submitted.push(Submitted {
+                    job_id,
+                    nonce,
+                    request_id,
+                    claim,
+                    at,
+                });
+            }
+            What::Finished(finished) => {
+                ended.insert(finished.nonce.clone());
+                story.finished.push(*finished);
+            }
+            What::Released { nonce, .. } | What::Cancelled { nonce, .. } => {
+                ended.insert(nonce);
+            }
+            What::Fenced { nonce, .. } => {
+                story.finished.retain(|finished| finished.nonce != nonce);
+                ended.insert(nonce);
+            }
+            What::Folded { .. } | What::Closed { .. } | What::Other => {}
+        }
+    }
+    story
+        .submitted
+        .retain(|submitted| !ended.contains(&submitted.nonce));
+    story
+}
+
+fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
+    folder.is_dir()
+        && outputs
+            .iter()
+            .all(|output| artifact::is_intact(folder, &output.name, output.size, &output.sha256))
+}
+
+fn split_staging(name: &str) -> Option<(JobId, &str)> {
+    let (rest, nonce) = name.rsplit_once('-')?;
+    let (job, attempt) = rest.rsplit_once('.')?;
+    attempt.parse::<u32>().ok()?;
+    Some((JobId::parse(job).ok()?, nonce))
+}
+
+/// Returns the staging folder of a lease that is being taken over.
+pub(super) fn staging_of(record: &Record) -> String {
+    naming::staging_dir(&record.job_id, record.attempt, &record.nonce)
+}

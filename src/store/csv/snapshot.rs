@@ -1,0 +1,255 @@
+//! Reading a whole run: manifest, registry and markers joined, nothing changed.
+//!
+//! A marker is opened only where its name and the row disagree or somebody
+//! holds the job, so that a hundred thousand finished jobs cost no opens.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::{JobState, Status};
+use crate::domain::lease::Rhythm;
+use crate::domain::naming::StateFile;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{JobRecord, RunJobs, Standing};
+use crate::workspace::paths::{RunPaths, Workspace};
+
+use super::evidence::{self, Evidence};
+use super::liveness::{LockReach, Watch};
+use super::manifest::{Manifest, ManifestRow};
+use super::open;
+use super::projection::StateNames;
+use super::registry::{Registry, Row, read_row};
+use super::table::Table;
+use super::{CsvStore, RowBrief};
+
+pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreError> {
+    let paths = store.paths();
+    let manifest = open::read_manifest(paths)?;
+    let mut registry = store.registry();
+    let table = registry.load()?;
+    let reader = Reader {
+        paths,
+        briefs: Some(&store.rows),
+        watch: &store.watch,
+        now,
+        run_id: &store.shared.run_id,
+    };
+    reader.read(table, manifest)
+}
+
+/// Reads a run without opening it for work: takes no lock, writes nothing.
+pub fn read_run(
+    workspace: &Workspace,
+    run_id: &RunId,
+    rhythm: Rhythm,
+    now: Timestamp,
+) -> Result<RunJobs, StoreError> {
+    let paths = workspace.run(run_id);
+    let mut registry = Registry::new(workspace.registry(), "reader");
+    let manifest = open::check_run(&mut registry, workspace, run_id, &paths)?;
+    let reach = match platform::file_system_kind(workspace.root()) {
+        Ok(platform::FileSystemKind::Local) => LockReach::Local,
+        _ => LockReach::Network,
+    };
+    let watch = Watch::new(&platform::boot_id(), reach, rhythm, false);
+    let reader = Reader {
+        briefs: None,
+        paths: &paths,
+        watch: &watch,
+        now,
+        run_id,
+    };
+    reader.read(registry.load()?, manifest)
+}
+
+struct Reader<'a> {
+    paths: &'a RunPaths,
+    watch: &'a Watch,
+    now: Timestamp,
+    run_id: &'a RunId,
+    /// Where to keep what later claims need of the rows.
+    briefs: Option<&'a Mutex<HashMap<JobId, RowBrief>>>,
+}
+
+impl Reader<'_> {
+    fn read(&self, table: &mut Table, manifest: Manifest) -> Result<RunJobs, StoreError> {
+        let state = self.paths.state();
+        let names = StateNames::list(self.paths).context("list", &state)?;
+        let mut run = RunJobs::default();
+        let shown = format!("runs/{}/manifest.csv", self.run_id);
+        for fault in &manifest.faults {
+            run.warnings
+                .push(format!("{shown}: {fault}; the line is left out"));
+        }
+        for warning in &manifest.warnings {
+            run.warnings.push(format!("{shown}: {warning}"));
+        }
+        let mut listed = HashSet::new();
+        for entry in manifest.rows {
+            listed.insert(entry.job_id.clone());
+            let row = find(table, self.run_id, &entry.job_id);
+            if let Some(row) = row.as_ref().filter(|row| row.copies > 1) {
+                run.warnings.push(format!(
+                    "job {} has {} rows in the registry; it runs once and all of them are updated",
+                    entry.job_id, row.copies
+                ));
+            }
+            let standing = self
+                .standing(&entry.job_id, row.as_ref(), &names)
+                .context("read markers in", &state)?;
+            run.jobs.push(record(entry, standing));
+        }
+        self.add_unlisted(table, &names, &listed, &mut run)?;
+        warn_of_strays(&mut run);
+        Ok(run)
+    }
+
+    /// Adds jobs that only the registry has. Waiting ones are shown but never
+    /// run by themselves: a manifest may have been cut short on purpose.
+    fn add_unlisted(
+        &self,
+        table: &mut Table,
+        names: &StateNames,
+        listed: &HashSet<JobId>,
+        run: &mut RunJobs,
+    ) -> Result<(), StoreError> {
+        let column = table
+            .column("job_id")
+            .expect("a registry has its key columns");
+        let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
+        let mut seen = HashSet::new();
+        for number in rows {
+            let cell = table.cell(number, column);
+            let job = match std::str::from_utf8(&cell)
+                .map_err(|e| e.to_string())
+                .and_then(|id| JobId::parse(id).map_err(|e| e.to_string()))
+            {
+                Ok(job) => job,
+                Err(reason) => {
+                    run.warnings.push(format!(
+                        "tables/generations.csv line {}: {reason}; the row is left alone",
+                        table.line_of(number)
+                    ));
+                    continue;
+                }
+            };
+            if listed.contains(&job) || !seen.insert(job.clone()) {
+                continue;
+            }
+            let row = read_row(table, number, 1);
+            let state = self.paths.state();
+            let standing = self
+                .standing(&job, Some(&row), names)
+                .context("read markers in", &state)?;
+            let waits = matches!(&standing, Standing::Known { state, .. } if state.status() == Status::Enqueued);
+            let standing = if waits {
+                Standing::NotInManifest
+            } else {
+                standing
+            };
+            let entry = ManifestRow {
+                job_id: job,
+                product_id: row.product_id,
+                variant: row.variant,
+                algo: row.algo,
+                images: row.images,
+            };
+            run.jobs.push(record(entry, standing));
+        }
+        Ok(())
+    }
+
+    fn standing(&self, job: &JobId, row: Option<&Row>, names: &StateNames) -> io::Result<Standing> {
+        let Some(row) = row else {
+            return Ok(Standing::NotRegistered);
+        };
+        if let Some(briefs) = self.briefs {
+            let mut briefs = briefs.lock().unwrap_or_else(PoisonError::into_inner);
+            briefs.insert(job.clone(), row.brief());
+        }
+        let by_row = match &row.status {
+            Ok(status) => *status,
+            Err(word) if names.of(job.as_str()).is_none() => {
+                return Ok(Standing::Unknown(word.clone()));
+            }
+            Err(_) => Status::Enqueued,
+        };
+        let kinds = names.of(job.as_str());
+        let held = kinds.is_some_and(|kinds| kinds.contains(&StateFile::InProgress));
+        let waiting = kinds.is_some_and(|kinds| kinds.contains(&StateFile::Released));
+        let unmarked = kinds.is_none() && by_row == Status::Completed;
+        let error = (!row.error.is_empty()).then(|| row.error.clone());
+        if !held && !waiting && names.agree(job.as_str(), by_row) {
+            let state = evidence::state_by_row(by_row, row.rehearsal);
+            return Ok(Standing::Known {
+                state,
+                holder: None,
+                error,
+                unmarked,
+                not_before: None,
+            });
+        }
+        let evidence = Evidence::read(self.paths, job)?;
+        let state = evidence
+            .state(row.rehearsal)
+            .unwrap_or_else(|| evidence::state_by_row(by_row, row.rehearsal));
+        let holder = evidence
+            .lease()
+            .filter(|_| matches!(state, JobState::Running { .. }))
+            .map(|lease| self.watch.describe(self.paths, job, lease, self.now));
+        let not_before = evidence
+            .ruling()
+            .and_then(|marker| marker.record())
+            .and_then(|record| record.not_before);
+        Ok(Standing::Known {
+            state,
+            holder,
+            error,
+            unmarked: false,
+            not_before,
+        })
+    }
+}
+
+fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
+    JobRecord {
+        algo: AlgoKey::parse(&entry.algo).map_err(|error| error.to_string()),
+        job_id: entry.job_id,
+        product_id: entry.product_id,
+        variant: entry.variant,
+        images: entry.images,
+        standing,
+    }
+}
+
+fn find(table: &mut Table, run_id: &RunId, job: &JobId) -> Option<Row> {
+    super::registry::find_row(table, run_id, job)
+}
+
+/// Adds one sentence for jobs that only one of the two tables has.
+fn warn_of_strays(run: &mut RunJobs) {
+    let count = |wanted: &Standing| {
+        run.jobs
+            .iter()
+            .filter(|job| job.standing == *wanted)
+            .count()
+    };
+    let not_registered = count(&Standing::NotRegistered);
+    let not_in_manifest = count(&Standing::NotInManifest);
+    if not_registered > 0 {
+        run.warnings.push(format!(
+            "{not_registered} jobs of the manifest have no row in tables/generations.csv and are left out; \
+             `archi3d batch create` makes their rows"
+        ));
+    }
+    if not_in_manifest > 0 {
+        run.warnings.push(format!(
+            "{not_in_manifest} waiting jobs of tables/generations.csv are not in the manifest and are left out; \
+             `archi3d batch create` puts them in"
+        ));
+    }
+}

@@ -1,0 +1,286 @@
+//! Changes to a table: cells spliced into its bytes, columns and rows added.
+//!
+//! One pass over the bytes whatever the number of edits, and none at all if
+//! nothing would change. It never rewrites a cell that nobody named.
+
+use std::ops::Range;
+
+use super::Table;
+use crate::store::csv::codec::{self, BOM, Fields, decode, encode};
+
+/// New values for some cells of one row, by column position.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowEdit {
+    /// The row.
+    pub row: usize,
+    /// Columns and what they are to say; of two values for one cell the later counts.
+    pub cells: Vec<(usize, String)>,
+}
+
+/// Returns where a row starts, and its bytes without the line end.
+pub(super) fn content_of<'a>(bytes: &'a [u8], starts: &[usize], row: usize) -> (usize, &'a [u8]) {
+    let start = starts[row];
+    let end = starts.get(row + 1).copied().unwrap_or(bytes.len());
+    let slot = &bytes[start..end];
+    (start, &slot[..codec::content_len(slot)])
+}
+
+/// New bytes under construction: old ones, with replacements in rising order.
+struct Rewrite<'a> {
+    old: &'a [u8],
+    new: Vec<u8>,
+    copied: usize,
+    room: usize,
+}
+
+impl<'a> Rewrite<'a> {
+    /// Prepares for at most `growth` more bytes; takes no memory yet.
+    fn new(old: &'a [u8], growth: usize) -> Self {
+        Self {
+            old,
+            new: Vec::new(),
+            copied: 0,
+            // Room for the mark, in case it has to be added afterwards.
+            room: old.len() + growth + BOM.len(),
+        }
+    }
+
+    fn replace(&mut self, range: Range<usize>, with: &[u8]) {
+        if self.new.capacity() == 0 {
+            self.new.reserve_exact(self.room);
+        }
+        self.new
+            .extend_from_slice(&self.old[self.copied..range.start]);
+        self.new.extend_from_slice(with);
+        self.copied = range.end;
+    }
+
+    /// Returns where an old position behind the last replacement will be.
+    fn moved(&self, position: usize) -> usize {
+        position - self.copied + self.new.len()
+    }
+
+    /// Returns the new bytes, or nothing if nothing was replaced.
+    fn finish(mut self) -> Option<Vec<u8>> {
+        if self.new.capacity() == 0 {
+            return None;
+        }
+        self.new.extend_from_slice(&self.old[self.copied..]);
+        Some(self.new)
+    }
+}
+
+impl Table {
+    /// Writes cells and tells whether any byte changed. A cell that already
+    /// says what it is to say keeps its bytes. A row that changes is filled up
+    /// to the width of the header.
+    ///
+    /// # Panics
+    /// If an edit names a row or a column that is not there.
+    pub fn patch(&mut self, edits: &[RowEdit]) -> bool {
+        let width = self.columns.len();
+        self.check(edits);
+        let keys_change = self.keys_change(edits);
+        let mut ordered: Vec<&RowEdit> = edits.iter().collect();
+        ordered.sort_by_key(|edit| edit.row);
+        let mut rewrite = Rewrite::new(&self.bytes, growth_of(edits, width));
+        let mut settled = 0;
+        for same_row in ordered.chunk_by(|a, b| a.row == b.row) {
+            let row = same_row[0].row;
+            let (start, content) = content_of(&self.bytes, &self.starts, row);
+            for offset in &mut self.starts[settled..=row] {
+                *offset = rewrite.moved(*offset);
+            }
+            settled = row + 1;
+            let cells = cells_by_column(same_row);
+            patch_row(&mut rewrite, start, content, &cells, width);
+        }
+        for offset in &mut self.starts[settled..] {
+            *offset = rewrite.moved(*offset);
+        }
+        let Some(bytes) = rewrite.finish() else {
+            return false;
+        };
+        self.bytes = bytes;
+        self.add_missing_mark();
+        if keys_change {
+            self.indexes.clear();
+        }
+        true
+    }
+
+    /// Stops before anything is changed if an edit does not fit the table.
+    fn check(&self, edits: &[RowEdit]) {
+        let (rows, width) = (self.len(), self.columns.len());
+        for edit in edits {
+            assert!(edit.row < rows, "row {} of {rows} does not exist", edit.row);
+            for (column, _) in &edit.cells {
+                assert!(*column < width, "column {column} of {width} does not exist");
+            }
+        }
+    }
+
+    fn keys_change(&self, edits: &[RowEdit]) -> bool {
+        let keys = self.key_columns();
+        edits.iter().any(|edit| {
+            edit.cells.iter().any(|(column, value)| {
+                keys.contains(&Some(*column)) && *self.cell(edit.row, *column) != *value.as_bytes()
+            })
+        })
+    }
+
+    /// Appends the columns that are not there yet, in the given order, and tells
+    /// whether there were any. Rows as wide as the header get empty cells; rows
+    /// of another width are left alone.
+    pub fn ensure_columns(&mut self, names: &[&str]) -> bool {
+        let old_width = self.columns.len();
+        for name in names {
+            if self.column(name).is_none() {
+                self.columns.push((*name).to_owned());
+            }
+        }
+        let added = &self.columns[old_width..];
+        if added.is_empty() {
+            return false;
+        }
+        let mut more_header = Vec::new();
+        for name in added {
+            more_header.push(b',');
+            encode(name, &mut more_header);
+        }
+        let more_cells = vec![b','; added.len()];
+        let growth = more_header.len() + self.starts.len() * more_cells.len();
+        let header_end = self.header + self.header_content().len();
+        let mut rewrite = Rewrite::new(&self.bytes, growth);
+        rewrite.replace(header_end..header_end, &more_header);
+        for row in 0..self.starts.len() {
+            let (start, content) = content_of(&self.bytes, &self.starts, row);
+            self.starts[row] = rewrite.moved(start);
+            if codec::field_count(content) == old_width {
+                let end = start + content.len();
+                rewrite.replace(end..end, &more_cells);
+            }
+        }
+        if let Some(bytes) = rewrite.finish() {
+            self.bytes = bytes;
+        }
+        self.add_missing_mark();
+        let keys = self.key_columns();
+        if keys.iter().flatten().any(|column| *column >= old_width) {
+            self.indexes.clear();
+        }
+        true
+    }
+
+    /// Adds rows at the end, each from its cells by column; other cells are empty.
+    ///
+    /// # Panics
+    /// If a cell names a column that is not there.
+    pub fn append(&mut self, rows: &[Vec<(usize, String)>]) {
+        if rows.is_empty() {
+            return;
+        }
+        let width = self.columns.len();
+        let mut more = Vec::new();
+        let mut new_starts = Vec::with_capacity(rows.len());
+        if !self.bytes.ends_with(b"\n") {
+            // A carriage return at the end is text: a plain line feed would
+            // make it part of the line end.
+            let is_text = self.bytes.ends_with(b"\r");
+            more.extend_from_slice(if is_text { b"\r\n" } else { self.line_end });
+        }
+        for cells in rows {
+            let mut values = vec![""; width];
+            for (column, value) in cells {
+                assert!(*column < width, "column {column} of {width} does not exist");
+                values[*column] = value;
+            }
+            new_starts.push(self.bytes.len() + more.len());
+            codec::encode_record(values.into_iter(), &mut more);
+            more.extend_from_slice(self.line_end);
+        }
+        self.bytes.reserve_exact(more.len() + BOM.len());
+        self.bytes.extend_from_slice(&more);
+        self.starts.extend_from_slice(&new_starts);
+        self.add_missing_mark();
+        self.indexes.clear();
+    }
+
+    fn add_missing_mark(&mut self) {
+        if self.bytes.starts_with(BOM) {
+            return;
+        }
+        self.bytes.splice(0..0, BOM.iter().copied());
+        self.header += BOM.len();
+        for offset in &mut self.starts {
+            *offset += BOM.len();
+        }
+    }
+}
+
+/// Returns the most bytes that these edits can add.
+fn growth_of(edits: &[RowEdit], width: usize) -> usize {
+    let of_row = |edit: &RowEdit| -> usize {
+        let cells = edit.cells.iter().map(|(_, value)| 2 * value.len() + 2);
+        cells.sum::<usize>() + width
+    };
+    edits.iter().map(of_row).sum()
+}
+
+/// Returns one value per cell in column order; the last one given counts.
+fn cells_by_column<'a>(edits: &[&'a RowEdit]) -> Vec<(usize, &'a str)> {
+    let mut cells: Vec<(usize, &str)> = edits
+        .iter()
+        .flat_map(|edit| &edit.cells)
+        .map(|(column, value)| (*column, value.as_str()))
+        .collect();
+    cells.sort_by_key(|(column, _)| *column);
+    cells.reverse();
+    cells.dedup_by_key(|(column, _)| *column);
+    cells.reverse();
+    cells
+}
+
+fn patch_row(
+    rewrite: &mut Rewrite<'_>,
+    start: usize,
+    content: &[u8],
+    cells: &[(usize, &str)],
+    width: usize,
+) {
+    let mut cells = cells.iter().peekable();
+    let mut buffer = Vec::new();
+    let mut changed = false;
+    let mut count = 0;
+    for (column, field) in Fields::new(content).enumerate() {
+        count = column + 1;
+        let Some((_, value)) = cells.next_if(|(wanted, _)| *wanted == column) else {
+            continue;
+        };
+        if *decode(&content[field.clone()]) == *value.as_bytes() {
+            continue;
+        }
+        buffer.clear();
+        encode(value, &mut buffer);
+        if buffer.is_empty() && width == 1 && field.len() == content.len() {
+            // Nothing else is on the line, and a blank line would be no row.
+            buffer.extend_from_slice(b"\"\"");
+        }
+        rewrite.replace(start + field.start..start + field.end, &buffer);
+        changed = true;
+    }
+    // A cell that a short row lacks says nothing, so writing nothing changes nothing.
+    changed |= cells.clone().any(|(_, value)| !value.is_empty());
+    if !changed || count >= width {
+        return;
+    }
+    buffer.clear();
+    for column in count..width {
+        buffer.push(b',');
+        if let Some((_, value)) = cells.next_if(|(wanted, _)| *wanted == column) {
+            encode(value, &mut buffer);
+        }
+    }
+    let end = start + content.len();
+    rewrite.replace(end..end, &buffer);
+}

@@ -1,0 +1,285 @@
+//! What an attempt left in its staging folder: checked, named as the house
+//! names it, and hashed. Files are opened without following links.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::naming;
+use crate::domain::text::hex;
+use crate::platform;
+
+/// A file of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedFile {
+    /// Its name inside the staging folder, `/`-separated.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// A result that cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ArtifactError {
+    /// The adapter named no model.
+    #[error("the adapter reported success but named no model")]
+    NoModel,
+    /// A named file is not there.
+    #[error("the adapter reported success but {name} does not exist")]
+    Missing {
+        /// The file.
+        name: String,
+    },
+    /// A named file is empty.
+    #[error("the adapter reported success but {name} is empty")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// A named file lies outside the folder the adapter may write in.
+    #[error("the adapter named {}, which is outside its output folder", path.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something that is no plain file of its own.
+    #[error("{name} is {what}, not a plain file")]
+    NotPlain {
+        /// The file.
+        name: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// More previews than there is room for.
+    #[error(
+        "the adapter named {count} previews; at most {} are kept",
+        naming::MAX_PREVIEWS
+    )]
+    TooManyPreviews {
+        /// How many.
+        count: usize,
+    },
+    /// The system refused.
+    #[error("cannot check {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Gives the model and its previews their standard names and returns them,
+/// relative to `staging`: the model first, then the previews.
+pub fn standardize(
+    staging: &Path,
+    model: Option<&Path>,
+    previews: &[PathBuf],
+) -> Result<Vec<String>, ArtifactError> {
+    let model = model.ok_or(ArtifactError::NoModel)?;
+    if previews.len() > naming::MAX_PREVIEWS {
+        return Err(ArtifactError::TooManyPreviews {
+            count: previews.len(),
+        });
+    }
+    let mut names = vec![adopt(staging, model, naming::GENERATED_GLB)?];
+    for (position, preview) in previews.iter().enumerate() {
+        names.push(adopt(staging, preview, &naming::preview_png(position + 1))?);
+    }
+    Ok(names)
+}
+
+/// Checks one named file and renames it to its standard name.
+fn adopt(staging: &Path, named: &Path, standard: &str) -> Result<String, ArtifactError> {
+    let path = if named.is_absolute() {
+        named.to_owned()
+    } else {
+        staging.join(named)
+    };
+    let inside = path
+        .strip_prefix(staging)
+        .ok()
+        .filter(|rest| {
+            rest.components()
+                .all(|part| matches!(part, std::path::Component::Normal(_)))
+        })
+        .ok_or_else(|| ArtifactError::Outside {
+            path: named.to_owned(),
+        })?;
+    let shown = inside.to_string_lossy().into_owned();
+    // A link anywhere on the way could lead out of the folder.
+    let mut folder = staging.to_owned();
+    for part in inside.parent().into_iter().flat_map(Path::components) {
+        folder.push(part);
+        let metadata = look(&folder)?;
+        if metadata.is_some_and(|metadata| metadata.is_symlink()) {
+            return Err(ArtifactError::Outside {
+                path: named.to_owned(),
+            });
+        }
+    }
+    let metadata = look(&path)?.ok_or_else(|| ArtifactError::Missing {
+        name: shown.clone(),
+    })?;
+    if let Some(what) = not_plain(&metadata) {
+        return Err(ArtifactError::NotPlain { name: shown, what });
+    }
+    if metadata.len() == 0 {
+        return Err(ArtifactError::Empty { name: shown });
+    }
+    let target = staging.join(standard);
+    if path != target {
+        platform::rename_replace(&path, &target).map_err(|source| io_error(&path, source))?;
+    }
+    Ok(standard.to_owned())
+}
+
+fn look(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error(path, error)),
+    }
+}
+
+fn not_plain(metadata: &fs::Metadata) -> Option<&'static str> {
+    if metadata.is_symlink() {
+        Some("a link")
+    } else if metadata.is_dir() {
+        Some("a folder")
+    } else if !metadata.is_file() {
+        Some("a device or a pipe")
+    } else if platform::link_count(metadata) > 1 {
+        Some("a second name of another file")
+    } else {
+        None
+    }
+}
+
+fn io_error(path: &Path, source: io::Error) -> ArtifactError {
+    ArtifactError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Hashes every file in `staging`, by name. Anything that is no plain file or
+/// folder is refused.
+pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
+    let mut files = Vec::new();
+    walk(staging, "", &mut files)?;
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+fn walk(folder: &Path, prefix: &str, files: &mut Vec<CheckedFile>) -> Result<(), ArtifactError> {
+    for entry in fs::read_dir(folder).map_err(|source| io_error(folder, source))? {
+        let entry = entry.map_err(|source| io_error(folder, source))?;
+        let path = entry.path();
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let Some(metadata) = look(&path)? else {
+            continue;
+        };
+        if metadata.is_dir() {
+            walk(&path, &format!("{name}/"), files)?;
+        } else if let Some(what) = not_plain(&metadata) {
+            return Err(ArtifactError::NotPlain { name, what });
+        } else {
+            let (size, sha256) = hash(&path).map_err(|source| io_error(&path, source))?;
+            files.push(CheckedFile { name, size, sha256 });
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether `folder` still holds the file as it was hashed.
+pub fn is_intact(folder: &Path, name: &str, size: u64, sha256: &str) -> bool {
+    let path = folder.join(name);
+    fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size)
+        && hash(&path).is_ok_and(|(_, found)| found == sha256)
+}
+
+fn hash(path: &Path) -> io::Result<(u64, String)> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let mut file: File = platform::without_waiting(&mut options).open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut size = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        size += read as u64;
+        hash.update(&buffer[..read]);
+    }
+    let digest = hash.finalize();
+    Ok((size, hex(&digest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_gets_its_standard_name_and_is_hashed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("out.glb"), b"abc").unwrap();
+        let names = standardize(folder.path(), Some(Path::new("out.glb")), &[]).unwrap();
+        assert_eq!(names, ["generated.glb"]);
+        let files = inventory(folder.path()).unwrap();
+        assert_eq!(files[0].name, "generated.glb");
+        assert!(files[0].sha256.starts_with("ba7816bf"));
+        assert!(is_intact(
+            folder.path(),
+            "generated.glb",
+            3,
+            &files[0].sha256
+        ));
+        assert!(!is_intact(
+            folder.path(),
+            "generated.glb",
+            4,
+            &files[0].sha256
+        ));
+    }
+
+    #[test]
+    fn links_empty_files_and_paths_outside_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = folder.path().join("s");
+        fs::create_dir(&staging).unwrap();
+        fs::write(folder.path().join("secret"), b"x").unwrap();
+        fs::write(staging.join("empty.glb"), b"").unwrap();
+        std::os::unix::fs::symlink("../secret", staging.join("link.glb")).unwrap();
+        fs::hard_link(folder.path().join("secret"), staging.join("hard.glb")).unwrap();
+        let refused = |name: &str| standardize(&staging, Some(Path::new(name)), &[]).unwrap_err();
+        assert!(matches!(refused("empty.glb"), ArtifactError::Empty { .. }));
+        assert!(matches!(
+            refused("../secret"),
+            ArtifactError::Outside { .. }
+        ));
+        assert!(matches!(
+            refused("/etc/passwd"),
+            ArtifactError::Outside { .. }
+        ));
+        assert!(matches!(
+            refused("link.glb"),
+            ArtifactError::NotPlain { .. }
+        ));
+        assert!(matches!(
+            refused("hard.glb"),
+            ArtifactError::NotPlain { .. }
+        ));
+        assert!(matches!(refused("none.glb"), ArtifactError::Missing { .. }));
+        assert!(matches!(
+            inventory(&staging),
+            Err(ArtifactError::NotPlain { .. })
+        ));
+    }
+}

@@ -1,0 +1,238 @@
+//! Log files that several processes append to: one whole line per write.
+//!
+//! Used for `logs/*.log`. Appending never returns an error: whoever logs has
+//! something more important to do, and gets at most a sentence to pass on.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use crate::platform;
+use crate::workspace::lock::FileLock;
+
+/// How long a busy lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long after a vain wait the lock is only tried, not waited for.
+const IMPATIENCE: Duration = Duration::from_secs(10);
+
+/// An open log.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    lock_path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    impatient_until: Option<Instant>,
+}
+
+impl LogFile {
+    /// Opens the log at `path` for appending and makes it, and its folder, if absent.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+            let reason = "it is not a plain file; move it away";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        let file = platform::refuse_links(&mut options).open(path)?;
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        Ok(Self {
+            path: path.to_owned(),
+            lock_path: lock_path.into(),
+            state: Mutex::new(State {
+                file,
+                impatient_until: None,
+            }),
+        })
+    }
+
+    /// Appends `object` as one line. Returns a sentence if that did not work.
+    #[must_use]
+    pub fn append_json(&self, object: &Map<String, Value>) -> Option<String> {
+        let line = match serde_json::to_string(object) {
+            Ok(text) => escape_controls(text) + "\n",
+            Err(error) => return Some(self.trouble(&error)),
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whole-line appends do not mix on a local disk, so a lock that cannot
+        // be had only costs safety on network drives, not the line.
+        let _lock = self.wait_for_lock(&mut state);
+        match append_line(&mut state.file, line) {
+            Ok(()) => None,
+            Err(error) => Some(self.trouble(&error)),
+        }
+    }
+
+    fn trouble(&self, error: &dyn std::error::Error) -> String {
+        format!("cannot write {}: {error}", self.path.display())
+    }
+
+    fn wait_for_lock(&self, state: &mut State) -> Option<FileLock> {
+        let now = Instant::now();
+        if state.impatient_until.is_some_and(|until| now < until) {
+            return FileLock::try_acquire(&self.lock_path).ok().flatten();
+        }
+        let lock = FileLock::acquire_within(&self.lock_path, PATIENCE)
+            .ok()
+            .flatten();
+        state.impatient_until = lock.is_none().then(|| Instant::now() + IMPATIENCE);
+        lock
+    }
+}
+
+/// Writes `line` in one piece, after ending a line that somebody left torn.
+fn append_line(file: &mut File, mut line: String) -> io::Result<()> {
+    if !ends_with_newline(file)? {
+        line.insert(0, '\n');
+    }
+    let written = loop {
+        match file.write(line.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    if written < line.len() {
+        let reason = "the line was cut; is the disk full?";
+        return Err(io::Error::new(io::ErrorKind::WriteZero, reason));
+    }
+    Ok(())
+}
+
+fn ends_with_newline(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Escapes what JSON leaves as it is but a terminal would obey.
+fn escape_controls(json: String) -> String {
+    let risky =
+        |c: char| ('\u{7f}'..='\u{9f}').contains(&c) || matches!(c, '\u{2028}' | '\u{2029}');
+    if !json.contains(risky) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if risky(c) {
+            let _ = write!(safe, "\\u{:04x}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            other => panic!("{other} is no object"),
+        }
+    }
+
+    fn log_in(folder: &Path) -> (PathBuf, LogFile) {
+        let path = folder.join("logs").join("worker.log");
+        let log = LogFile::open(&path).expect("opens");
+        (path, log)
+    }
+
+    #[test]
+    fn lines_of_two_threads_with_their_own_handles_never_mix() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("worker.log");
+        thread::scope(|scope| {
+            for name in ["a", "b"] {
+                let path = &path;
+                scope.spawn(move || {
+                    let log = LogFile::open(path).expect("opens");
+                    let text = name.repeat(3000);
+                    for number in 0..100 {
+                        let line = object(json!({"number": number, "text": text}));
+                        assert_eq!(log.append_json(&line), None);
+                    }
+                });
+            }
+        });
+        let text = fs::read_to_string(&path).expect("readable");
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("whole"))
+            .collect();
+        assert_eq!(lines.len(), 200);
+        assert!(text.ends_with('\n'));
+    }
+
+    #[test]
+    fn a_torn_last_line_is_ended_before_the_next_one() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (path, log) = log_in(folder.path());
+        let mut torn = File::create(&path).expect("created");
+        torn.write_all(b"{\"event\":\"to").expect("written");
+        assert_eq!(log.append_json(&object(json!({"n": 1}))), None);
+        assert_eq!(log.append_json(&object(json!({"n": 2}))), None);
+        let text = fs::read_to_string(&path).expect("readable");
+        assert_eq!(text, "{\"event\":\"to\n{\"n\":1}\n{\"n\":2}\n");
+    }
+
+    #[test]
+    fn a_busy_lock_costs_one_wait_and_no_line() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (path, log) = log_in(folder.path());
+        let held = FileLock::try_acquire(&log.lock_path)
+            .expect("works")
+            .expect("free");
+        log.state.lock().expect("not poisoned").impatient_until = Some(Instant::now() + IMPATIENCE);
+        for number in 0..50 {
+            assert_eq!(log.append_json(&object(json!({"n": number}))), None);
+        }
+        drop(held);
+        let text = fs::read_to_string(&path).expect("readable");
+        assert_eq!(text.lines().count(), 50);
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_reaches_the_log_raw() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (path, log) = log_in(folder.path());
+        let nasty = "\u{1b}[2J \u{9b}31m é \u{2028} \n";
+        assert_eq!(log.append_json(&object(json!({"error": nasty}))), None);
+        let text = fs::read_to_string(&path).expect("readable");
+        assert_eq!(
+            text,
+            "{\"error\":\"\\u001b[2J \\u009b31m é \\u2028 \\n\"}\n"
+        );
+        let back: Value = serde_json::from_str(&text).expect("valid");
+        assert_eq!(back["error"], nasty);
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_the_log_is_refused() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        assert!(LogFile::open(folder.path()).is_err());
+    }
+}

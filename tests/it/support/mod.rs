@@ -1,0 +1,46 @@
+//! What integration tests stand on: workspaces in temporary folders, the real binary in a clean
+//! environment, readers of everything it leaves behind, and waiting without sleeping blindly.
+//! It computes ids and tables on its own, so that it can contradict the program.
+
+pub mod binary;
+pub mod read;
+pub mod wait;
+pub mod workspace;
+
+pub use binary::Invocation;
+pub use read::Registry;
+pub use wait::{DEADLINE, wait_until};
+pub use workspace::{TestWorkspace, image_set_hash, job_id};
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Returns a folder shipped under `fixtures/`.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name)
+}
+
+/// Returns the Python interpreter that has `filelock` in this version (`newest` for today's).
+///
+/// Without one the test is passed over with a line that says so, unless `ARCHI3D_TEST_REQUIRE=1`
+/// asks for a failure.
+pub fn python_with_filelock(version: &str) -> Option<PathBuf> {
+    let suffix = version.replace('.', "_").to_uppercase();
+    required(
+        &format!("ARCHI3D_TEST_PYTHON_{suffix}"),
+        std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1"),
+    )
+}
+
+/// Returns the path in an environment variable; without it, panics if it must be there.
+pub fn required(variable: &str, must: bool) -> Option<PathBuf> {
+    let found = std::env::var_os(variable).map(PathBuf::from);
+    if found.is_none() {
+        assert!(!must, "{variable} is not set; run scripts/test");
+        let line = format!("skipped: {variable} is not set; scripts/test sets it\n");
+        std::io::stderr().write_all(line.as_bytes()).ok();
+    }
+    found
+}
