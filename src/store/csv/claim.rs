@@ -23,7 +23,7 @@ use super::evidence::{self, Evidence};
 use super::journal::What;
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
-use super::registry;
+use super::registry::RowColumns;
 use super::{CsvStore, Held, RowBrief, recover};
 
 impl CsvStore {
@@ -45,7 +45,7 @@ impl CsvStore {
         let state = evidence
             .state(row.rehearsal)
             .unwrap_or_else(|| evidence::state_by_row(row.status, row.rehearsal));
-        let attempt = evidence.highest_attempt() + 1;
+        let attempt = evidence.highest_attempt().saturating_add(1);
         if state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
             return Ok(Claim::Changed(state));
         }
@@ -303,7 +303,8 @@ impl CsvStore {
             return Ok(brief.clone());
         }
         let mut registry = self.registry();
-        let row = registry::find_row(registry.load()?, &self.shared.run_id, job);
+        let table = registry.load()?;
+        let row = RowColumns::of(table).find(table, &self.shared.run_id, job);
         row.map(|row| row.brief()).ok_or_else(|| StoreError::Setup {
             what: format!("job {job} of run {} has no row", self.shared.run_id),
             path: self.shared.workspace.registry(),

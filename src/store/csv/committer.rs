@@ -140,6 +140,15 @@ impl Shared {
     /// Projects `hints` into the registry; returns how many rows changed, or
     /// nothing if the wait for the lock was cut short.
     pub(super) fn fold(&self, hints: &[Hint], now: Timestamp) -> Result<Option<usize>, StoreError> {
+        let state = self.paths.state();
+        let mut looked = Vec::with_capacity(hints.len());
+        for hint in hints {
+            let hint = hint
+                .look(&self.paths, &self.facts)
+                .context("read markers in", &state)?;
+            looked.extend(hint);
+        }
+        let hints = &looked;
         let beliefs: Vec<_> = hints
             .iter()
             .map(|hint| (hint.job.clone(), hint.wanted.clone()))

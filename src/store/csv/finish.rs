@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use crate::domain::id::{JobId, WorkerId};
 use crate::domain::job::{Entry, Status};
@@ -117,6 +118,9 @@ impl CsvStore {
         at: Timestamp,
     ) -> Result<Published, StoreError> {
         let job = &finished.job_id;
+        if !finished.simulated {
+            self.made_results.store(true, Ordering::SeqCst);
+        }
         if finished.entry == Entry::Redo && !finished.completed {
             return self.keep_old_result(finished, lease_file.is_some());
         }
@@ -180,6 +184,11 @@ impl CsvStore {
         let name = naming::kept_dir(&finished.job_id, finished.attempt - 1, &finished.nonce);
         let to = previous.join(name);
         platform::rename_no_replace(output, &to).context("keep the old result as", &to)?;
+        if finished.simulated {
+            // A rehearsal only ever replaces a rehearsal, which is worth nothing.
+            let _ = fs::remove_dir_all(&to);
+            let _ = fs::remove_dir(&previous);
+        }
         Ok(())
     }
 

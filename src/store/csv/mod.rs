@@ -80,6 +80,8 @@ pub struct CsvStore {
     /// What the rows said when the run was read, so that a claim never waits for
     /// a fold to finish writing the table.
     rows: Mutex<HashMap<JobId, RowBrief>>,
+    /// Whether anything but rehearsals was published.
+    made_results: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -240,6 +242,10 @@ impl Store for CsvStore {
         self.committer.stop()?;
         // Somebody may have written old rows over ours meanwhile.
         self.project(&BTreeSet::new(), now)?;
+        if self.made_results.load(Ordering::SeqCst) {
+            // A closed journal is not read again, so the markers must stand alone.
+            self.shared.sync_everything()?;
+        }
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };

@@ -14,6 +14,7 @@ use super::evidence::Evidence;
 use super::journal::{Journal, What};
 use super::liveness::{self, LockReach, Watch};
 use super::manifest::Manifest;
+use super::marker::RecordKind;
 use super::projection::StateNames;
 use super::registry::{self, Registry};
 use super::{CsvStore, CsvStoreOptions, ensure_dir};
@@ -82,6 +83,7 @@ impl CsvStore {
             committer,
             leases: Mutex::default(),
             rows: Mutex::default(),
+            made_results: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
@@ -157,7 +159,10 @@ fn refuse_other_host(options: &CsvStoreOptions, paths: &RunPaths) -> Result<(), 
     let state = paths.state();
     let names = StateNames::list(paths).context("list", &state)?;
     let now = options.clock.now();
-    for job in names.jobs().filter_map(|name| JobId::parse(name).ok()) {
+    let held = names
+        .jobs()
+        .filter(|(_, kinds)| kinds.has(RecordKind::InProgress));
+    for job in held.filter_map(|(name, _)| JobId::parse(name).ok()) {
         let evidence = Evidence::read(paths, &job).context("read markers in", &state)?;
         let Some(lease) = evidence.lease() else {
             continue;

@@ -5,7 +5,7 @@
 //! is held. Whatever was queued earlier is only a hint where to look, so a late
 //! update can never undo a newer one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 
@@ -20,7 +20,7 @@ use crate::workspace::paths::RunPaths;
 
 use super::evidence::Evidence;
 use super::marker::{Marker, RecordKind};
-use super::registry::{Row, read_row};
+use super::registry::RowColumns;
 use super::table::{RowEdit, Table};
 
 /// A job whose row may be behind, and what we believe it should say.
@@ -72,6 +72,19 @@ impl Wanted {
 }
 
 impl Hint {
+    /// Replaces a hint that says nothing but "look" by what the markers say.
+    pub(super) fn look(&self, paths: &RunPaths, worker: &WorkerFacts) -> io::Result<Option<Self>> {
+        if self.proof != Proof::Read {
+            return Ok(Some(self.clone()));
+        }
+        let evidence = Evidence::read(paths, &self.job)?;
+        Ok(Wanted::by_evidence(&evidence, worker).map(|wanted| Self {
+            job: self.job.clone(),
+            wanted,
+            proof: proof_of(&evidence),
+        }))
+    }
+
     /// Returns what the job's row should say now, checking the belief on disk.
     pub(super) fn settle(
         &self,
@@ -107,8 +120,12 @@ fn look(path: &std::path::Path) -> io::Result<Option<FileVersion>> {
 }
 
 /// Tells whether a row may be changed to `wanted`.
-fn row_accepts(row: &Row, wanted: &Wanted) -> bool {
-    let Ok(status) = row.status else {
+fn row_accepts(
+    status: &Result<Status, String>,
+    row_start: Option<Timestamp>,
+    wanted: &Wanted,
+) -> bool {
+    let Ok(status) = *status else {
         // A word we do not know was put there by somebody; it is theirs.
         return false;
     };
@@ -116,7 +133,7 @@ fn row_accepts(row: &Row, wanted: &Wanted) -> bool {
         .patch
         .get("generation_start")
         .and_then(Timestamp::parse);
-    let row_is_older = match (row.start, start) {
+    let row_is_older = match (row_start, start) {
         (Some(row), Some(start)) => row < start,
         (None, _) => true,
         (Some(_), None) => false,
@@ -133,12 +150,14 @@ fn row_accepts(row: &Row, wanted: &Wanted) -> bool {
 
 /// Writes what is wanted into the table; returns how many jobs' rows changed.
 pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) -> usize {
+    let columns = RowColumns::of(table);
     let mut accepted = Vec::new();
+    let index = table.index(run.as_str());
     for (job, wanted) in wanted {
-        let rows: Vec<usize> = table.index(run.as_str()).rows_of(job.as_str()).collect();
-        for number in &rows {
-            if row_accepts(&read_row(table, *number, rows.len()), wanted) {
-                accepted.push((*number, &wanted.patch));
+        for row in index.rows_of(job.as_str()) {
+            let (status, start) = columns.status_and_start(index.table(), row);
+            if row_accepts(&status, start, wanted) {
+                accepted.push((row, &wanted.patch));
             }
         }
     }
@@ -170,7 +189,28 @@ fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
 
 /// Which markers each job of a run has, by name alone: one listing, nothing opened.
 #[derive(Debug, Default)]
-pub(super) struct StateNames(BTreeMap<String, BTreeSet<StateFile>>);
+pub(super) struct StateNames(HashMap<String, Kinds>);
+
+/// The kinds of marker one job has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    /// Tells whether `kind` is among them.
+    pub(super) fn has(self, kind: RecordKind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+
+    /// Tells whether `kind` is the only one.
+    fn is_just(self, kind: RecordKind) -> bool {
+        self.0 == 1 << kind as u8
+    }
+
+    /// Returns how many there are.
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+}
 
 impl StateNames {
     /// Lists `state/`.
@@ -183,42 +223,40 @@ impl StateNames {
         };
         for entry in entries {
             let name = entry?.file_name();
-            let Some((job, kind)) = name.to_str().and_then(StateFile::split) else {
+            let Some((job, file)) = name.to_str().and_then(StateFile::split) else {
                 continue;
             };
-            if matches!(
-                kind,
-                StateFile::Lock | StateFile::ErrorText | StateFile::Cancel
-            ) {
+            let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) else {
                 continue;
+            };
+            let bit = 1 << kind as u8;
+            match names.0.get_mut(job) {
+                Some(kinds) => kinds.0 |= bit,
+                None => {
+                    names.0.insert(job.to_owned(), Kinds(bit));
+                }
             }
-            names.0.entry(job.to_owned()).or_default().insert(kind);
         }
         Ok(names)
     }
 
-    /// Returns the markers of one job.
-    pub(super) fn of(&self, job: &str) -> Option<&BTreeSet<StateFile>> {
-        self.0.get(job)
+    /// Returns the markers of one job, if it has any.
+    pub(super) fn of(&self, job: &str) -> Option<Kinds> {
+        self.0.get(job).copied()
     }
 
     /// Tells whether a row with `status` is what the names alone would say.
     pub(super) fn agree(&self, job: &str, status: Status) -> bool {
-        let Some(kinds) = self.0.get(job) else {
-            return true;
-        };
-        let mut kinds = kinds.iter();
-        let (Some(kind), None) = (kinds.next(), kinds.next()) else {
-            return false;
-        };
-        RecordKind::ALL
-            .into_iter()
-            .any(|record| record.file() == *kind && record.status() == status)
+        self.of(job).is_none_or(|kinds| {
+            RecordKind::ALL
+                .into_iter()
+                .any(|kind| kinds.is_just(kind) && kind.status() == status)
+        })
     }
 
     /// Returns the jobs that have markers.
-    pub(super) fn jobs(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+    pub(super) fn jobs(&self) -> impl Iterator<Item = (&str, Kinds)> {
+        self.0.iter().map(|(job, kinds)| (job.as_str(), *kinds))
     }
 }
 

@@ -109,10 +109,12 @@ impl CsvStore {
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
             let settled = kinds.is_some_and(|kinds| {
-                !kinds.contains(&StateFile::InProgress)
-                    && (kinds.contains(&StateFile::Completed) || kinds.contains(&StateFile::Failed))
+                !kinds.has(RecordKind::InProgress)
+                    && (kinds.has(RecordKind::Completed) || kinds.has(RecordKind::Failed))
             });
-            if settled && finished.entry != Entry::Redo {
+            // Where an older terminal may have come back after a power loss, its
+            // name proves nothing.
+            if settled && matches!(finished.entry, Entry::Fresh | Entry::Takeover) {
                 continue;
             }
             let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
@@ -327,9 +329,8 @@ impl CsvStore {
     fn drop_void_leases(&self) -> Result<(), StoreError> {
         let state = self.paths().state();
         let names = StateNames::list(self.paths()).context("list", &state)?;
-        for name in names.jobs() {
-            let kinds = names.of(name).expect("was just listed");
-            let both = kinds.contains(&StateFile::InProgress) && kinds.len() > 1;
+        for (name, kinds) in names.jobs() {
+            let both = kinds.has(RecordKind::InProgress) && kinds.count() > 1;
             let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
                 continue;
             };

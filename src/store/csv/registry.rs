@@ -16,6 +16,7 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 
 use super::RowBrief;
+use super::manifest::ManifestRow;
 use super::table::{Table, TableError};
 
 /// Larger tables are refused rather than bringing the machine down.
@@ -163,8 +164,6 @@ pub(super) fn content_error(error: &TableError, path: &Path) -> StoreError {
 /// What one job's row says.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// The row's number; the first one if the job has several.
-    pub(super) number: usize,
     /// How many rows have the same key.
     pub(super) copies: usize,
     /// The status, or the word we do not know.
@@ -174,10 +173,6 @@ pub(super) struct Row {
     pub(super) error: String,
     pub(super) created_at: String,
     pub(super) image_set_hash: String,
-    pub(super) algo: String,
-    pub(super) product_id: String,
-    pub(super) variant: String,
-    pub(super) images: Vec<String>,
 }
 
 impl Row {
@@ -193,39 +188,94 @@ impl Row {
     }
 }
 
-/// Reads the row at `number`.
-pub(super) fn read_row(table: &Table, number: usize, copies: usize) -> Row {
-    let text = |name: &str| -> String {
-        table
-            .column(name)
-            .map(|column| String::from_utf8_lossy(&table.cell(number, column)).into_owned())
-            .unwrap_or_default()
-    };
-    let status = text("status");
-    let images = (1..)
-        .map_while(|n| table.column(&format!("used_image_{n}_path")))
-        .map(|column| String::from_utf8_lossy(&table.cell(number, column)).into_owned())
-        .filter(|path| !path.is_empty())
-        .collect();
-    Row {
-        number,
-        copies,
-        status: Status::parse(&status).ok_or(status),
-        start: Timestamp::parse(&text("generation_start")),
-        rehearsal: text("price_source") == DRY_RUN,
-        error: text("error_msg"),
-        created_at: text("created_at"),
-        image_set_hash: text("image_set_hash"),
-        algo: text("algo"),
-        product_id: text("product_id"),
-        variant: text("variant"),
-        images,
+/// Where a registry has the cells we read; looked up once per table.
+#[derive(Debug, Clone)]
+pub(super) struct RowColumns {
+    pub(super) job_id: Option<usize>,
+    pub(super) status: Option<usize>,
+    start: Option<usize>,
+    price_source: Option<usize>,
+    error: Option<usize>,
+    created_at: Option<usize>,
+    image_set_hash: Option<usize>,
+    algo: Option<usize>,
+    product_id: Option<usize>,
+    variant: Option<usize>,
+    images: Vec<usize>,
+}
+
+impl RowColumns {
+    /// Finds the columns of `table`.
+    pub(super) fn of(table: &Table) -> Self {
+        Self {
+            job_id: table.column("job_id"),
+            status: table.column("status"),
+            start: table.column("generation_start"),
+            price_source: table.column("price_source"),
+            error: table.column("error_msg"),
+            created_at: table.column("created_at"),
+            image_set_hash: table.column("image_set_hash"),
+            algo: table.column("algo"),
+            product_id: table.column("product_id"),
+            variant: table.column("variant"),
+            images: (1..)
+                .map_while(|n| table.column(&format!("used_image_{n}_path")))
+                .collect(),
+        }
+    }
+
+    /// Returns the status and the start of a row: all that a fold needs to see.
+    pub(super) fn status_and_start(
+        &self,
+        table: &Table,
+        row: usize,
+    ) -> (Result<Status, String>, Option<Timestamp>) {
+        let status = text(table, row, self.status);
+        let start = Timestamp::parse(&text(table, row, self.start));
+        (Status::parse(&status).ok_or(status), start)
+    }
+
+    /// Reads the row at `number`.
+    pub(super) fn read(&self, table: &Table, number: usize, copies: usize) -> Row {
+        let (status, start) = self.status_and_start(table, number);
+        Row {
+            copies,
+            status,
+            start,
+            rehearsal: text(table, number, self.price_source) == DRY_RUN,
+            error: text(table, number, self.error),
+            created_at: text(table, number, self.created_at),
+            image_set_hash: text(table, number, self.image_set_hash),
+        }
+    }
+
+    /// Returns a job that only the registry has, in the form of a manifest's row.
+    pub(super) fn as_listed(&self, table: &Table, number: usize, job_id: JobId) -> ManifestRow {
+        let images = self.images.iter();
+        ManifestRow {
+            job_id,
+            product_id: text(table, number, self.product_id),
+            variant: text(table, number, self.variant),
+            algo: text(table, number, self.algo),
+            images: images
+                .map(|column| text(table, number, Some(*column)))
+                .filter(|path| !path.is_empty())
+                .collect(),
+        }
+    }
+
+    /// Returns the row of one job, if it has one.
+    pub(super) fn find(&self, table: &mut Table, run: &RunId, job: &JobId) -> Option<Row> {
+        let index = table.index(run.as_str());
+        let mut rows = index.rows_of(job.as_str());
+        let first = rows.next()?;
+        let copies = 1 + rows.count();
+        Some(self.read(index.table(), first, copies))
     }
 }
 
-/// Returns the row of one job, if it has one.
-pub(super) fn find_row(table: &mut Table, run: &RunId, job: &JobId) -> Option<Row> {
-    let rows: Vec<usize> = table.index(run.as_str()).rows_of(job.as_str()).collect();
-    let first = *rows.first()?;
-    Some(read_row(table, first, rows.len()))
+fn text(table: &Table, row: usize, column: Option<usize>) -> String {
+    column
+        .map(|column| String::from_utf8_lossy(&table.cell(row, column)).into_owned())
+        .unwrap_or_default()
 }

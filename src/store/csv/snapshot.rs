@@ -10,7 +10,6 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::Rhythm;
-use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
@@ -20,9 +19,10 @@ use crate::workspace::paths::{RunPaths, Workspace};
 use super::evidence::{self, Evidence};
 use super::liveness::{LockReach, Watch};
 use super::manifest::{Manifest, ManifestRow};
+use super::marker::RecordKind;
 use super::open;
 use super::projection::StateNames;
-use super::registry::{Registry, Row, read_row};
+use super::registry::{Registry, Row, RowColumns};
 use super::table::Table;
 use super::{CsvStore, RowBrief};
 
@@ -88,10 +88,11 @@ impl Reader<'_> {
         for warning in &manifest.warnings {
             run.warnings.push(format!("{shown}: {warning}"));
         }
+        let columns = RowColumns::of(table);
         let mut listed = HashSet::new();
         for entry in manifest.rows {
             listed.insert(entry.job_id.clone());
-            let row = find(table, self.run_id, &entry.job_id);
+            let row = columns.find(table, self.run_id, &entry.job_id);
             if let Some(row) = row.as_ref().filter(|row| row.copies > 1) {
                 run.warnings.push(format!(
                     "job {} has {} rows in the registry; it runs once and all of them are updated",
@@ -117,9 +118,8 @@ impl Reader<'_> {
         listed: &HashSet<JobId>,
         run: &mut RunJobs,
     ) -> Result<(), StoreError> {
-        let column = table
-            .column("job_id")
-            .expect("a registry has its key columns");
+        let columns = RowColumns::of(table);
+        let column = columns.job_id.expect("a registry has its key columns");
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let mut seen = HashSet::new();
         for number in rows {
@@ -140,7 +140,7 @@ impl Reader<'_> {
             if listed.contains(&job) || !seen.insert(job.clone()) {
                 continue;
             }
-            let row = read_row(table, number, 1);
+            let row = columns.read(table, number, 1);
             let state = self.paths.state();
             let standing = self
                 .standing(&job, Some(&row), names)
@@ -151,13 +151,7 @@ impl Reader<'_> {
             } else {
                 standing
             };
-            let entry = ManifestRow {
-                job_id: job,
-                product_id: row.product_id,
-                variant: row.variant,
-                algo: row.algo,
-                images: row.images,
-            };
+            let entry = columns.as_listed(table, number, job);
             run.jobs.push(record(entry, standing));
         }
         Ok(())
@@ -179,8 +173,8 @@ impl Reader<'_> {
             Err(_) => Status::Enqueued,
         };
         let kinds = names.of(job.as_str());
-        let held = kinds.is_some_and(|kinds| kinds.contains(&StateFile::InProgress));
-        let waiting = kinds.is_some_and(|kinds| kinds.contains(&StateFile::Released));
+        let held = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
+        let waiting = kinds.is_some_and(|kinds| kinds.has(RecordKind::Released));
         let unmarked = kinds.is_none() && by_row == Status::Completed;
         let error = (!row.error.is_empty()).then(|| row.error.clone());
         if !held && !waiting && names.agree(job.as_str(), by_row) {
@@ -224,10 +218,6 @@ fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
         images: entry.images,
         standing,
     }
-}
-
-fn find(table: &mut Table, run_id: &RunId, job: &JobId) -> Option<Row> {
-    super::registry::find_row(table, run_id, job)
 }
 
 /// Adds one sentence for jobs that only one of the two tables has.
