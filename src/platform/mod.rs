@@ -133,3 +133,9 @@ pub fn is_superuser() -> bool {
 pub fn is_busy(error: &io::Error) -> bool {
     imp::is_busy(error)
 }
+
+/// Keeps room on the disk for the first `length` bytes of a file, so that a
+/// later write cannot fail for want of it. Does nothing where that is unknown.
+pub fn reserve(file: &File, length: u64) -> io::Result<()> {
+    imp::reserve(file, length)
+}

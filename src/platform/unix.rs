@@ -264,3 +264,20 @@ pub(super) fn is_busy(_error: &io::Error) -> bool {
     // An open file can always be replaced here.
     false
 }
+
+pub(super) fn reserve(file: &File, length: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, length) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, length);
+        Ok(())
+    }
+}

@@ -165,3 +165,7 @@ pub(super) fn is_busy(error: &io::Error) -> bool {
         Some(ACCESS_DENIED | SHARING_VIOLATION | LOCK_VIOLATION)
     )
 }
+
+pub(super) fn reserve(_file: &File, _length: u64) -> io::Result<()> {
+    Ok(())
+}

@@ -111,17 +111,39 @@ pub(super) struct Finished {
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    file: Mutex<File>,
+    pen: Mutex<Pen>,
 }
 
+#[derive(Debug)]
+struct Pen {
+    file: File,
+    /// Where the next line goes.
+    end: u64,
+    /// Up to where there is room on the disk for sure.
+    reserved: u64,
+}
+
+/// The room kept on the disk beyond the last line: a full disk must not keep
+/// us from writing down what was paid for.
+const RESERVE: u64 = 256 * 1024;
+
 impl Journal {
-    /// Creates the journal, locked for the life of the process.
+    /// Creates the journal, locked for the life of the process, with room to spare.
     pub(super) fn create(path: PathBuf) -> io::Result<Self> {
         let file = platform::publish_locked(&path)?
             .ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
+        if let Err(error) = platform::reserve(&file, RESERVE) {
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
+        let pen = Pen {
+            file,
+            end: 0,
+            reserved: RESERVE,
+        };
         Ok(Self {
             path,
-            file: Mutex::new(file),
+            pen: Mutex::new(pen),
         })
     }
 
@@ -132,21 +154,37 @@ impl Journal {
     /// Appends one line in one write. From here on it survives the process.
     pub(super) fn append(&self, at: Timestamp, what: What) -> io::Result<()> {
         let line = encode(&Line { at, what });
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = file.seek(SeekFrom::End(0))?;
-        file.write_all(&line).inspect_err(|_| {
+        let mut pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = pen.end + line.len() as u64;
+        if end + RESERVE / 2 > pen.reserved {
+            // Trouble shows when the room is really needed, not before.
+            if platform::reserve(&pen.file, end + RESERVE).is_ok() {
+                pen.reserved = end + RESERVE;
+            }
+        }
+        platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
             // A line that did not fit must not swallow the next one.
-            let _ = file.set_len(start);
-        })
+            let _ = pen.file.set_len(pen.end);
+        })?;
+        pen.end = end;
+        Ok(())
     }
 
     /// Makes everything appended so far survive a power loss.
     pub(super) fn sync(&self) -> io::Result<()> {
-        let file = {
-            let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.try_clone()?
-        };
+        let file = self
+            .pen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .file
+            .try_clone()?;
         file.sync_data()
+    }
+
+    /// Gives the room beyond the last line back.
+    pub(super) fn trim(&self) {
+        let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = pen.file.set_len(pen.end);
     }
 }
 
@@ -246,6 +284,8 @@ pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Resu
     let what = What::Closed { by: by.clone() };
     bytes.extend(encode(&Line { at, what }));
     file.write_all(&bytes)?;
+    // What the dead worker had kept free is free again.
+    file.set_len(length + bytes.len() as u64)?;
     file.sync_data()
 }
 

@@ -252,6 +252,7 @@ impl Store for CsvStore {
         if self.leases().is_empty() {
             self.note(now, what)?;
         }
+        self.shared.journal.trim();
         self.shared
             .journal
             .sync()
