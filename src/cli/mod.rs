@@ -13,6 +13,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
 
+pub mod batch;
+pub mod catalog;
 pub mod error;
 pub mod panic;
 pub mod progress;
@@ -22,6 +24,7 @@ pub mod signal;
 pub mod status;
 pub mod ui;
 pub mod worker;
+pub mod working;
 
 /// Runs large batches of image-to-3D generations from a folder of pictures and loses nothing.
 #[derive(Debug, Parser)]
@@ -67,6 +70,12 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make the table of products from the dataset
+    #[command(subcommand)]
+    Catalog(catalog::CatalogCommand),
+    /// Make the jobs of a run from the table of products
+    #[command(subcommand)]
+    Batch(batch::BatchCommand),
     /// Run the jobs of a run, or look at them
     #[command(subcommand)]
     Run(run::RunCommand),
@@ -90,6 +99,8 @@ fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
     };
     let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
     let ended = match cli.command {
+        Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
+        Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
     };
     ended.unwrap_or_else(|error: CliError| {

@@ -6,12 +6,17 @@
 pub mod algo;
 pub mod filter;
 pub mod id;
+pub mod identity;
+pub mod issue;
+pub mod item;
 pub mod job;
 pub mod kind;
 pub mod lease;
 pub mod naming;
 pub mod nearest;
 pub mod patch;
+pub mod plan;
+pub mod products;
 pub mod retry;
 pub mod select;
 pub mod text;

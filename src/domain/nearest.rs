@@ -5,21 +5,30 @@
 
 /// Returns the entry of `known` closest to `word`, if one is close enough to suggest.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(word, known).into_iter().next()
+}
+
+/// Returns up to three entries of `known` close enough to suggest, closest first.
+pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted: Vec<char> = word.to_lowercase().chars().take(MAX_CHARS).collect();
-    known
+    let mut close: Vec<(usize, &str)> = known
         .into_iter()
         .map(|name| (distance(&wanted, &name.to_lowercase()), name))
         .filter(|(edits, name)| {
             *edits <= allowed(wanted.len().max(name.chars().count())) || is_start(word, name)
         })
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, name)| name)
+        .collect();
+    close.sort_by_key(|(edits, _)| *edits);
+    close.into_iter().take(FEW).map(|(_, name)| name).collect()
 }
 
 /// Returns ` (did you mean …?)`, or nothing, ready to end a message.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
+
+/// How many names are worth reading.
+const FEW: usize = 3;
 
 /// Longer words are cut: the cost grows with the square of the length.
 const MAX_CHARS: usize = 200;
@@ -72,5 +81,7 @@ mod tests {
     #[test]
     fn the_closest_of_several_wins() {
         assert_eq!(nearest("abcd", ["abxx", "abcx", "abcde"]), Some("abcx"));
+        let few = nearest_few("abcdef", ["abcxyf", "abcdxf", "zzz", "abcdef_2", "abcdeg"]);
+        assert_eq!(few, ["abcdxf", "abcdeg", "abcxyf"]);
     }
 }

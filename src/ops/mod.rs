@@ -9,13 +9,18 @@ use std::sync::Arc;
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Os, Settings, Sources};
 use crate::domain::time::Clock;
+use crate::ops::batch::BatchError;
+use crate::ops::catalog::CatalogError;
 use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
+pub mod batch;
+pub mod catalog;
 mod identity;
 pub mod run;
 pub mod run_log;
 pub mod status;
+pub mod table_file;
 
 /// What every operation needs.
 #[derive(Clone)]
@@ -45,6 +50,12 @@ pub enum OpsError {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// There is no new catalog.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// There is no new batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
 }
 
 impl OpsError {
@@ -53,6 +64,8 @@ impl OpsError {
         match self {
             Self::Setup { .. } | Self::Config(_) => true,
             Self::Store(error) => error.is_setup(),
+            Self::Catalog(error) => error.is_setup(),
+            Self::Batch(error) => error.is_setup(),
         }
     }
 
@@ -62,6 +75,8 @@ impl OpsError {
             Self::Setup { hint, .. } => hint.as_deref(),
             Self::Config(_) => None,
             Self::Store(error) => error.hint(),
+            Self::Catalog(error) => error.hint(),
+            Self::Batch(error) => error.hint(),
         }
     }
 }

@@ -24,6 +24,32 @@ pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
     }
 }
 
+/// Replaces several files of one folder: all are written and synced before the
+/// first is renamed, so an error while writing leaves every old file in place.
+pub fn replace_together(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
+    let result = rename_when_all_are_written(files, tag);
+    if result.is_err() {
+        for (path, _) in files {
+            let _ = fs::remove_file(temporary_path(path, tag));
+        }
+    }
+    result
+}
+
+fn rename_when_all_are_written(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
+    for (path, bytes) in files {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        write_synced(&temporary_path(path, tag), path, bytes)?;
+    }
+    for (path, _) in files {
+        platform::rename_replace(&temporary_path(path, tag), path)?;
+        platform::sync_dir(folder_of(path))?;
+    }
+    Ok(())
+}
+
 /// Replaces a small file without syncing: atomic for readers, not for a power loss.
 pub fn replace_unsynced(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
     let temporary = temporary_path(path, tag);
@@ -143,6 +169,21 @@ mod tests {
             0o640
         );
         assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 1);
+    }
+
+    #[test]
+    fn of_files_replaced_together_none_changes_if_one_cannot_be_written() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (one, two) = (folder.path().join("1.csv"), folder.path().join("2.csv"));
+        fs::write(&one, "old").expect("written");
+        fs::create_dir(&two).expect("created");
+        assert!(replace_together(&[(&one, b"new"), (&two, b"new")], "a").is_err());
+        assert_eq!(fs::read(&one).expect("readable"), b"old");
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
+        fs::remove_dir(&two).expect("removed");
+        replace_together(&[(&one, b"new"), (&two, b"new")], "a").expect("written");
+        assert_eq!(fs::read(&two).expect("readable"), b"new");
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
     }
 
     #[test]

@@ -94,6 +94,15 @@ impl LogFile {
     }
 }
 
+/// Opens the log at `path` and appends one line. Returns a sentence if that did not work.
+#[must_use]
+pub fn append_record(path: &Path, object: &Map<String, Value>) -> Option<String> {
+    match LogFile::open(path) {
+        Ok(log) => log.append_json(object),
+        Err(error) => Some(format!("cannot open {}: {error}", path.display())),
+    }
+}
+
 /// Writes `line` in one piece, after ending a line that somebody left torn.
 fn append_line(file: &mut File, mut line: String) -> io::Result<()> {
     if !ends_with_newline(file)? {

@@ -1,7 +1,8 @@
-//! The shared folder on disk: paths, locks, durable writes, log files.
+//! The shared folder on disk: paths, locks, durable writes, log files, a look at the dataset.
 
 pub mod artifact;
 pub mod durable;
 pub mod lock;
 pub mod log;
 pub mod paths;
+pub mod scan;

@@ -3,6 +3,7 @@
 //! It computes ids and tables on its own, so that it can contradict the program.
 
 pub mod binary;
+pub mod dataset;
 pub mod read;
 pub mod wait;
 pub mod workspace;

@@ -1,0 +1,157 @@
+//! `archi3d batch …`: the jobs of a run, made from the catalog.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::Global;
+use crate::cli::catalog::warn_of_risky;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::run::parse_run_id;
+use crate::cli::ui::Ui;
+use crate::cli::working::while_working;
+use crate::domain::plan::ItemFilter;
+use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
+use crate::ops::{OpsContext, OpsError};
+
+/// After how long a busy lock is told, and how often it is told again.
+const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// What can be done with batches.
+#[derive(Debug, Subcommand)]
+pub enum BatchCommand {
+    /// Add jobs to a run: items × algos, without those it has already
+    Create(CreateArgs),
+}
+
+/// The options of `batch create`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d batch create --run-id chairs --algos trellis_single,rodin_multi
+  archi3d batch create --run-id eco --algos ecotest --with-gt-only
+  archi3d batch create --include sofa --limit 5 --dry-run")]
+pub struct CreateArgs {
+    /// The run to add to [default: a new one, named after the time]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: Option<String>,
+    /// Algos separated by commas, or `ecotest`: single-image algos for items with
+    /// one image, multi-image algos for the others [default: the first configured]
+    #[arg(long, value_name = "LIST")]
+    algos: Option<String>,
+    /// Which of an item's images a job uses
+    #[arg(long, value_enum, value_name = "POLICY", default_value = "use_up_to_6")]
+    image_policy: ImagePolicy,
+    /// At most this many items; 0 and less mean all
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    limit: Option<i64>,
+    /// Only items whose id, variant or name contains this, in any case
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    include: Option<String>,
+    /// No items whose id, variant or name contains this, in any case
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    exclude: Option<String>,
+    /// Only items with a ground truth
+    #[arg(long)]
+    with_gt_only: bool,
+    /// Tell what would be created and write only the log line
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The ways to choose images.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ImagePolicy {
+    /// All of them, six at most
+    #[value(name = "use_up_to_6")]
+    UseUpTo6,
+}
+
+/// Carries out the command.
+pub fn run(command: &BatchCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    match command {
+        BatchCommand::Create(args) => create(args, global, ui),
+    }
+}
+
+fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let ImagePolicy::UseUpTo6 = args.image_policy;
+    let request = BatchRequest {
+        run_id,
+        algos: args.algos.clone(),
+        filter: ItemFilter {
+            include: args.include.clone(),
+            exclude: args.exclude.clone(),
+            with_gt_only: args.with_gt_only,
+            limit: args.limit,
+        },
+        dry_run: args.dry_run,
+    };
+    let mut told = Duration::ZERO;
+    let mut waiting = |waited: Duration| {
+        if waited >= told + TELL_EVERY {
+            told = waited;
+            ui.say(&format!(
+                "waiting for tables/generations.lock, which another program holds ({} s so far)",
+                waited.as_secs()
+            ));
+        }
+        true
+    };
+    let configured = ConfiguredAlgos::of(&context.settings);
+    let clock = &*context.clock;
+    let workspace = &context.workspace;
+    let work = || batch::create(workspace, clock, &configured, &request, &mut waiting);
+    let report = while_working(ui, "creating jobs", work)
+        .map_err(|error| CliError::from(OpsError::from(error)))?;
+    let warnings = context.settings.warnings.iter().chain(&report.warnings);
+    for warning in warnings {
+        ui.warn(warning);
+    }
+    warn_of_risky(ui, &report.risky_cells);
+    for notice in &report.notices {
+        ui.say(notice);
+    }
+    if ui.is_json() {
+        ui.data(&report.to_json().to_string())?;
+    } else {
+        ui.data(&to_text(&report))?;
+    }
+    if !report.dry_run && report.enqueued > 0 {
+        ui.hint(&format!(
+            "archi3d run worker --run-id {}",
+            shell_word(report.run_id.as_str())
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn to_text(report: &BatchReport) -> String {
+    let verb = if report.dry_run { "would be " } else { "" };
+    let mut text = format!(
+        "run {}: {} jobs {verb}enqueued from {} items",
+        report.run_id, report.enqueued, report.candidates
+    );
+    if let Some(jobs) = report.manifest_jobs {
+        let _ = write!(text, " ({jobs} jobs in its manifest)");
+    }
+    if report.skipped > 0 {
+        let _ = write!(text, "\n{} skipped:", report.skipped);
+        for (why, count) in &report.skip_reasons {
+            let _ = write!(text, "\n  {:<20}{count}", why.word());
+        }
+    }
+    text
+}
+
+/// Returns an id as it is typed in a shell.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,254 @@
+//! `batch create`: items × algorithms → rows of the registry and the run's manifest.
+//!
+//! Works under the registry's lock on fresh rows, adds only jobs the run lacks
+//! and leaves every existing row as it is. The registry is written first: if the
+//! process dies before the manifest, the same command completes the manifest.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::config::Settings;
+use crate::domain::algo::ImageMode;
+use crate::domain::id::{AlgoKey, IdError, RunId};
+use crate::domain::plan::{
+    AlgoError, AlgoSelection, CatalogItem, ECOTEST, ItemFilter, KnownAlgo, Plan, select_algos,
+};
+use crate::domain::time::{Clock, Timestamp};
+use crate::ops::table_file::{self, RiskyCell};
+use crate::store::csv::table::Table;
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::Workspace;
+
+mod items;
+mod manifest;
+mod report;
+mod rows;
+
+pub use report::BatchReport;
+
+/// The only way images are chosen so far.
+pub const IMAGE_POLICY: &str = "use_up_to_6";
+
+/// What is to be created.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BatchRequest {
+    /// The run; without it one is named after the time.
+    pub run_id: Option<RunId>,
+    /// A comma-separated list of algorithms, or `ecotest`; without it the first configured one.
+    pub algos: Option<String>,
+    /// Which items are considered.
+    pub filter: ItemFilter,
+    /// Write nothing but the log line.
+    pub dry_run: bool,
+}
+
+/// The algorithms that are configured.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfiguredAlgos {
+    /// Everything that can be asked for by name.
+    pub known: Vec<KnownAlgo>,
+    /// Those listed for `ecotest`; the first is taken where none is asked for.
+    pub listed: Vec<AlgoKey>,
+}
+
+impl ConfiguredAlgos {
+    /// Takes the algorithms that the settings know.
+    pub fn of(settings: &Settings) -> Self {
+        let mut known: Vec<KnownAlgo> = settings
+            .algos
+            .iter()
+            .map(|algo| KnownAlgo {
+                key: algo.key.clone(),
+                mode: algo.image_mode,
+            })
+            .collect();
+        let listed = settings.global.algorithms.clone();
+        for key in &listed {
+            if !known.iter().any(|algo| algo.key == *key) {
+                known.push(KnownAlgo {
+                    mode: mode_by_name(key),
+                    key: key.clone(),
+                });
+            }
+        }
+        Self { known, listed }
+    }
+}
+
+/// A listed algorithm without an entry of its own is judged by its name.
+fn mode_by_name(key: &AlgoKey) -> ImageMode {
+    if key.as_str().ends_with("_multi") {
+        ImageMode::Multi
+    } else {
+        ImageMode::Single
+    }
+}
+
+/// Why there is no batch.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// An algorithm cannot be used.
+    #[error(transparent)]
+    Algo(#[from] AlgoError),
+    /// None is asked for and none is configured.
+    #[error("no algo is given and none is configured")]
+    NoAlgo,
+    /// The run cannot have this name.
+    #[error(transparent)]
+    RunId(#[from] IdError),
+    /// A table cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Whoever waited for the registry's lock gave up.
+    #[error("gave up waiting for {lock}, which another program holds")]
+    Busy {
+        /// The lock, relative to the workspace.
+        lock: String,
+    },
+}
+
+impl BatchError {
+    /// Tells whether the request or the set-up is wrong, rather than the disk.
+    pub fn is_setup(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_setup(),
+            Self::Busy { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// Returns what to do next.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Algo(AlgoError::Unknown { known, .. }) => Some(known),
+            Self::Algo(AlgoError::Empty) | Self::NoAlgo => {
+                Some("name algos with --algos a,b or list some in config/global.yaml")
+            }
+            Self::RunId(_) => Some("give another name with --run-id"),
+            Self::Store(error) => error.hint(),
+            Self::Busy { .. } => Some("nothing was changed; try again later"),
+        }
+    }
+}
+
+/// Creates the jobs of a batch. While the registry's lock is busy, `waiting`
+/// hears for how long and gives up by returning `false`.
+pub fn create(
+    workspace: &Workspace,
+    clock: &dyn Clock,
+    configured: &ConfiguredAlgos,
+    request: &BatchRequest,
+    waiting: &mut dyn FnMut(Duration) -> bool,
+) -> Result<BatchReport, BatchError> {
+    let (algos, notice) = chosen_algos(configured, request.algos.as_deref())?;
+    let run_id = match &request.run_id {
+        Some(run_id) => run_id.clone(),
+        None => default_run_id(clock.now())?,
+    };
+    let (items, no_table) = items::read(workspace)?;
+    let mut plan = Plan::new(&items, &algos, &request.filter);
+    let manifest_jobs = if request.dry_run {
+        let registry = table_file::read(&workspace.registry())?;
+        rows::leave_out_existing(&mut plan, registry, workspace, &run_id)?;
+        None
+    } else {
+        let lock = workspace.registry_lock();
+        fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
+        let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;
+        let _held = held.ok_or_else(|| BatchError::Busy {
+            lock: workspace.relative(&lock).unwrap_or_default(),
+        })?;
+        Some(write(workspace, clock, &run_id, &mut plan)?)
+    };
+    let mut report = BatchReport::new(clock.now(), run_id, algos.clone(), &plan);
+    report.dry_run = request.dry_run;
+    report.manifest_jobs = manifest_jobs;
+    report.notices.extend(notice);
+    report.warnings.extend(no_table);
+    report.risky_cells = risky_cells(&plan);
+    report.log(workspace);
+    Ok(report)
+}
+
+fn chosen_algos(
+    configured: &ConfiguredAlgos,
+    given: Option<&str>,
+) -> Result<(AlgoSelection, Option<String>), BatchError> {
+    let known = &configured.known;
+    match given {
+        Some(given) if given.trim() == ECOTEST => {
+            let listed: Vec<KnownAlgo> = configured
+                .listed
+                .iter()
+                .filter_map(|key| known.iter().find(|algo| algo.key == *key))
+                .cloned()
+                .collect();
+            Ok((select_algos(given, &listed)?, None))
+        }
+        Some(given) => Ok((select_algos(given, known)?, None)),
+        None => {
+            let first = configured.listed.first().ok_or(BatchError::NoAlgo)?;
+            let notice = format!("no --algos given: taking {first}, the first configured one");
+            Ok((select_algos(first.as_str(), known)?, Some(notice)))
+        }
+    }
+}
+
+fn default_run_id(now: Timestamp) -> Result<RunId, IdError> {
+    RunId::parse(&now.as_datetime().format("%Y-%m-%dT%H-%M-%SZ").to_string())
+}
+
+/// Adds the jobs the run lacks; returns how many jobs its manifest has then.
+/// The caller holds the registry's lock.
+fn write(
+    workspace: &Workspace,
+    clock: &dyn Clock,
+    run_id: &RunId,
+    plan: &mut Plan<'_>,
+) -> Result<usize, StoreError> {
+    let registry_path = workspace.registry();
+    let manifest_path = workspace.run(run_id).manifest();
+    let mut registry = match table_file::read(&registry_path)? {
+        Some(table) => table,
+        None => Table::with_header(rows::REGISTRY_COLUMNS),
+    };
+    rows::leave_out(plan, &mut registry, &registry_path, run_id)?;
+    rows::append(&mut registry, plan, run_id, clock);
+    // Both files are ready before the first is touched.
+    let manifest = manifest::complete(&mut registry, &registry_path, &manifest_path, run_id)?;
+    let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+    if !plan.jobs.is_empty() {
+        replace(&registry_path, registry.bytes(), &tag)?;
+    }
+    if manifest.changed {
+        let folder = workspace.run(run_id).root().to_owned();
+        fs::create_dir_all(&folder).context("create", &folder)?;
+        replace(&manifest_path, manifest.table.bytes(), &tag)?;
+    }
+    Ok(manifest.table.len())
+}
+
+fn replace(path: &Path, bytes: &[u8], tag: &str) -> Result<(), StoreError> {
+    // What dead writers left goes; it is never read, and only takes room.
+    durable::sweep_temporaries(path).context("look through the folder of", path)?;
+    durable::replace(path, bytes, tag).context("replace", path)?;
+    Ok(())
+}
+
+fn risky_cells(plan: &Plan<'_>) -> Vec<RiskyCell> {
+    let mut cells = Vec::new();
+    let mut last: Option<&CatalogItem> = None;
+    for job in &plan.jobs {
+        if last.is_some_and(|last| std::ptr::eq(last, job.item)) {
+            continue;
+        }
+        last = Some(job.item);
+        let product = (job.item.product_id.as_str(), job.item.variant.as_str());
+        let texts = rows::outside_texts(job.item).into_iter();
+        cells.extend(texts.filter_map(|(name, text)| RiskyCell::check(product, name, text)));
+    }
+    cells
+}

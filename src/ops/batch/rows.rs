@@ -1,0 +1,165 @@
+//! The rows that a batch adds to the registry.
+
+use std::path::Path;
+
+use crate::domain::id::RunId;
+use crate::domain::item::MAX_IMAGES;
+use crate::domain::job::Status;
+use crate::domain::plan::{CatalogItem, Plan, PlannedJob};
+use crate::domain::time::Clock;
+use crate::ops::table_file;
+use crate::store::csv::table::Table;
+use crate::store::error::StoreError;
+use crate::workspace::paths::Workspace;
+
+/// The columns of a new registry.
+pub(super) const REGISTRY_COLUMNS: &[&str] = &[
+    "product_id",
+    "variant",
+    "manufacturer",
+    "product_name",
+    "category_l1",
+    "category_l2",
+    "category_l3",
+    "description",
+    "source_n_images",
+    "source_image_1_path",
+    "source_image_2_path",
+    "source_image_3_path",
+    "source_image_4_path",
+    "source_image_5_path",
+    "source_image_6_path",
+    "gt_object_path",
+    "run_id",
+    "job_id",
+    "algo",
+    "algo_version",
+    "used_n_images",
+    "used_image_1_path",
+    "used_image_2_path",
+    "used_image_3_path",
+    "used_image_4_path",
+    "used_image_5_path",
+    "used_image_6_path",
+    "image_set_hash",
+    "status",
+    "created_at",
+    "notes",
+];
+
+/// The columns that make up the key of a row.
+pub(super) const KEY_COLUMNS: &[&str] = &["run_id", "job_id"];
+
+/// How many rows are handed to the table at a time: bounds the memory they take.
+const AT_A_TIME: usize = 8192;
+
+/// Leaves out of the plan what the run has already; reads only.
+pub(super) fn leave_out_existing(
+    plan: &mut Plan<'_>,
+    registry: Option<Table>,
+    workspace: &Workspace,
+    run_id: &RunId,
+) -> Result<(), StoreError> {
+    match registry {
+        Some(mut table) => leave_out(plan, &mut table, &workspace.registry(), run_id),
+        None => Ok(()),
+    }
+}
+
+/// Leaves out of the plan what the run has already.
+pub(super) fn leave_out(
+    plan: &mut Plan<'_>,
+    registry: &mut Table,
+    path: &Path,
+    run_id: &RunId,
+) -> Result<(), StoreError> {
+    registry
+        .require(KEY_COLUMNS)
+        .map_err(|error| table_file::content(path, &error))?;
+    let index = registry.index(run_id.as_str());
+    plan.leave_out_existing(|job_id| index.first_of(job_id).is_some());
+    Ok(())
+}
+
+/// Returns the cells whose text comes from outside, in column order.
+pub(super) fn outside_texts(item: &CatalogItem) -> [(&'static str, &str); 8] {
+    let texts = [
+        item.product_id.as_str(),
+        &item.variant,
+        &item.manufacturer,
+        &item.product_name,
+        &item.categories[0],
+        &item.categories[1],
+        &item.categories[2],
+        &item.description,
+    ];
+    std::array::from_fn(|index| (REGISTRY_COLUMNS[index], texts[index]))
+}
+
+/// Adds the plan's jobs to the registry. A column is added only if it is missing
+/// and a new row has something to say in it.
+pub(super) fn append(registry: &mut Table, plan: &Plan<'_>, run_id: &RunId, clock: &dyn Clock) {
+    let used: Vec<bool> =
+        plan.jobs
+            .iter()
+            .fold(vec![false; REGISTRY_COLUMNS.len()], |mut used, job| {
+                for (column, _) in job_cells(job, run_id, "x") {
+                    used[column] = true;
+                }
+                used
+            });
+    let needed = REGISTRY_COLUMNS.iter().zip(used);
+    let needed: Vec<&str> = needed
+        .filter(|(_, used)| *used)
+        .map(|(name, _)| *name)
+        .collect();
+    registry.ensure_columns(&needed);
+    let positions: Vec<Option<usize>> = REGISTRY_COLUMNS
+        .iter()
+        .map(|name| registry.column(name))
+        .collect();
+    for jobs in plan.jobs.chunks(AT_A_TIME) {
+        let rows: Vec<Vec<(usize, String)>> = jobs
+            .iter()
+            .map(|job| {
+                let created_at = clock.now().iso();
+                job_cells(job, run_id, &created_at)
+                    .filter_map(|(column, text)| Some((positions[column]?, text.into_owned())))
+                    .collect()
+            })
+            .collect();
+        registry.append(&rows);
+    }
+}
+
+/// Returns the cells of a job's row that are not empty, by place in [`REGISTRY_COLUMNS`].
+fn job_cells<'a>(
+    job: &'a PlannedJob<'_>,
+    run_id: &'a RunId,
+    created_at: &'a str,
+) -> impl Iterator<Item = (usize, std::borrow::Cow<'a, str>)> {
+    const N_IMAGES: [usize; 2] = [8, 20];
+    let item = job.item;
+    let outside = outside_texts(item).into_iter().enumerate();
+    let outside = outside.map(|(column, (_, text))| (column, text));
+    let images = N_IMAGES.into_iter().flat_map(move |count_column| {
+        let images = item.images.iter().take(MAX_IMAGES).enumerate();
+        images.map(move |(n, path)| (count_column + 1 + n, path.as_str()))
+    });
+    let own = [
+        (15, item.gt.as_str()),
+        (16, run_id.as_str()),
+        (17, job.job_id.as_str()),
+        (18, job.algo.as_str()),
+        (27, &*job.image_set_hash),
+        (28, Status::Enqueued.word()),
+        (29, created_at),
+    ];
+    let counts = N_IMAGES.map(|column| (column, item.images.len().to_string().into()));
+    outside
+        .chain(images)
+        .chain(own)
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(column, text)| (column, text.into()))
+        .chain(counts)
+}
