@@ -1,6 +1,8 @@
-//! What kind of failure it was, which decides everything that follows.
+//! What follows a failure. This is the only place that decides about trying
+//! again; adapters only say what kind of failure it was.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +18,20 @@ pub enum ErrorClass {
     Permanent,
     /// The provider wants money first: close it for everyone.
     OutOfCredit,
-    /// It may have been billed and no request id is known.
+    /// It may have been billed: a person or a request id must tell.
     Unknown,
 }
 
 impl ErrorClass {
+    /// Every class.
+    pub const ALL: [Self; 5] = [
+        Self::Transient,
+        Self::BadInput,
+        Self::Permanent,
+        Self::OutOfCredit,
+        Self::Unknown,
+    ];
+
     /// Returns the word used in journals, logs and the adapter protocol.
     pub fn word(self) -> &'static str {
         match self {
@@ -31,10 +42,202 @@ impl ErrorClass {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Reads a word of the adapter protocol.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.word() == word)
+    }
+
+    /// Returns what a program's exit code means when it told nothing else.
+    /// `submitted`: a provider had accepted the request and no result came.
+    pub fn of_exit_code(code: Option<i32>, submitted: bool) -> Self {
+        match code {
+            Some(75) => Self::Transient,
+            Some(65) => Self::BadInput,
+            Some(69) => Self::OutOfCredit,
+            _ if submitted => Self::Unknown,
+            _ => Self::Permanent,
+        }
+    }
 }
 
 impl fmt::Display for ErrorClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+/// How often and how patiently a job is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// How many failures are followed by another attempt.
+    pub retries: u32,
+    /// The pause after the first failure; it doubles with each further one.
+    pub first_pause: Duration,
+    /// No pause of our own is longer than this.
+    pub longest_pause: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            retries: 0,
+            first_pause: Duration::from_secs(1),
+            longest_pause: Duration::from_secs(300),
+        }
+    }
+}
+
+/// What a failed attempt leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The job waits this long and is tried again.
+    Again(Duration),
+    /// The job has failed.
+    Fail,
+    /// Nothing was bought, and nothing can be from this provider until then (or
+    /// until somebody says so): the job waits.
+    CloseProvider(Option<Duration>),
+}
+
+/// Decides what follows a failure of `class`, given how many failures of this
+/// job were followed by another attempt already, how long the provider asks to
+/// wait, and a random number from 0 to 1.
+pub fn after_failure(
+    class: ErrorClass,
+    earlier_failures: u32,
+    retry_after: Option<Duration>,
+    policy: RetryPolicy,
+    jitter: f64,
+) -> Verdict {
+    match class {
+        ErrorClass::OutOfCredit => Verdict::CloseProvider(retry_after),
+        ErrorClass::Transient if earlier_failures < policy.retries => {
+            Verdict::Again(pause(earlier_failures, retry_after, policy, jitter))
+        }
+        _ => Verdict::Fail,
+    }
+}
+
+/// Doubles with every failure, with some chance in it so that many workers do
+/// not come back at the same moment; never shorter than the provider asks.
+fn pause(
+    earlier_failures: u32,
+    retry_after: Option<Duration>,
+    policy: RetryPolicy,
+    jitter: f64,
+) -> Duration {
+    let doubled = policy
+        .first_pause
+        .saturating_mul(2u32.saturating_pow(earlier_failures.min(20)));
+    let full = doubled.min(policy.longest_pause);
+    let own = full.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0);
+    retry_after.map_or(own, |asked| asked.max(own))
+}
+
+/// What becomes of a job that was interrupted before its provider answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnInterrupt {
+    /// It is run again.
+    #[default]
+    Rerun,
+    /// A person decides: it may have been billed.
+    Ask,
+}
+
+impl OnInterrupt {
+    /// Reads the word in `adapters.yaml`.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "rerun" => Some(Self::Rerun),
+            "ask" => Some(Self::Ask),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ErrorClass::{BadInput, OutOfCredit, Permanent, Transient, Unknown};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    fn policy(retries: u32) -> RetryPolicy {
+        RetryPolicy {
+            retries,
+            ..RetryPolicy::default()
+        }
+    }
+
+    /// What was said, its class, how many failures came before, how many retries
+    /// there are, how long the provider asks to wait, and what follows.
+    type Reply = (&'static str, ErrorClass, u32, u32, Option<u64>, Verdict);
+
+    #[rustfmt::skip]
+    fn replies() -> Vec<Reply> {
+        let exit = ErrorClass::of_exit_code;
+        vec![
+            ("exit 75", exit(Some(75), false), 0, 3, None, Verdict::Again(S(1))),
+            ("exit 75 after submit", exit(Some(75), true), 0, 3, None, Verdict::Again(S(1))),
+            ("exit 75, second failure", exit(Some(75), false), 1, 3, None, Verdict::Again(S(2))),
+            ("exit 75, third failure", exit(Some(75), false), 2, 3, None, Verdict::Again(S(4))),
+            ("exit 75, retries used up", exit(Some(75), false), 3, 3, None, Verdict::Fail),
+            ("exit 75, no retries", exit(Some(75), false), 0, 0, None, Verdict::Fail),
+            ("exit 65", exit(Some(65), false), 0, 3, None, Verdict::Fail),
+            ("exit 65 after submit", exit(Some(65), true), 0, 3, None, Verdict::Fail),
+            ("exit 69", exit(Some(69), false), 0, 3, None, Verdict::CloseProvider(None)),
+            ("exit 69 after submit", exit(Some(69), true), 9, 0, None, Verdict::CloseProvider(None)),
+            ("exit 1", exit(Some(1), false), 0, 3, None, Verdict::Fail),
+            ("exit 1 after submit", exit(Some(1), true), 0, 3, None, Verdict::Fail),
+            ("exit 127", exit(Some(127), false), 0, 3, None, Verdict::Fail),
+            ("killed by a signal", exit(None, false), 0, 3, None, Verdict::Fail),
+            ("killed after submit", exit(None, true), 0, 3, None, Verdict::Fail),
+            ("429 with 30 s", Transient, 0, 3, Some(30), Verdict::Again(S(30))),
+            ("429 with 0 s", Transient, 0, 3, Some(0), Verdict::Again(S(1))),
+            ("503", Transient, 0, 1, None, Verdict::Again(S(1))),
+            ("402", OutOfCredit, 0, 3, None, Verdict::CloseProvider(None)),
+            ("402 for a day", OutOfCredit, 0, 3, Some(86_400), Verdict::CloseProvider(Some(S(86_400)))),
+            ("400", BadInput, 0, 3, None, Verdict::Fail),
+            ("401", Permanent, 0, 3, None, Verdict::Fail),
+            ("502 after the request was sent", Unknown, 0, 3, None, Verdict::Fail),
+            ("timeout after submit", Unknown, 0, 3, Some(5), Verdict::Fail),
+            ("many failures", Transient, 30, 99, None, Verdict::Again(S(300))),
+        ]
+    }
+
+    #[test]
+    fn every_reply_of_a_provider_leads_to_its_decision() {
+        for (reply, class, earlier, retries, wait, expected) in replies() {
+            let verdict = after_failure(class, earlier, wait.map(S), policy(retries), 1.0);
+            assert_eq!(verdict, expected, "{reply}");
+        }
+        assert_eq!(ErrorClass::of_exit_code(Some(1), true), Unknown);
+        assert_eq!(ErrorClass::of_exit_code(None, true), Unknown);
+        assert_eq!(ErrorClass::of_exit_code(Some(1), false), Permanent);
+    }
+
+    proptest! {
+        #[test]
+        fn what_may_have_been_billed_is_never_tried_again_by_itself(
+            earlier in 0u32..100, retries in 0u32..100, wait in proptest::option::of(0u64..1000)
+        ) {
+            for class in [Unknown, BadInput, Permanent] {
+                let verdict = after_failure(class, earlier, wait.map(S), policy(retries), 0.5);
+                prop_assert_eq!(verdict, Verdict::Fail);
+            }
+        }
+
+        #[test]
+        fn a_pause_is_bounded_and_never_shorter_than_asked(
+            earlier in 0u32..100, wait in proptest::option::of(0u64..10_000), jitter in 0.0f64..1.0
+        ) {
+            let verdict = after_failure(Transient, earlier, wait.map(S), policy(1000), jitter);
+            let Verdict::Again(pause) = verdict else { panic!("{verdict:?}") };
+            prop_assert!(pause >= wait.map_or(Duration::from_millis(500), S));
+            prop_assert!(pause <= S(300).max(wait.map_or(S(0), S)));
+        }
     }
 }

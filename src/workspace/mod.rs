@@ -5,4 +5,5 @@ pub mod durable;
 pub mod lock;
 pub mod log;
 pub mod paths;
+pub mod provider;
 pub mod scan;

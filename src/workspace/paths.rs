@@ -74,6 +74,11 @@ impl Workspace {
         self.root.join("runs")
     }
 
+    /// Returns the folder of files that close providers for every worker.
+    pub fn providers(&self) -> PathBuf {
+        self.runs().join(".providers")
+    }
+
     /// Returns the paths of one run.
     pub fn run(&self, run: &RunId) -> RunPaths {
         RunPaths {

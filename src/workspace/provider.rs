@@ -1,0 +1,157 @@
+//! Providers that are closed for every worker of the workspace: one small file
+//! each, so that a person can see and remove it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::AlgoKey;
+use crate::domain::time::Timestamp;
+use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
+
+/// A larger file is not ours.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Why and until when a provider is closed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closure {
+    /// The provider.
+    pub provider: AlgoKey,
+    /// Since when.
+    pub closed_at: Timestamp,
+    /// Until when; nothing means until somebody opens it.
+    #[serde(default)]
+    pub until: Option<Timestamp>,
+    /// What it said.
+    pub reason: String,
+}
+
+impl Closure {
+    /// Tells whether the provider is still closed at `now`.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// The closed providers of one workspace.
+#[derive(Debug, Clone)]
+pub struct ProviderGate {
+    folder: PathBuf,
+}
+
+impl ProviderGate {
+    /// Looks at the workspace's providers; nothing is created.
+    pub fn new(workspace: &Workspace) -> Self {
+        Self {
+            folder: workspace.providers(),
+        }
+    }
+
+    fn path(&self, provider: &AlgoKey) -> PathBuf {
+        self.folder.join(format!("{provider}.closed.json"))
+    }
+
+    /// Closes a provider for everyone; a later closing replaces an earlier one.
+    pub fn close(&self, closure: &Closure) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
+        let tag = uuid::Uuid::new_v4().simple().to_string();
+        durable::replace(&self.path(&closure.provider), &text, &tag).map(drop)
+    }
+
+    /// Opens a provider again; tells whether it was closed.
+    pub fn open(&self, provider: &AlgoKey) -> io::Result<bool> {
+        match fs::remove_file(self.path(provider)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns why a provider is closed at `now`, if it is. A file that cannot
+    /// be read closes it: somebody put it there.
+    pub fn closed(&self, provider: &AlgoKey, now: Timestamp) -> io::Result<Option<Closure>> {
+        let path = self.path(provider);
+        let bytes = match durable::read_plain(&path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let closure = serde_json::from_slice(&bytes).unwrap_or_else(|error| Closure {
+            provider: provider.clone(),
+            closed_at: now,
+            until: None,
+            reason: format!("{} cannot be read: {error}", path.display()),
+        });
+        Ok(Some(closure).filter(|closure| closure.holds(now)))
+    }
+
+    /// Returns every provider that is closed at `now`, by name.
+    pub fn all_closed(&self, now: Timestamp) -> io::Result<Vec<Closure>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut closed = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            let key = name
+                .to_str()
+                .and_then(|name| name.strip_suffix(".closed.json"));
+            if let Some(key) = key.and_then(|key| AlgoKey::parse(key).ok()) {
+                closed.extend(self.closed(&key, now)?);
+            }
+        }
+        closed.sort_by(|a, b| a.provider.cmp(&b.provider));
+        Ok(closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_closed_provider_stays_closed_until_its_time_or_until_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = ProviderGate::new(&Workspace::new(folder.path()));
+        let key = AlgoKey::parse("fal").unwrap();
+        let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        let later = now.plus(Duration::from_secs(60));
+        assert_eq!(gate.closed(&key, now).unwrap(), None);
+        assert!(gate.all_closed(now).unwrap().is_empty());
+        let mut closure = Closure {
+            provider: key.clone(),
+            closed_at: now,
+            until: Some(later),
+            reason: "402".into(),
+        };
+        gate.close(&closure).unwrap();
+        assert_eq!(gate.closed(&key, now).unwrap(), Some(closure.clone()));
+        assert_eq!(gate.closed(&key, later).unwrap(), None);
+        closure.until = None;
+        gate.close(&closure).unwrap();
+        assert_eq!(gate.all_closed(later).unwrap(), [closure]);
+        assert!(gate.open(&key).unwrap());
+        assert!(!gate.open(&key).unwrap());
+        assert_eq!(gate.closed(&key, now).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_keeps_its_provider_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::new(folder.path());
+        fs::create_dir_all(workspace.providers()).unwrap();
+        fs::write(workspace.providers().join("fal.closed.json"), "{").unwrap();
+        let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        let closed = ProviderGate::new(&workspace).all_closed(now).unwrap();
+        assert_eq!(closed.len(), 1);
+        assert!(closed[0].reason.contains("cannot be read"));
+    }
+}
