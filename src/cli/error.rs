@@ -56,7 +56,7 @@ impl Exit {
             (_, Some(signal)) => Self::Interrupted(signal),
             (Some("interrupted"), None) => Self::Interrupted(Signal::Interrupt),
             (Some("budget"), None) => Self::Budget,
-            _ if summary.failed > 0 => Self::JobsFailed,
+            _ if summary.failed > 0 || summary.blocked > 0 => Self::JobsFailed,
             _ => Self::Done,
         }
     }

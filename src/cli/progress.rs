@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
 use crate::domain::text::one_line;
+use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink, Summary, WorkerStarted};
 
 /// The shortest time between two plain progress lines.
@@ -65,7 +66,9 @@ impl Counts {
                 self.end();
             }
             EventKind::JobCancelled { .. } | EventKind::JobFenced { .. } => self.end(),
-            EventKind::JobReleased { .. } => self.running = self.running.saturating_sub(1),
+            EventKind::JobReleased { .. } | EventKind::JobPutOff { .. } => {
+                self.running = self.running.saturating_sub(1);
+            }
             EventKind::JobBusy { .. } => self.ended += 1,
             _ => return false,
         }
@@ -155,6 +158,28 @@ impl Progress {
             EventKind::JobReleased { job_id, reason } => {
                 self.ui
                     .say(&format!("given back: {job_id} ({})", one_line(reason)));
+            }
+            EventKind::JobPutOff {
+                job_id,
+                error,
+                after,
+                ..
+            } => self.ui.say(&format!(
+                "put off: {job_id}: {} (again in {:.0} s)",
+                one_line(error),
+                after.as_secs_f64().ceil()
+            )),
+            EventKind::ProviderClosed {
+                provider,
+                reason,
+                until,
+            } => {
+                let end = until.map(Timestamp::iso);
+                let end = end.unwrap_or_else(|| format!("`archi3d adapters resume {provider}`"));
+                let reason = one_line(reason);
+                self.ui.warn(&format!(
+                    "provider {provider} is closed until {end}: {reason}"
+                ));
             }
             EventKind::JobCancelled { job_id } => self.ui.say(&format!("cancelled: {job_id}")),
             EventKind::RolledForward { job_id } => self.ui.say(&format!(

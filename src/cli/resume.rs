@@ -130,6 +130,8 @@ mod tests {
             timeout: None,
             simulate_ms: None,
             rhythm: Rhythm::default(),
+            retries: None,
+            resubmit_unknown: false,
             allow_unsafe_locks: false,
         }
     }

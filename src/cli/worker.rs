@@ -88,13 +88,22 @@ pub struct WorkerArgs {
     #[arg(long)]
     redo: bool,
 
-    /// Start at most this many jobs
+    /// Start at most this many jobs; trying one again counts too
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_hyphen_values = true)]
     limit: Option<usize>,
 
     /// The longest a job may take, in seconds; a job that takes longer fails
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
     timeout: Option<Duration>,
+
+    /// Try a job again this often after failures that may pass [default: what
+    /// the algorithm's entry says, else 0]
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+
+    /// Buy failed jobs again that may have been billed and cannot be looked up
+    #[arg(long)]
+    resubmit_unknown: bool,
 
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
@@ -146,7 +155,13 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             if let Some(summary) = heard {
                 show_summary(&summary, ui);
             }
-            Err(error.into())
+            match signals.first() {
+                Some(signal) if error.was_cut_short() => {
+                    ui.say(&error.to_string());
+                    Ok(Exit::Interrupted(signal))
+                }
+                _ => Err(error.into()),
+            }
         }
     }
 }
@@ -198,6 +213,8 @@ impl WorkerArgs {
             timeout: self.timeout,
             simulate_ms: self.simulate_ms,
             rhythm,
+            retries: self.retries,
+            resubmit_unknown: self.resubmit_unknown,
             allow_unsafe_locks: self.allow_unsafe_locks,
         })
     }

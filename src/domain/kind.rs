@@ -51,7 +51,15 @@ const fn option(name: &'static str, value: OptionType) -> KindOption {
 }
 
 /// The options every kind has.
-pub const SHARED_OPTIONS: &[KindOption] = &[option("timeout_s", OptionType::Positive)];
+pub const SHARED_OPTIONS: &[KindOption] = &[
+    option("timeout_s", OptionType::Positive),
+    option("retries", OptionType::Count),
+    option("provider", OptionType::Text),
+    option("on_interrupt", OptionType::Text),
+    option("max_parallel", OptionType::Count),
+    option("rate_per_min", OptionType::Positive),
+    option("breaker_failures", OptionType::Count),
+];
 
 /// Every kind.
 pub const KINDS: &[Kind] = &[
@@ -82,12 +90,6 @@ pub const KINDS: &[Kind] = &[
             option("command", OptionType::Texts),
             option("env", OptionType::TextMap),
             option("stall_s", OptionType::Positive),
-            option("retries", OptionType::Count),
-            option("provider", OptionType::Text),
-            option("on_interrupt", OptionType::Text),
-            option("max_parallel", OptionType::Count),
-            option("rate_per_min", OptionType::Positive),
-            option("breaker_failures", OptionType::Count),
         ],
     },
 ];

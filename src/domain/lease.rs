@@ -31,6 +31,8 @@ pub struct Lease {
     pub entry: Entry,
     /// A purchase an earlier attempt made and did not finish.
     pub request_id: Option<String>,
+    /// How many failures of this job were followed by another attempt.
+    pub failures: u32,
     /// Stays the same for a job until a purchase has succeeded.
     pub idempotency_key: String,
     /// The private folder this attempt writes in.

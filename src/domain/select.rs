@@ -15,6 +15,8 @@ pub struct Selection {
     pub redo: bool,
     /// Whether this is a rehearsal.
     pub dry_run: bool,
+    /// Whether failed jobs that may have been billed are to be bought again.
+    pub resubmit_unknown: bool,
 }
 
 /// A job as it was seen.
@@ -26,6 +28,8 @@ pub struct Seen {
     pub unmarked: bool,
     /// What is known of its holder, if it has one.
     pub holder: Option<Verdict>,
+    /// It failed, may have been billed, and no request id tells.
+    pub doubtful: bool,
 }
 
 /// What is to be done with a job.
@@ -52,6 +56,8 @@ pub enum SkipReason {
     Held,
     /// Its holder is dead, and `running` was not selected.
     Resumable,
+    /// It may have been billed, and nobody said to buy it again.
+    Doubtful,
     /// Its status was not selected.
     NotSelected(Status),
 }
@@ -87,6 +93,14 @@ impl Selection {
         };
         match seen.state {
             JobState::Enqueued { .. } => plain(Entry::Fresh),
+            JobState::Failed { .. }
+                if seen.doubtful
+                    && self.has(Status::Failed)
+                    && !self.resubmit_unknown
+                    && !self.dry_run =>
+            {
+                Skip(SkipReason::Doubtful)
+            }
             JobState::Failed { .. } => plain(Entry::Retry),
             JobState::Cancelled { .. } => Skip(SkipReason::NotSelected(status)),
             JobState::Running { .. } if seen.holder == Some(Verdict::Alive) => {
@@ -138,6 +152,7 @@ mod tests {
             only_status: only.map(<[Status]>::to_vec),
             redo,
             dry_run,
+            resubmit_unknown: false,
         }
     }
 
@@ -146,6 +161,7 @@ mod tests {
             state,
             unmarked: false,
             holder: None,
+            doubtful: false,
         })
     }
 
@@ -222,6 +238,7 @@ mod tests {
             state: RUNNING,
             unmarked: false,
             holder,
+            doubtful: false,
         };
         assert_eq!(
             running.decide(seen(Some(Verdict::Alive))),
@@ -240,6 +257,7 @@ mod tests {
             state: DONE,
             unmarked: true,
             holder: None,
+            doubtful: false,
         };
         let running = [Status::Running];
         assert_eq!(
@@ -250,6 +268,20 @@ mod tests {
             selection(Some(&running), true, false).decide(seen),
             Decision::Run(Entry::Redo)
         );
+    }
+
+    #[test]
+    fn what_may_have_been_billed_is_bought_again_only_when_somebody_says_so() {
+        let seen = Seen {
+            state: FAILED,
+            unmarked: false,
+            holder: None,
+            doubtful: true,
+        };
+        let mut failed = selection(Some(&[Status::Failed]), false, false);
+        assert_eq!(failed.decide(seen), Decision::Skip(SkipReason::Doubtful));
+        failed.resubmit_unknown = true;
+        assert_eq!(failed.decide(seen), Decision::Run(Entry::Retry));
     }
 
     #[test]

@@ -83,6 +83,26 @@ pub enum EventKind {
         /// Why, in words.
         reason: String,
     },
+    /// A job failed and waits for another attempt.
+    JobPutOff {
+        /// The job.
+        job_id: JobId,
+        /// What kind of failure.
+        class: ErrorClass,
+        /// One line.
+        error: String,
+        /// How long it waits.
+        after: Duration,
+    },
+    /// A provider was closed for every worker of the workspace.
+    ProviderClosed {
+        /// The provider.
+        provider: String,
+        /// What it said.
+        reason: String,
+        /// Until when; nothing means until somebody opens it.
+        until: Option<Timestamp>,
+    },
     /// A job was taken out on request.
     JobCancelled {
         /// The job.
@@ -165,6 +185,10 @@ pub struct Summary {
     pub busy: usize,
     /// Jobs given back because the worker was stopped.
     pub released: usize,
+    /// Failures that were followed by another attempt.
+    pub retried: usize,
+    /// Jobs not started because their provider is closed.
+    pub blocked: usize,
     /// Jobs taken out while they ran.
     pub cancelled: usize,
     /// Results that came after their lease was lost.
@@ -269,6 +293,26 @@ impl EventKind {
             Self::JobReleased { job_id, reason } => {
                 ("job_released", json!({"job_id": job_id, "reason": reason}))
             }
+            Self::JobPutOff {
+                job_id,
+                class,
+                error,
+                after,
+            } => (
+                "job_put_off",
+                json!({
+                    "job_id": job_id, "class": class, "error": error,
+                    "after_s": rounded(*after),
+                }),
+            ),
+            Self::ProviderClosed {
+                provider,
+                reason,
+                until,
+            } => (
+                "provider_closed",
+                json!({"provider": provider, "reason": reason, "until": until}),
+            ),
             Self::JobCancelled { job_id } => ("job_cancelled", json!({"job_id": job_id})),
             Self::JobBusy { job_id } => ("job_busy", json!({"job_id": job_id})),
             Self::JobFenced { job_id, kept_at } => {
@@ -316,6 +360,8 @@ impl Summary {
             "skipped": self.skipped,
             "busy": self.busy,
             "released": self.released,
+            "retried": self.retried,
+            "blocked": self.blocked,
             "cancelled": self.cancelled,
             "fenced": self.fenced,
             "rolled_forward": self.rolled_forward,

@@ -41,6 +41,10 @@ impl Heartbeat {
         self.jobs().remove(job);
     }
 
+    pub(super) fn has_jobs(&self) -> bool {
+        !self.jobs().is_empty()
+    }
+
     pub(super) fn end(&self) {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.wake.notify_all();

@@ -2,49 +2,54 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
+use crate::domain::id::JobId;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
-use crate::domain::patch::{self, Span};
-use crate::domain::retry::ErrorClass;
+use crate::domain::patch::Span;
+use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::one_line;
 use crate::engine::event::EventKind;
 use crate::engine::output::{self, Checked};
-use crate::engine::{Carrier, Halt, PlannedJob, Pool};
-use crate::store::{Beat, Claim, Ending, Finish, JobRecord, Outcome, ReleaseReason};
+use crate::engine::queue::Waiting;
+use crate::engine::{Carrier, Pool};
+use crate::store::{Beat, Claim, JobRecord};
 
-/// Below this a failure to write is blamed on the disk, not on the job.
-const FULL_DISK_BYTES: u64 = 1 << 20;
+/// What is said of a job that may have been bought without anybody knowing.
+const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
+     Look for this job at the provider; if nothing was bought, run it again with \
+     --only-status failed --resubmit-unknown";
 
 /// How an attempt went, before the store has heard of it.
-enum Attempt {
+pub(super) enum Attempt {
     Made(Box<Checked>),
     Failed(Failure),
     Stopped(StopReason),
 }
 
-struct Failure {
-    class: ErrorClass,
-    message: String,
+pub(super) struct Failure {
+    pub(super) class: ErrorClass,
+    pub(super) message: String,
     detail: Option<String>,
+    pub(super) retry_after: Option<Duration>,
 }
 
 impl Failure {
-    fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+    pub(super) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self {
             class,
             message: message.into(),
             detail: None,
+            retry_after: None,
         }
     }
 
-    fn error_text(&self) -> String {
+    pub(super) fn error_text(&self) -> String {
         match &self.detail {
             Some(detail) => format!("Error: {}\n\n{detail}\n", self.message),
             None => format!("Error: {}\n", self.message),
@@ -53,35 +58,46 @@ impl Failure {
 }
 
 impl Pool<'_> {
-    pub(super) fn run_job(&self, planned: PlannedJob) {
-        let job_id = planned.job.job_id.clone();
-        match self.store.claim(&job_id, planned.entry, self.clock.now()) {
-            Ok(Claim::Taken(lease)) => {
-                self.started.fetch_add(1, Ordering::SeqCst);
-                self.carry_out(&planned.job, &lease);
+    pub(super) fn run_job(&self, waiting: Waiting) {
+        let job_id = waiting.planned.job.job_id.clone();
+        let Some(waiting) = self.wait_for_provider(waiting) else {
+            self.claim_answered(false);
+            return;
+        };
+        let entry = waiting.planned.entry;
+        let claim = self.store.claim(&job_id, entry, self.clock.now());
+        self.claim_answered(matches!(claim, Ok(Claim::Taken(_))));
+        match claim {
+            Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
+            Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
+            Ok(other) => self.not_taken(job_id, &other),
+            Err(error) => {
+                self.queue.put_back(waiting, Duration::ZERO);
+                self.store_failed(&format!("cannot take job {job_id}"), &error);
             }
-            Ok(Claim::Busy) => {
+        }
+    }
+
+    fn not_taken(&self, job_id: JobId, claim: &Claim) {
+        match claim {
+            Claim::Busy => {
                 self.count(|tally| {
                     tally.summary.busy += 1;
                     tally.summary.skipped += 1;
                 });
                 self.report(EventKind::JobBusy { job_id });
             }
-            Ok(Claim::Changed(_)) => self.count(|tally| tally.summary.skipped += 1),
-            Ok(Claim::RolledForward(_)) => {
+            Claim::RolledForward(_) => {
                 self.count(|tally| tally.summary.rolled_forward += 1);
                 self.report(EventKind::RolledForward { job_id });
             }
-            Ok(Claim::Later(time)) => self.queue.put_back(planned, time),
-            Err(error) => {
-                self.queue.put_back(planned, Duration::ZERO);
-                self.store_failed(&format!("cannot take job {job_id}"), &error);
-            }
+            _ => self.count(|tally| tally.summary.skipped += 1),
         }
     }
 
-    fn carry_out(&self, job: &JobRecord, lease: &Lease) {
+    fn carry_out(&self, waiting: Waiting, lease: &Lease) {
         let started = Instant::now();
+        let job = &waiting.planned.job;
         let carrier = self.carrier_of(job);
         let algo = self.algo_of(job);
         let timeout = carrier.as_ref().ok().and_then(|carrier| carrier.timeout);
@@ -99,7 +115,7 @@ impl Pool<'_> {
             start: lease.claimed_at,
             duration: started.elapsed(),
         };
-        self.settle(lease, attempt, span);
+        self.settle(waiting, lease, attempt, span);
     }
 
     fn algo_of(&self, job: &JobRecord) -> String {
@@ -110,7 +126,7 @@ impl Pool<'_> {
         }
     }
 
-    fn carrier_of(&self, job: &JobRecord) -> Result<&Carrier, String> {
+    pub(super) fn carrier_of(&self, job: &JobRecord) -> Result<&Carrier, String> {
         let key = match (&self.conditions.forced, &job.algo) {
             (Some(forced), _) => forced,
             (None, Ok(key)) => key,
@@ -142,6 +158,9 @@ impl Pool<'_> {
             Ok(carrier) => carrier,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::Permanent, reason)),
         };
+        if let Some(failure) = self.ask_first(lease, carrier) {
+            return Attempt::Failed(failure);
+        }
         let workspace = &self.conditions.workspace;
         let used_images = match output::resolve_images(workspace, &job.images) {
             Ok(images) => images,
@@ -158,6 +177,26 @@ impl Pool<'_> {
             extra: Map::new(),
         };
         self.call(carrier, &request, lease, stop)
+    }
+
+    /// Asks a person instead of buying again where an earlier attempt may have
+    /// bought something, if the adapter's entry says so. Where it does, the claim
+    /// is made durable before anything can be bought.
+    fn ask_first(&self, lease: &Lease, carrier: &Carrier) -> Option<Failure> {
+        if carrier.on_interrupt != OnInterrupt::Ask || self.conditions.dry_run {
+            return None;
+        }
+        if lease.entry == Entry::Takeover && lease.request_id.is_none() {
+            return Some(Failure::new(ErrorClass::Unknown, IN_DOUBT));
+        }
+        let secured = self.store.secure(lease);
+        secured.err().map(|error| {
+            self.store_failed("cannot make a claim durable", &error);
+            Failure::new(
+                ErrorClass::Transient,
+                format!("the claim could not be made durable: {error}"),
+            )
+        })
     }
 
     fn call(
@@ -193,7 +232,10 @@ impl Pool<'_> {
                     "the adapter reported no success and gave no reason",
                 ));
             }
-            Ok(Err(error)) => return from_adapter_error(error, submitted, carrier.timeout),
+            Ok(Err(error)) => {
+                let attempt = from_adapter_error(error, submitted, carrier.timeout);
+                return stopped_in_doubt(attempt, submitted || lease.request_id.is_some(), carrier);
+            }
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
                 return Attempt::Failed(Failure::new(ErrorClass::Permanent, message));
@@ -217,155 +259,6 @@ impl Pool<'_> {
             Err(error) => Attempt::Failed(Failure::new(ErrorClass::Permanent, error.to_string())),
         }
     }
-
-    /// Tells the store how the attempt went, and everybody else what became of it.
-    fn settle(&self, lease: &Lease, attempt: Attempt, span: Span) {
-        match attempt {
-            Attempt::Made(checked) => self.settle_made(lease, *checked, span),
-            Attempt::Failed(_) if self.disk_is_full() => {
-                self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
-                self.halt(Halt::Store);
-                self.report(EventKind::Warning {
-                    message: format!(
-                        "the disk of {} is full; job {} was given back and nothing new starts. \
-                         Free some space and run the same command again",
-                        self.conditions.workspace.root().display(),
-                        lease.job_id
-                    ),
-                });
-            }
-            Attempt::Failed(failure) => self.settle_failed(lease, &failure, span),
-            Attempt::Stopped(StopReason::CancelAsked) => self.settle_cancelled(lease),
-            Attempt::Stopped(StopReason::LeaseLost) => {
-                self.give_back(
-                    lease,
-                    ReleaseReason::Interrupted,
-                    "another worker has taken it over",
-                );
-                self.count(|tally| tally.summary.fenced += 1);
-                self.report(EventKind::JobFenced {
-                    job_id: lease.job_id.clone(),
-                    kept_at: None,
-                });
-            }
-            Attempt::Stopped(StopReason::Killed | StopReason::TimedOut) => {
-                self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
-            }
-        }
-    }
-
-    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
-        let Checked { product, artifacts } = checked;
-        let ending = Ending {
-            patch: patch::completed(span, &self.conditions.worker, &product),
-            outcome: Outcome::Completed {
-                simulated: self.conditions.dry_run,
-                artifacts,
-            },
-            cost_usd: product.price.estimated_usd,
-            at: self.clock.now(),
-        };
-        match self.store.finish(lease, ending) {
-            Ok(Finish::Published | Finish::Adopted) => {
-                self.count(|tally| {
-                    tally.summary.processed += 1;
-                    tally.summary.completed += 1;
-                    tally.total_duration += span.duration;
-                });
-                self.report(EventKind::JobCompleted {
-                    job_id: lease.job_id.clone(),
-                    duration: span.duration,
-                    object: product.object,
-                    previews: product.previews,
-                    simulated: self.conditions.dry_run,
-                });
-            }
-            Ok(finish) => self.settle_fenced(lease, finish),
-            Err(error) => self.store_failed(
-                &format!("cannot record the result of job {}", lease.job_id),
-                &error,
-            ),
-        }
-    }
-
-    fn settle_failed(&self, lease: &Lease, failure: &Failure, span: Span) {
-        let ending = Ending {
-            patch: patch::failed(span, &self.conditions.worker, &failure.message),
-            outcome: Outcome::Failed {
-                class: failure.class,
-                error_text: failure.error_text(),
-            },
-            cost_usd: None,
-            at: self.clock.now(),
-        };
-        match self.store.finish(lease, ending) {
-            Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
-                self.count(|tally| {
-                    tally.summary.processed += 1;
-                    tally.summary.failed += 1;
-                    tally.total_duration += span.duration;
-                });
-                self.report(EventKind::JobFailed {
-                    job_id: lease.job_id.clone(),
-                    duration: span.duration,
-                    class: failure.class,
-                    error: one_line(&failure.message).chars().take(2000).collect(),
-                    redo: lease.entry == Entry::Redo,
-                });
-                if self.conditions.fail_fast {
-                    self.halt(Halt::FailFast);
-                }
-            }
-            Ok(finish) => self.settle_fenced(lease, finish),
-            Err(error) => self.store_failed(
-                &format!("cannot record the failure of job {}", lease.job_id),
-                &error,
-            ),
-        }
-    }
-
-    fn settle_fenced(&self, lease: &Lease, finish: Finish) {
-        let kept_at = match finish {
-            Finish::Fenced { kept_at } => kept_at,
-            _ => None,
-        };
-        self.count(|tally| tally.summary.fenced += 1);
-        self.report(EventKind::JobFenced {
-            job_id: lease.job_id.clone(),
-            kept_at,
-        });
-    }
-
-    fn settle_cancelled(&self, lease: &Lease) {
-        match self.store.cancel(lease, self.clock.now()) {
-            Ok(()) => {
-                self.count(|tally| tally.summary.cancelled += 1);
-                self.report(EventKind::JobCancelled {
-                    job_id: lease.job_id.clone(),
-                });
-            }
-            Err(error) => self.store_failed(&format!("cannot cancel job {}", lease.job_id), &error),
-        }
-    }
-
-    fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
-        if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
-            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
-        }
-        if words == "another worker has taken it over" {
-            return;
-        }
-        self.count(|tally| tally.summary.released += 1);
-        self.report(EventKind::JobReleased {
-            job_id: lease.job_id.clone(),
-            reason: words.to_owned(),
-        });
-    }
-
-    fn disk_is_full(&self) -> bool {
-        fs4::available_space(self.conditions.workspace.root())
-            .is_ok_and(|free| free < FULL_DISK_BYTES)
-    }
 }
 
 fn from_adapter_error(error: AdapterError, submitted: bool, timeout: Option<Duration>) -> Attempt {
@@ -374,11 +267,12 @@ fn from_adapter_error(error: AdapterError, submitted: bool, timeout: Option<Dura
             class,
             message,
             detail,
-            ..
+            retry_after,
         } => Attempt::Failed(Failure {
             class,
             message,
             detail,
+            retry_after,
         }),
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
@@ -391,6 +285,19 @@ fn from_adapter_error(error: AdapterError, submitted: bool, timeout: Option<Dura
             Attempt::Failed(Failure::new(class, format!("timed out after {limit} s")))
         }
         AdapterError::Stopped(reason) => Attempt::Stopped(reason),
+    }
+}
+
+/// Turns an interruption before the provider answered into a question for a
+/// person, where the adapter's entry asks for that.
+fn stopped_in_doubt(attempt: Attempt, purchase_known: bool, carrier: &Carrier) -> Attempt {
+    match attempt {
+        Attempt::Stopped(StopReason::Killed | StopReason::CancelAsked)
+            if carrier.on_interrupt == OnInterrupt::Ask && !purchase_known =>
+        {
+            Attempt::Failed(Failure::new(ErrorClass::Unknown, IN_DOUBT))
+        }
+        attempt => attempt,
     }
 }
 

@@ -8,9 +8,8 @@
 //! A bounded pool of threads takes jobs from the queue until it is empty or
 //! somebody asks to stop. Nothing in here prints or touches the tables.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
@@ -19,15 +18,18 @@ use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{Price, WorkerFacts};
+use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
 pub mod event;
+mod gate;
 mod heartbeat;
 mod job;
 mod output;
 mod queue;
+mod settle;
 
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
@@ -50,6 +52,26 @@ pub struct Carrier {
     pub price: Price,
     /// The longest a job may take.
     pub timeout: Option<Duration>,
+    /// How often and how patiently its jobs are tried again.
+    pub retry: RetryPolicy,
+    /// Whose account it uses; nothing for what costs nothing.
+    pub provider: Option<AlgoKey>,
+    /// What becomes of a job that is interrupted before its provider answered.
+    pub on_interrupt: OnInterrupt,
+}
+
+impl Carrier {
+    /// Makes a carrier with everything but the code left at its usual value.
+    pub fn new(adapter: Box<dyn Adapter>) -> Self {
+        Self {
+            adapter,
+            price: Price::default(),
+            timeout: None,
+            retry: RetryPolicy::default(),
+            provider: None,
+            on_interrupt: OnInterrupt::default(),
+        }
+    }
 }
 
 /// Finds the carrier of a job's algorithm, or says why there is none.
@@ -85,11 +107,35 @@ struct Pool<'a> {
     sink: &'a dyn Sink,
     queue: Queue,
     heartbeat: Heartbeat,
-    started: AtomicUsize,
+    starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
     halt: Mutex<Option<Halt>>,
     tally: Mutex<Tally>,
 }
+
+/// How many jobs started, and how many claims have no answer yet.
+#[derive(Debug, Default)]
+struct Starts {
+    started: usize,
+    claiming: usize,
+}
+
+/// What a thread that is free may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Claim one job, and report how that went.
+    Claim,
+    /// Ask again: a claim of another thread may use the limit up or not.
+    AskAgain,
+    /// Take nothing more.
+    End,
+}
+
+/// How long a thread waits for other threads' claims; they take no longer.
+const CLAIM_PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a thread with nothing to do waits for jobs that may come back.
+const EMPTY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Why the pool stops taking jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +149,15 @@ enum Halt {
 struct Tally {
     summary: Summary,
     total_duration: Duration,
+    /// Providers that kept jobs from starting, and what they said.
+    closed: BTreeMap<AlgoKey, String>,
+}
+
+impl Tally {
+    fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
+        self.summary.blocked += 1;
+        self.closed.insert(provider.clone(), reason.to_owned());
+    }
 }
 
 /// Runs `jobs` in their order and returns the counts. The caller has recovered
@@ -126,16 +181,26 @@ pub fn run(
         sink,
         queue: Queue::new(jobs),
         heartbeat: Heartbeat::default(),
-        started: AtomicUsize::new(0),
+        starts: Mutex::default(),
         halt: Mutex::new(None),
         tally: Mutex::default(),
     };
     std::thread::scope(|scope| {
         scope.spawn(|| pool.heartbeat.run(&pool));
+        // Also when a thread of ours panics: the scope waits for the heartbeat.
+        let _end = EndOnDrop(&pool.heartbeat);
         pool.run_threads();
-        pool.heartbeat.end();
     });
     pool.close(start)
+}
+
+/// Ends the heartbeat when it goes out of scope.
+struct EndOnDrop<'a>(&'a Heartbeat);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl Pool<'_> {
@@ -162,25 +227,74 @@ impl Pool<'_> {
 
     /// What every thread does: take the next job, until there is none.
     fn take_jobs(&self) {
-        while self.may_start() {
+        loop {
+            match self.turn() {
+                Turn::End => return,
+                Turn::AskAgain => {
+                    self.cancel.wait_for(Stage::Drain, CLAIM_PAUSE);
+                    continue;
+                }
+                Turn::Claim => {}
+            }
             match self.queue.next() {
                 queue::Next::Job(planned) => self.run_job(*planned),
                 queue::Next::Wait(time) => {
+                    self.claim_answered(false);
                     self.cancel.wait_for(Stage::Drain, time);
                 }
-                queue::Next::Empty => return,
+                queue::Next::Empty => {
+                    self.claim_answered(false);
+                    if !self.jobs_may_come_back() {
+                        return;
+                    }
+                    self.cancel.wait_for(Stage::Drain, EMPTY_PAUSE);
+                }
             }
         }
     }
 
-    fn may_start(&self) -> bool {
-        if let Some(limit) = self.conditions.limit
-            && self.started.load(Ordering::SeqCst) >= limit
-            && !self.queue.is_empty()
-        {
-            self.halt(Halt::Limit);
+    /// Tells whether a job that runs now may be queued again for a retry.
+    fn jobs_may_come_back(&self) -> bool {
+        let retries = |carrier: &Result<Carrier, String>| {
+            carrier
+                .as_ref()
+                .is_ok_and(|carrier| carrier.retry.retries > 0)
+        };
+        self.carriers.values().any(retries) && self.heartbeat.has_jobs()
+    }
+
+    /// Decides what a free thread may do. A claim counts against the limit from
+    /// here on, so that threads which ask at once cannot exceed it together.
+    fn turn(&self) -> Turn {
+        if self.cancel.stage() != Stage::Go || self.halted().is_some() {
+            return Turn::End;
         }
-        self.cancel.stage() == Stage::Go && self.halted().is_none()
+        let mut starts = self.starts();
+        if let Some(limit) = self.conditions.limit
+            && starts.started + starts.claiming >= limit
+        {
+            if self.queue.is_empty() {
+                return Turn::End;
+            }
+            if starts.started < limit {
+                return Turn::AskAgain;
+            }
+            self.halt(Halt::Limit);
+            return Turn::End;
+        }
+        starts.claiming += 1;
+        Turn::Claim
+    }
+
+    /// Notes whether the claim that a [`Turn::Claim`] allowed started a job.
+    fn claim_answered(&self, started: bool) {
+        let mut starts = self.starts();
+        starts.claiming -= 1;
+        starts.started += usize::from(started);
+    }
+
+    fn starts(&self) -> MutexGuard<'_, Starts> {
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn halt(&self, why: Halt) {
@@ -209,7 +323,12 @@ impl Pool<'_> {
 
     /// Notes trouble with the store: nothing new starts, what is recorded stays.
     fn store_failed(&self, what: &str, error: &StoreError) {
-        self.halt(Halt::Store);
+        // Waiting that a second signal cut short is no trouble with the store.
+        let cut_short =
+            matches!(error, StoreError::Closed { .. }) && self.cancel.stage() == Stage::Kill;
+        if !cut_short {
+            self.halt(Halt::Store);
+        }
         let mut message = format!("{what}: {error}");
         let mut source = std::error::Error::source(error);
         while let Some(cause) = source {
@@ -229,6 +348,14 @@ impl Pool<'_> {
             self.store_failed(what, &error);
         }
         let tally = std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner));
+        for (provider, reason) in &tally.closed {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "provider {provider} is closed ({reason}); its jobs wait. \
+                     When it can be used again: archi3d adapters resume {provider}"
+                ),
+            });
+        }
         let mut summary = tally.summary;
         summary.not_started = self.queue.remaining();
         if summary.processed > 0 {

@@ -12,16 +12,24 @@ pub(super) struct Queue(Mutex<Lists>);
 
 #[derive(Debug)]
 struct Lists {
-    ready: VecDeque<PlannedJob>,
+    ready: VecDeque<Waiting>,
     /// Jobs that cannot be taken before a moment.
-    later: Vec<(Instant, PlannedJob)>,
+    later: Vec<(Instant, Waiting)>,
+}
+
+/// A job nobody has taken yet.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) planned: PlannedJob,
+    /// How many of its failures this pool has followed by another attempt.
+    pub(super) failures: u32,
 }
 
 /// What a thread that asks for work is told.
 #[derive(Debug)]
 pub(super) enum Next {
     /// Take this one.
-    Job(Box<PlannedJob>),
+    Job(Box<Waiting>),
     /// Ask again after this long.
     Wait(Duration),
     /// There is nothing left.
@@ -34,7 +42,13 @@ const LONGEST_WAIT: Duration = Duration::from_millis(200);
 impl Queue {
     pub(super) fn new(jobs: Vec<PlannedJob>) -> Self {
         Self(Mutex::new(Lists {
-            ready: jobs.into(),
+            ready: jobs
+                .into_iter()
+                .map(|planned| Waiting {
+                    planned,
+                    failures: 0,
+                })
+                .collect(),
             later: Vec::new(),
         }))
     }
@@ -56,7 +70,7 @@ impl Queue {
     }
 
     /// Puts a job back for later.
-    pub(super) fn put_back(&self, job: PlannedJob, after: Duration) {
+    pub(super) fn put_back(&self, job: Waiting, after: Duration) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lists.later.push((Instant::now() + after, job));
     }

@@ -69,6 +69,11 @@ impl OpsError {
         }
     }
 
+    /// Tells whether nothing is wrong but that a wait was ended on request.
+    pub fn was_cut_short(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Closed { .. }))
+    }
+
     /// Returns what to do next.
     pub fn hint(&self) -> Option<&str> {
         match self {

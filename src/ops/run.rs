@@ -1,27 +1,29 @@
 //! `run worker`: opens the store and the adapters of a run and lets the engine
 //! carry out its jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::adapter::registry;
-use crate::adapter::simulate::Simulate;
 use crate::cancel::{Cancel, Stage};
 use crate::domain::filter::JobsFilter;
-use crate::domain::id::{AlgoKey, JobId, RunId};
-use crate::domain::job::{Entry, Status};
+use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
-use crate::domain::nearest::suggestion;
-use crate::domain::patch::{Price, WorkerFacts};
-use crate::domain::select::{Decision, Seen, Selection, SkipReason};
+use crate::domain::patch::WorkerFacts;
+use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Carrier, Carriers, Conditions, PlannedJob};
+use crate::engine::{self, Conditions};
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::csv::{CsvStore, CsvStoreOptions};
-use crate::store::{JobRecord, NoticeSink, Standing, Store, StoreNotice};
+use crate::store::{NoticeSink, Store, StoreNotice};
+
+mod carriers;
+mod prepare;
+
+use carriers::{carriers, known_algo};
+use prepare::{Prepared, list, prepare, selection, words};
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,11 @@ pub struct WorkerRequest {
     pub simulate_ms: Option<u64>,
     /// How often the worker beats and how long silence is borne.
     pub rhythm: Rhythm,
+    /// How many failures that may pass are followed by another attempt; `None`
+    /// means what the algorithm's entry says.
+    pub retries: Option<u32>,
+    /// Buys failed jobs again that may have been billed.
+    pub resubmit_unknown: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
 }
@@ -70,7 +77,8 @@ pub fn run_worker(
     let identity = identity::worker_identity(&context.settings);
     let worker = identity.facts.clone();
     let worker_id = identity.worker_id.clone();
-    let notices = notice_sink(context, request, sink.clone());
+    let log = Arc::new(OnceLock::new());
+    let notices = notice_sink(context, request, sink.clone(), log.clone());
     let store = CsvStore::open(CsvStoreOptions {
         workspace: context.workspace.clone(),
         run_id: request.run_id.clone(),
@@ -80,26 +88,36 @@ pub fn run_worker(
         notices,
         clock: context.clock.clone(),
     })?;
-    let log = RunLog::open(&context.workspace.log("worker"), sink.clone());
+    // Only now: a run that cannot be opened must leave no log behind.
+    let path = context.workspace.log("worker");
+    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, sink.clone())));
     let teller = Teller {
         context,
         run_id: &request.run_id,
-        sinks: Sinks(vec![sink, Arc::new(log)]),
+        sinks: Sinks(vec![sink, log.clone()]),
     };
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| hurry_when_killed(&store, cancel, &ended));
-        let result = work(
+        let _end = RaiseOnDrop(&ended);
+        work(
             &store,
             request,
             &teller,
             cancel,
             &worker,
             worker_id.as_str(),
-        );
-        ended.store(true, Ordering::SeqCst);
-        result
+        )
     })
+}
+
+/// Raises a flag when it goes out of scope, also by a panic: others wait for it.
+struct RaiseOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for RaiseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Stops the store from waiting for other tools once everything is to be killed.
@@ -121,11 +139,12 @@ fn work(
     worker_id: &str,
 ) -> Result<Summary, OpsError> {
     let context = teller.context;
-    let prepared = prepare(store, request, teller).inspect_err(|_| {
+    let prepared = prepare(store, request, teller).inspect_err(|error| {
+        let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
         teller.tell(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
             dry_run: request.dry_run,
-            stopped_by: Some("store".into()),
+            stopped_by: Some(if interrupted { "interrupted" } else { "store" }.into()),
             ..Summary::default()
         }));
     })?;
@@ -189,284 +208,6 @@ fn work(
     Ok(summary)
 }
 
-/// A run that was recovered and read, with every decision made.
-struct Prepared {
-    jobs: Vec<PlannedJob>,
-    skips: BTreeMap<SkipReason, Vec<JobId>>,
-    rolled_forward: usize,
-    unmarked: Vec<JobId>,
-    matched: usize,
-}
-
-fn prepare(
-    store: &CsvStore,
-    request: &WorkerRequest,
-    teller: &Teller<'_>,
-) -> Result<Prepared, OpsError> {
-    let now = teller.context.clock.now();
-    let recovery = store.recover(now)?;
-    for warning in recovery.warnings {
-        teller.warn(warning);
-    }
-    for job_id in &recovery.rolled_forward {
-        teller.tell(EventKind::RolledForward {
-            job_id: job_id.clone(),
-        });
-    }
-    let run = store.jobs(teller.context.clock.now())?;
-    for warning in run.warnings {
-        teller.warn(warning);
-    }
-    let mut prepared = Prepared {
-        jobs: Vec::new(),
-        skips: BTreeMap::new(),
-        rolled_forward: recovery.rolled_forward.len(),
-        unmarked: Vec::new(),
-        matched: 0,
-    };
-    let selection = selection(request);
-    for job in run.jobs {
-        if !matches_filters(request, &job) {
-            continue;
-        }
-        prepared.matched += 1;
-        prepared.decide(job, &selection, teller);
-    }
-    Ok(prepared)
-}
-
-impl Prepared {
-    fn decide(&mut self, job: JobRecord, selection: &Selection, teller: &Teller<'_>) {
-        let (state, holder, unmarked) = match &job.standing {
-            Standing::Known {
-                state,
-                holder,
-                unmarked,
-                ..
-            } => (*state, holder.as_ref(), *unmarked),
-            Standing::Unknown(word) => {
-                teller.warn(format!(
-                    "job {} has the status {word:?}, which is none of ours; it is left alone",
-                    job.job_id
-                ));
-                self.skip(SkipReason::NotSelected(Status::Cancelled), job.job_id);
-                return;
-            }
-            Standing::NotRegistered | Standing::NotInManifest => {
-                self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id);
-                return;
-            }
-        };
-        if unmarked {
-            self.unmarked.push(job.job_id.clone());
-        }
-        let seen = Seen {
-            state,
-            unmarked,
-            holder: holder.map(|holder| holder.verdict),
-        };
-        match selection.decide(seen) {
-            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
-            Decision::Skip(reason) => self.skip(reason, job.job_id),
-        }
-    }
-
-    fn skip(&mut self, reason: SkipReason, job: JobId) {
-        self.skips.entry(reason).or_default().push(job);
-    }
-
-    /// Says what a person may not expect.
-    fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
-        if let Some(filter) = &request.jobs {
-            let (kind, text) = (filter.kind(), filter.text());
-            teller.notice(format!(
-                "--jobs {text:?} was taken as {kind}: {} jobs match",
-                self.matched
-            ));
-            if self.matched == 0 {
-                teller.warn(format!(
-                    "no job id of run {} matches --jobs {text:?}",
-                    request.run_id
-                ));
-            }
-        }
-        if !self.unmarked.is_empty() {
-            teller.warn(format!(
-                "{} completed in the registry without a marker in the state folder ({}); taken as completed",
-                plural(self.unmarked.len(), "job is", "jobs are"),
-                some_of(&self.unmarked)
-            ));
-        }
-        let performed: Vec<_> = self
-            .jobs
-            .iter()
-            .filter(|planned| planned.entry == Entry::Perform)
-            .collect();
-        if !performed.is_empty() {
-            teller.notice(format!(
-                "{} only rehearsed so far and will now run for real",
-                plural(performed.len(), "job was", "jobs were")
-            ));
-        }
-        let skipped = |reason| self.skips.get(&reason).map_or(0, Vec::len);
-        if skipped(SkipReason::NeedsRedo) > 0 {
-            teller.notice(format!(
-                "{} completed; add --redo to make them again",
-                plural(
-                    skipped(SkipReason::NeedsRedo),
-                    "selected job is",
-                    "selected jobs are"
-                )
-            ));
-        }
-        if skipped(SkipReason::RealResult) > 0 {
-            teller.notice(format!(
-                "{} a real result, which a rehearsal never replaces",
-                plural(skipped(SkipReason::RealResult), "job has", "jobs have")
-            ));
-        }
-    }
-}
-
-fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
-    let id = request
-        .jobs
-        .as_ref()
-        .is_none_or(|filter| filter.matches(job.job_id.as_str()));
-    let algo = request.algo.is_empty()
-        || job
-            .algo
-            .as_ref()
-            .is_ok_and(|key| request.algo.contains(key));
-    id && algo
-}
-
-fn selection(request: &WorkerRequest) -> Selection {
-    Selection {
-        only_status: request.only_status.clone(),
-        redo: request.redo,
-        dry_run: request.dry_run,
-    }
-}
-
-fn words(statuses: &[Status]) -> Vec<String> {
-    statuses
-        .iter()
-        .map(|status| status.word().to_owned())
-        .collect()
-}
-
-fn list(keys: &[AlgoKey]) -> Option<String> {
-    let keys: Vec<&str> = keys.iter().map(AlgoKey::as_str).collect();
-    (!keys.is_empty()).then(|| keys.join(","))
-}
-
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn some_of(jobs: &[JobId]) -> String {
-    let mut shown: Vec<&str> = jobs.iter().take(3).map(JobId::as_str).collect();
-    if jobs.len() > 3 {
-        shown.push("…");
-    }
-    shown.join(", ")
-}
-
-/// Builds what carries out each algorithm that the jobs need.
-fn carriers(
-    context: &OpsContext,
-    request: &WorkerRequest,
-    jobs: &[PlannedJob],
-    teller: &Teller<'_>,
-) -> Carriers {
-    let wanted: BTreeSet<&AlgoKey> = match &request.adapter {
-        Some(forced) => BTreeSet::from([forced]),
-        None => jobs
-            .iter()
-            .filter_map(|planned| planned.job.algo.as_ref().ok())
-            .collect(),
-    };
-    let mut carriers = Carriers::new();
-    for key in wanted {
-        let mut carrier = carrier(context, request, key);
-        if let Err(reason) = &carrier
-            && request.dry_run
-        {
-            teller.warn(format!(
-                "{reason}; rehearsed all the same, but a real run would fail these jobs"
-            ));
-            carrier = Ok(rehearsal(request));
-        }
-        carriers.insert(key.clone(), carrier);
-    }
-    carriers
-}
-
-fn carrier(
-    context: &OpsContext,
-    request: &WorkerRequest,
-    key: &AlgoKey,
-) -> Result<Carrier, String> {
-    let settings = context.settings.algo(key.as_str()).ok_or_else(|| {
-        let known = context.settings.algos.iter().map(|algo| algo.key.as_str());
-        format!(
-            "algo {key} is not in adapters.yaml{}; add it to <workspace>/config/adapters.yaml",
-            suggestion(key.as_str(), known)
-        )
-    })?;
-    let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
-    let adapter = registry::build(settings, request.dry_run.then_some(duration))
-        .map_err(|error| error.to_string())?;
-    let configured = settings
-        .options
-        .get("timeout_s")
-        .and_then(serde_json::Value::as_f64);
-    let timeout = request
-        .timeout
-        .or(configured.and_then(|secs| Duration::try_from_secs_f64(secs).ok()));
-    Ok(Carrier {
-        adapter,
-        price: Price {
-            unit_usd: settings.unit_price_usd,
-            estimated_usd: None,
-            source: settings
-                .price_source
-                .clone()
-                .or_else(|| settings.unit_price_usd.map(|_| "adapters.yaml".to_owned())),
-        },
-        timeout,
-    })
-}
-
-fn rehearsal(request: &WorkerRequest) -> Carrier {
-    let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
-    Carrier {
-        adapter: Box::new(Simulate::new(duration)),
-        price: Price::default(),
-        timeout: request.timeout,
-    }
-}
-
-fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
-    if context.settings.algo(key.as_str()).is_some() {
-        return Ok(());
-    }
-    let known: Vec<&str> = context
-        .settings
-        .algos
-        .iter()
-        .map(|algo| algo.key.as_str())
-        .collect();
-    Err(OpsError::Setup {
-        message: format!(
-            "--adapter {key} is not in adapters.yaml{}",
-            suggestion(key.as_str(), known.iter().copied())
-        ),
-        hint: Some(format!("known are: {}", known.join(", "))),
-    })
-}
-
 /// Sends events of this operation to every sink.
 struct Teller<'a> {
     context: &'a OpsContext,
@@ -492,7 +233,13 @@ impl Teller<'_> {
     }
 }
 
-fn notice_sink(context: &OpsContext, request: &WorkerRequest, sink: Arc<dyn Sink>) -> NoticeSink {
+/// Passes on what the store has to tell: to `sink`, and to the log once it is open.
+fn notice_sink(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    sink: Arc<dyn Sink>,
+    log: Arc<OnceLock<Arc<RunLog>>>,
+) -> NoticeSink {
     let clock = context.clock.clone();
     let run_id = request.run_id.clone();
     Arc::new(move |notice| {
@@ -506,10 +253,14 @@ fn notice_sink(context: &OpsContext, request: &WorkerRequest, sink: Arc<dyn Sink
             ),
             StoreNotice::Warning(message) => message,
         };
-        sink.report(&Event {
+        let event = Event {
             at: clock.now(),
             run_id: run_id.clone(),
             kind: EventKind::Warning { message },
-        });
+        };
+        sink.report(&event);
+        if let Some(log) = log.get() {
+            log.report(&event);
+        }
     })
 }

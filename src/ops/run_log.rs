@@ -7,8 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::domain::id::RunId;
-use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
 use crate::workspace::log::LogFile;
 
@@ -17,6 +15,7 @@ pub struct RunLog {
     log: Result<LogFile, String>,
     teller: Arc<dyn Sink>,
     told: AtomicBool,
+    told_of_lock: AtomicBool,
 }
 
 impl RunLog {
@@ -28,19 +27,18 @@ impl RunLog {
             log,
             teller,
             told: AtomicBool::new(false),
+            told_of_lock: AtomicBool::new(false),
         }
     }
 
-    fn tell_once(&self, at: Timestamp, run_id: &RunId, trouble: &str) {
-        if self.told.swap(true, Ordering::SeqCst) {
+    fn tell_once(&self, told: &AtomicBool, event: &Event, message: String) {
+        if told.swap(true, Ordering::SeqCst) {
             return;
         }
         self.teller.report(&Event {
-            at,
-            run_id: run_id.clone(),
-            kind: EventKind::Warning {
-                message: format!("the log is incomplete, the jobs go on: {trouble}"),
-            },
+            at: event.at,
+            run_id: event.run_id.clone(),
+            kind: EventKind::Warning { message },
         });
     }
 }
@@ -55,7 +53,14 @@ impl Sink for RunLog {
             Err(reason) => Some(reason.clone()),
         };
         if let Some(trouble) = trouble {
-            self.tell_once(event.at, &event.run_id, &trouble);
+            let message = format!("the log is incomplete, the jobs go on: {trouble}");
+            self.tell_once(&self.told, event, message);
+        } else if let Some(lock) = self.log.as_ref().ok().and_then(LogFile::busy_lock) {
+            let message = format!(
+                "another program holds {}; the log is written without waiting for it",
+                lock.display()
+            );
+            self.tell_once(&self.told_of_lock, event, message);
         }
     }
 }
@@ -66,7 +71,8 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::domain::id::JobId;
+    use crate::domain::id::{JobId, RunId};
+    use crate::domain::time::Timestamp;
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<Event>>);

@@ -11,7 +11,11 @@
 //! - once [`Store::finish`] has returned, the ending survives the death of the
 //!   process; once [`Store::close`] has returned, it survives a power loss and
 //!   stands in the registry that people read;
-//! - state moves only along [`JobState::apply`];
+//! - state moves only along [`JobState::apply`], and a job's attempt numbers rise
+//!   whatever becomes of the attempts;
+//! - a redo that brings nothing leaves the older result in force, and its open
+//!   purchase reaches the next attempt;
+//! - the files of a holder that lost its job are its own until it ends or dies;
 //! - cells, rows and columns that no patch names keep their bytes.
 //!
 //! What no store promises: that an unfinished job runs only once.
@@ -89,6 +93,8 @@ pub enum Standing {
         unmarked: bool,
         /// Not before this moment (a retry that waits).
         not_before: Option<Timestamp>,
+        /// It failed, may have been billed, and no request id tells.
+        doubtful: bool,
     },
     /// The status cell holds a word we do not know; the job is left alone.
     Unknown(String),
@@ -210,6 +216,19 @@ pub enum ReleaseReason {
     StoreTrouble,
 }
 
+/// A failed attempt that is followed by another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setback {
+    /// What kind of failure.
+    pub class: ErrorClass,
+    /// One line.
+    pub message: String,
+    /// The job is not to be taken before this moment.
+    pub not_before: Option<Timestamp>,
+    /// Whether it uses up one of the job's retries.
+    pub counts: bool,
+}
+
 /// What recovery found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -258,7 +277,8 @@ pub trait Store: Send + Sync {
     /// Tries to take `job`, which the caller saw as `entry` describes. When this
     /// returns [`Claim::Taken`], nobody else can take it, the lease's staging
     /// folder exists and is empty, and the death of this process makes the job
-    /// free for a takeover.
+    /// free for a takeover. Whoever takes a dead redo or performance over goes on
+    /// with one: the lease's entry says so.
     fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError>;
 
     /// Shows that the holder lives.
@@ -287,6 +307,14 @@ pub trait Store: Send + Sync {
         not_before: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// Gives a job back after a failure that is not its end: it waits, the failure
+    /// is on record, and the next attempt knows how many there were.
+    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Makes the claim itself survive a power loss. When this returns, the job
+    /// cannot be taken for one that never started.
+    fn secure(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Takes a running job out because somebody asked for it.
     fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError>;

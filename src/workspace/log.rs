@@ -77,6 +77,12 @@ impl LogFile {
         }
     }
 
+    /// Returns the lock that was waited for in vain, if lines are written without it now.
+    pub fn busy_lock(&self) -> Option<&Path> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.impatient_until.map(|_| self.lock_path.as_path())
+    }
+
     fn trouble(&self, error: &dyn std::error::Error) -> String {
         format!("cannot write {}: {error}", self.path.display())
     }

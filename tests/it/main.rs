@@ -1,11 +1,24 @@
 //! The one integration binary: the program and its library as others meet them.
 //!
 //! - [`architecture`]: who may import whom, and what each layer must not do.
+//! - [`bad_disk`]: disks that are full or may not be written cost no result.
+//! - [`bad_files`]: folders, links, pipes and damage where plain files should be.
+//! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch`]: from the item table to the jobs of a run.
 //! - [`catalog`]: from a dataset to the item table.
+//! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
-//! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
+//! - [`known_failures`]: what such workers have got wrong before, kept right here.
+//! - [`odd_environment`]: places and settings that programs are seldom started in.
+//! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
+//! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
+//! - [`seed_results`]: what a job leaves behind in files, table and log.
+//! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
+//! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
+//! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,8 +30,21 @@
 )]
 
 mod architecture;
+mod bad_disk;
+mod bad_files;
+mod bad_input;
 mod batch;
 mod catalog;
+mod engine;
 mod fixtures;
+mod kill_and_resume;
+mod known_failures;
+mod odd_environment;
+mod original_workspace;
+mod python_interop;
+mod seed_requirements;
+mod seed_results;
+mod seed_selection;
+mod store_contract;
 mod support;
 mod support_check;

@@ -17,7 +17,7 @@ use crate::platform;
 use crate::store::Claim;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::{self, FileLock};
 
 use super::evidence::{self, Evidence};
 use super::journal::What;
@@ -49,9 +49,10 @@ impl CsvStore {
         if state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
             return Ok(Claim::Changed(state));
         }
-        if let Some(answer) = self.not_now(job, entry, &evidence, now)? {
+        if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
             return Ok(answer);
         }
+        let entry = continued(entry, &evidence);
         self.take(job, entry, attempt, &evidence, &row, now)
             .map(Claim::Taken)
     }
@@ -86,6 +87,7 @@ impl CsvStore {
         job: &JobId,
         entry: Entry,
         evidence: &Evidence,
+        row: &RowBrief,
         now: Timestamp,
     ) -> Result<Option<Claim>, StoreError> {
         if let Some(record) = evidence.of(RecordKind::Released).and_then(Marker::record)
@@ -103,12 +105,27 @@ impl CsvStore {
             Verdict::Dead if entry == Entry::Takeover => {
                 match self.roll_forward_lease(job, lease, now)? {
                     Some(state) => Ok(Some(Claim::RolledForward(state))),
-                    None => Ok(None),
+                    None => self.ended_by_its_journal(job, row),
                 }
             }
             // A dead lease of a lower attempt beside what the caller saw.
             Verdict::Dead => Ok(None),
         }
+    }
+
+    /// Returns the answer if the dead holder's journal ended the lease just now
+    /// without a result: a redo that had failed is not run again.
+    fn ended_by_its_journal(
+        &self,
+        job: &JobId,
+        row: &RowBrief,
+    ) -> Result<Option<Claim>, StoreError> {
+        let state = self.paths().state();
+        let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
+        if evidence.lease().is_some() {
+            return Ok(None);
+        }
+        Ok(evidence.state(row.rehearsal).map(Claim::Changed))
     }
 
     fn take(
@@ -133,6 +150,7 @@ impl CsvStore {
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
             request_id: request_id.clone(),
+            failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
             staging: self
                 .paths()
@@ -149,9 +167,15 @@ impl CsvStore {
             },
         )?;
         let record = self.lease_record(&lease, purchases);
-        let file = self.publish_lease(&record, evidence.lease().is_some(), now)?;
-        self.clear_for(&lease, evidence)?;
+        if entry == Entry::Redo && evidence.of(RecordKind::Completed).is_none() {
+            self.vouch_for_result(job, now)?;
+        }
+        // Before the lease: a full disk must not leave a job that nobody runs.
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
+        let file = self
+            .publish_lease(&record, evidence.lease().is_some(), now)
+            .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
+        self.clear_for(&lease, evidence)?;
         let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);
         self.hold(
             job,
@@ -185,12 +209,14 @@ impl CsvStore {
             run_id: lease.run_id.clone(),
             job_id: lease.job_id.clone(),
             attempt: lease.attempt,
+            tried: 0,
             nonce: lease.nonce.clone(),
             worker_id: lease.worker_id.clone(),
             boot_id: self.identity.boot_id.clone(),
             claimed_at: lease.claimed_at,
             entry: lease.entry,
             request_id: lease.request_id.clone(),
+            failures: lease.failures,
             purchases,
             simulated: false,
             class: None,
@@ -232,7 +258,10 @@ impl CsvStore {
         };
         remove(StateFile::Released)?;
         remove(StateFile::Cancel)?;
-        if let Some(dead) = evidence.lease().and_then(Marker::record) {
+        // A holder that was only frozen keeps its files: its late result is set aside.
+        if let Some(dead) = evidence.lease().and_then(Marker::record)
+            && lock::is_held(&self.paths().journal(&dead.worker_id)).is_ok_and(|held| !held)
+        {
             let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(dead)));
         }
         if lease.entry == Entry::Redo {
@@ -329,6 +358,16 @@ fn idempotency_key(job: &JobId, row: &RowBrief, purchases: u32, store: &CsvStore
     }
     let digest = hash.finalize();
     format!("archi3d-{}", hex(&digest[..16]))
+}
+
+/// Returns what a claim goes on with: a redo or a performance whose holder died
+/// stays one, because the older result is still there to stand or to go.
+fn continued(entry: Entry, evidence: &Evidence) -> Entry {
+    let dead = evidence.lease().and_then(Marker::record);
+    match (entry, dead.map(|record| record.entry)) {
+        (Entry::Takeover, Some(dead @ (Entry::Redo | Entry::Perform))) => dead,
+        _ => entry,
+    }
 }
 
 /// Returns `now`, or the next moment after `other` if that is not earlier.

@@ -6,6 +6,7 @@ use std::io;
 use crate::domain::id::JobId;
 use crate::domain::job::{JobState, Status};
 use crate::domain::naming::StateFile;
+use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::workspace::paths::RunPaths;
@@ -52,18 +53,46 @@ impl Evidence {
 
     /// Returns the highest attempt any marker knows of.
     pub(super) fn highest_attempt(&self) -> u32 {
-        self.markers.iter().map(Marker::attempt).max().unwrap_or(0)
+        let tried = |marker: &Marker| marker.record().map_or(0, |record| record.tried);
+        let attempts = self.markers.iter();
+        attempts
+            .map(|marker| marker.attempt().max(tried(marker)))
+            .max()
+            .unwrap_or(0)
     }
 
-    /// Returns the open purchase of the latest attempt that knows one.
+    /// Returns the open purchase of the latest attempt that knows one. A result
+    /// knows one only if a redo bought something after it.
     pub(super) fn request_id(&self) -> Option<&str> {
         self.markers
             .iter()
             .filter_map(Marker::record)
-            .filter(|record| record.kind != RecordKind::Completed || record.simulated)
-            .filter_map(|record| Some((record.attempt, record.request_id.as_deref()?)))
+            .filter_map(|record| {
+                Some((
+                    record.attempt.max(record.tried),
+                    record.request_id.as_deref()?,
+                ))
+            })
             .max_by_key(|(attempt, _)| *attempt)
             .map(|(_, id)| id)
+    }
+
+    /// Returns how many failures of a job that is not finished were followed by
+    /// another attempt. A finished job starts to count anew.
+    pub(super) fn failures(&self) -> u32 {
+        let waiting = [RecordKind::Released, RecordKind::InProgress];
+        let records = waiting.iter().filter_map(|kind| self.of(*kind)?.record());
+        records.map(|record| record.failures).max().unwrap_or(0)
+    }
+
+    /// Tells whether the job failed, may have been billed, and no request id tells.
+    pub(super) fn is_doubtful(&self) -> bool {
+        let record = self.ruling().and_then(Marker::record);
+        record.is_some_and(|record| {
+            record.kind == RecordKind::Failed
+                && record.class == Some(ErrorClass::Unknown)
+                && self.request_id().is_none()
+        })
     }
 
     /// Returns when the latest attempt that the markers know of started.

@@ -11,10 +11,11 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::Patch;
+use crate::domain::text::error_cell;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{Ending, Finish, Outcome, ReleaseReason};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback};
 use crate::workspace::durable;
 
 use super::claim::remove_if_there;
@@ -48,7 +49,13 @@ impl CsvStore {
         let purchases = held.as_ref().map_or(0, |held| held.record.purchases);
         let at = ending.at;
         let finished = finished_line(lease, ending, request_id, purchases);
-        self.note(at, What::Finished(Box::new(finished.clone())))?;
+        if let Err(error) = self.note(at, What::Finished(Box::new(finished.clone()))) {
+            // The disk is full or failing. The terminal says the same and takes the
+            // lease's place on the disk, so a result that was paid for is published
+            // all the same; but nothing new may be taken.
+            self.shared
+                .set_trouble(Some(format!("{error}: {}", source_of(&error))));
+        }
         let _lock = self.lock_job(&lease.job_id)?;
         let author = Author {
             worker_id: self.identity.worker_id.clone(),
@@ -149,11 +156,10 @@ impl CsvStore {
     fn keep_old_result(&self, finished: &Finished, leased: bool) -> Result<Published, StoreError> {
         let job = &finished.job_id;
         if leased {
-            let path = self.paths().state_file(job, StateFile::InProgress);
-            remove_if_there(&path).context("remove", &path)?;
+            self.end_redo(job, finished.attempt, finished.request_id.as_deref())?;
         }
         let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
-        self.committer.hint(read_hint(job));
+        self.committer.hint(self.ruling_hint(job)?);
         Ok(Published::OldResultKept)
     }
 
@@ -265,8 +271,49 @@ impl CsvStore {
             attempt: lease.attempt,
             nonce: lease.nonce.clone(),
             reason,
+            class: None,
+            error: None,
         };
-        self.give_back(lease, RecordKind::Released, what, not_before, now)
+        let change = |record: &Record| given_back(record, RecordKind::Released, not_before);
+        self.give_back(lease, change, what, now)
+    }
+
+    pub(super) fn put_off_job(
+        &self,
+        lease: &Lease,
+        setback: Setback,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Released {
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+            reason: ReleaseReason::Retry,
+            class: Some(setback.class),
+            error: Some(setback.message.clone()),
+        };
+        let change = |record: &Record| {
+            let mut record = given_back(record, RecordKind::Released, setback.not_before);
+            record.class = Some(setback.class);
+            record.failures += u32::from(setback.counts);
+            if let Some(patch) = &mut record.patch {
+                // The row shows why the job waits.
+                patch.set("error_msg", error_cell(&setback.message));
+            }
+            record
+        };
+        self.give_back(lease, change, what, now)
+    }
+
+    /// Makes the lease and its name survive a power loss.
+    pub(super) fn secure_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        let journal = &self.shared.journal;
+        journal.sync().context("sync", journal.path())?;
+        let state = self.paths().state();
+        if let Some(held) = self.leases().get(&lease.job_id) {
+            held.file.sync_all().context("sync a lease in", &state)?;
+        }
+        platform::sync_dir(&state).context("sync", &state)
     }
 
     pub(super) fn cancel_job(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
@@ -275,7 +322,8 @@ impl CsvStore {
             attempt: lease.attempt,
             nonce: lease.nonce.clone(),
         };
-        self.give_back(lease, RecordKind::Cancelled, what, None, now)?;
+        let change = |record: &Record| given_back(record, RecordKind::Cancelled, None);
+        self.give_back(lease, change, what, now)?;
         let path = self.paths().state_file(&lease.job_id, StateFile::Cancel);
         remove_if_there(&path).context("remove", &path)
     }
@@ -283,9 +331,8 @@ impl CsvStore {
     fn give_back(
         &self,
         lease: &Lease,
-        kind: RecordKind,
+        change: impl FnOnce(&Record) -> Record,
         what: What,
-        not_before: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let held = self.let_go(&lease.job_id);
@@ -295,17 +342,15 @@ impl CsvStore {
         let _ = fs::remove_dir_all(&lease.staging);
         if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
             if lease.entry == Entry::Redo {
-                let path = self
-                    .paths()
-                    .state_file(&lease.job_id, StateFile::InProgress);
-                remove_if_there(&path).context("remove", &path)?;
+                let purchase = held.record.request_id.as_deref();
+                self.end_redo(&lease.job_id, lease.attempt, purchase)?;
             } else {
-                let record = given_back(&held.record, kind, not_before);
+                let record = change(&held.record);
                 let text = record.text(&self.identity, now);
                 self.turn_lease(&record, &held.file, &text, true)?;
             }
         }
-        self.committer.hint(read_hint(&lease.job_id));
+        self.committer.hint(self.ruling_hint(&lease.job_id)?);
         noted
     }
 
@@ -347,6 +392,12 @@ impl CsvStore {
         }
         Ok(())
     }
+}
+
+fn source_of(error: &StoreError) -> String {
+    std::error::Error::source(error)
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 fn finished_line(
@@ -409,12 +460,14 @@ fn terminal_record(
         run_id: run_id.clone(),
         job_id: finished.job_id.clone(),
         attempt: finished.attempt,
+        tried: 0,
         nonce: finished.nonce.clone(),
         worker_id: author.worker_id.clone(),
         boot_id: author.boot_id.clone(),
         claimed_at: finished.claimed_at,
         entry: finished.entry,
         request_id: finished.request_id.clone(),
+        failures: 0,
         purchases: finished.purchases,
         simulated: finished.simulated,
         class: finished.class,

@@ -57,6 +57,10 @@ pub(super) enum What {
         attempt: u32,
         nonce: Nonce,
         reason: ReleaseReason,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<ErrorClass>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     Cancelled {
         job_id: JobId,

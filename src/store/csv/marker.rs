@@ -24,6 +24,9 @@ use crate::workspace::durable;
 /// A larger marker is damaged or not ours.
 const MAX_MARKER_BYTES: u64 = 1 << 20;
 
+/// A higher attempt is damage; below it the next one can always be counted.
+const MAX_ATTEMPT: u32 = 1 << 30;
+
 /// Where the time stands in a marker, for rewriting it in place.
 pub(super) const TIMESTAMP_OFFSET: u64 = "timestamp: ".len() as u64;
 
@@ -35,6 +38,9 @@ pub(super) struct Record {
     pub(super) run_id: RunId,
     pub(super) job_id: JobId,
     pub(super) attempt: u32,
+    /// The last redo that brought nothing and left no marker of its own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) tried: u32,
     pub(super) nonce: Nonce,
     pub(super) worker_id: WorkerId,
     pub(super) boot_id: String,
@@ -43,6 +49,9 @@ pub(super) struct Record {
     /// A purchase that was made and has not brought its result yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request_id: Option<String>,
+    /// How many failures were followed by another attempt.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) failures: u32,
     /// How many real results this job has had; part of its idempotency key.
     #[serde(default)]
     pub(super) purchases: u32,
@@ -134,6 +143,14 @@ impl Record {
             check(&json),
         )
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn check(json: &str) -> String {
@@ -236,6 +253,9 @@ fn parse_record(json: &str, stored_check: Option<&str>, job: &JobId) -> Result<R
     if record.v != 1 {
         return Err(format!("its version {} is not known here", record.v));
     }
+    if record.attempt > MAX_ATTEMPT {
+        return Err(format!("nothing is tried {} times", record.attempt));
+    }
     Ok(record)
 }
 
@@ -250,12 +270,14 @@ pub(super) mod tests {
             run_id: RunId::parse("r").unwrap(),
             job_id: JobId::parse("j").unwrap(),
             attempt,
+            tried: 0,
             nonce: Nonce::new(format!("nonce-{attempt}")),
             worker_id: WorkerId::parse("w-1-x").unwrap(),
             boot_id: "boot".into(),
             claimed_at: Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
             entry: Entry::Fresh,
             request_id: None,
+            failures: 0,
             purchases: 0,
             simulated: false,
             class: None,

@@ -4,7 +4,7 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `recover`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows.
 
 use std::collections::{BTreeSet, HashMap};
@@ -21,8 +21,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Store, StoreNotice,
-    WorkerIdentity,
+    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Setback, Store,
+    StoreNotice, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -39,8 +39,10 @@ mod marker;
 mod open;
 mod projection;
 mod recover;
+mod redo;
 mod registry;
 mod snapshot;
+mod sweep;
 pub mod table;
 
 use committer::{Committer, Shared};
@@ -229,6 +231,14 @@ impl Store for CsvStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.release_job(lease, reason, not_before, now)
+    }
+
+    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
+        self.put_off_job(lease, setback, now)
+    }
+
+    fn secure(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.secure_lease(lease)
     }
 
     fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {

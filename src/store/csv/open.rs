@@ -33,7 +33,16 @@ impl CsvStore {
         let paths = workspace.run(run_id);
         let mut registry = Registry::new(workspace.registry(), identity.worker_id.as_str());
         check_run(&mut registry, workspace, run_id, &paths)?;
-        for folder in [paths.root().to_owned(), paths.state(), paths.outputs()] {
+        let tables = workspace.registry().with_file_name("");
+        for folder in [
+            tables,
+            workspace.logs(),
+            paths.root().to_owned(),
+            paths.state(),
+            paths.journals(),
+            paths.outputs(),
+            paths.staging(),
+        ] {
             check_inside(workspace, &folder)?;
         }
         for folder in [

@@ -4,7 +4,7 @@
 //! every step can be repeated, so a crash in here is just one more to recover.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 
@@ -223,8 +223,11 @@ impl CsvStore {
         let Some((attempt, entry)) = submitted.claim else {
             return Ok(());
         };
-        if evidence.highest_attempt() >= attempt || entry == Entry::Redo {
+        if evidence.highest_attempt() >= attempt {
             return Ok(());
+        }
+        if entry == Entry::Redo {
+            return self.end_redo(job, attempt, Some(&submitted.request_id));
         }
         // A power loss dropped the lease; without this the next attempt would buy again.
         let record = Record {
@@ -233,12 +236,14 @@ impl CsvStore {
             run_id: self.shared.run_id.clone(),
             job_id: job.clone(),
             attempt,
+            tried: 0,
             nonce: submitted.nonce.clone(),
             worker_id: author.worker_id.clone(),
             boot_id: author.boot_id.clone(),
             claimed_at: submitted.at,
             entry,
             request_id: Some(submitted.request_id.clone()),
+            failures: 0,
             purchases: evidence.purchases(),
             simulated: false,
             class: None,
@@ -353,66 +358,6 @@ impl CsvStore {
         Ok(())
     }
 
-    /// Removes staging folders that belong to no lease, each under its job's lock.
-    fn sweep_staging(&self) -> Result<(), StoreError> {
-        let staging = self.paths().staging();
-        for entry in fs::read_dir(&staging).context("list", &staging)? {
-            let entry = entry.context("list", &staging)?;
-            let name = entry.file_name();
-            let Some((job, nonce)) = name.to_str().and_then(split_staging) else {
-                continue;
-            };
-            let lock = self.paths().state_file(&job, StateFile::Lock);
-            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
-                continue;
-            };
-            let evidence =
-                Evidence::read(self.paths(), &job).context("read markers in", &staging)?;
-            let in_use = evidence.lease().is_some_and(|lease| {
-                lease
-                    .record()
-                    .is_none_or(|record| record.nonce.as_str() == nonce)
-            });
-            if !in_use {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes temporary files of dead writers.
-    fn sweep_temporaries(&self) -> Result<(), StoreError> {
-        let registry = self.shared.workspace.registry();
-        let Some(lock) = self.shared.lock_table()? else {
-            return Err(self.closed("stopped while waiting for the registry".into()));
-        };
-        durable::sweep_temporaries(&registry).context("sweep", &registry)?;
-        drop(lock);
-        let state = self.paths().state();
-        for entry in fs::read_dir(&state).context("list", &state)? {
-            let entry = entry.context("list", &state)?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| durable::is_temporary(name)) else {
-                continue;
-            };
-            if !self.writer_lives(name)? {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells whether the worker whose id ends a temporary name may still be writing it.
-    fn writer_lives(&self, name: &str) -> Result<bool, StoreError> {
-        let folder = self.paths().journals();
-        for found in journal::unclosed(&folder).context("list", &folder)? {
-            if name.ends_with(&format!(".{}.tmp", found.worker_id)) {
-                return lock::is_held(&found.path).context("look at", &found.path);
-            }
-        }
-        Ok(false)
-    }
-
     /// Brings the registry up to what the markers say; returns the rows changed.
     pub(super) fn project(
         &self,
@@ -514,13 +459,6 @@ fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
         && outputs
             .iter()
             .all(|output| artifact::is_intact(folder, &output.name, output.size, &output.sha256))
-}
-
-fn split_staging(name: &str) -> Option<(JobId, &str)> {
-    let (rest, nonce) = name.rsplit_once('-')?;
-    let (job, attempt) = rest.rsplit_once('.')?;
-    attempt.parse::<u32>().ok()?;
-    Some((JobId::parse(job).ok()?, nonce))
 }
 
 /// Returns the staging folder of a lease that is being taken over.

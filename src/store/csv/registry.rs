@@ -157,13 +157,15 @@ pub(super) fn content_error(error: &TableError, path: &Path) -> StoreError {
     StoreError::Content {
         what: error.to_string(),
         path: path.to_owned(),
-        hint: "the file was not changed; mend it or restore it from a copy, then try again".into(),
+        hint: format!("{}; the file was not changed", error.hint()),
     }
 }
 
 /// What one job's row says.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
+    /// The row's number.
+    pub(super) number: usize,
     /// How many rows have the same key.
     pub(super) copies: usize,
     /// The status, or the word we do not know.
@@ -176,6 +178,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Returns how much the row counts among copies: what one of them has
+    /// bought must not be bought again because another one knows nothing of it.
+    fn weight(&self) -> u8 {
+        match &self.status {
+            Ok(Status::Completed) if !self.rehearsal => 5,
+            Ok(Status::Failed) => 4,
+            Ok(Status::Running) => 3,
+            Ok(Status::Cancelled) | Err(_) => 2,
+            Ok(Status::Completed) => 1,
+            Ok(Status::Enqueued) => 0,
+        }
+    }
+
     /// Returns the cells that a claim needs.
     pub(super) fn brief(&self) -> RowBrief {
         RowBrief {
@@ -239,6 +254,7 @@ impl RowColumns {
     pub(super) fn read(&self, table: &Table, number: usize, copies: usize) -> Row {
         let (status, start) = self.status_and_start(table, number);
         Row {
+            number,
             copies,
             status,
             start,
@@ -264,13 +280,15 @@ impl RowColumns {
         }
     }
 
-    /// Returns the row of one job, if it has one.
+    /// Returns the row of one job, if it has one; of several, the one that says most.
     pub(super) fn find(&self, table: &mut Table, run: &RunId, job: &JobId) -> Option<Row> {
         let index = table.index(run.as_str());
-        let mut rows = index.rows_of(job.as_str());
-        let first = rows.next()?;
-        let copies = 1 + rows.count();
-        Some(self.read(index.table(), first, copies))
+        let rows: Vec<usize> = index.rows_of(job.as_str()).collect();
+        // Of equal ones `max_by_key` takes the last, so the first comes last.
+        let copies = rows.iter().rev();
+        copies
+            .map(|number| self.read(index.table(), *number, rows.len()))
+            .max_by_key(Row::weight)
     }
 }
 

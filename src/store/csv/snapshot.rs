@@ -4,6 +4,7 @@
 //! holds the job, so that a hundred thousand finished jobs cost no opens.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -105,6 +106,9 @@ impl Reader<'_> {
             run.jobs.push(record(entry, standing));
         }
         self.add_unlisted(table, &names, &listed, &mut run)?;
+        if ignores_case(self.paths) {
+            leave_out_twins(&mut run);
+        }
         warn_of_strays(&mut run);
         Ok(run)
     }
@@ -140,7 +144,9 @@ impl Reader<'_> {
             if listed.contains(&job) || !seen.insert(job.clone()) {
                 continue;
             }
-            let row = columns.read(table, number, 1);
+            let Some(row) = columns.find(table, self.run_id, &job) else {
+                continue;
+            };
             let state = self.paths.state();
             let standing = self
                 .standing(&job, Some(&row), names)
@@ -151,7 +157,7 @@ impl Reader<'_> {
             } else {
                 standing
             };
-            let entry = columns.as_listed(table, number, job);
+            let entry = columns.as_listed(table, row.number, job);
             run.jobs.push(record(entry, standing));
         }
         Ok(())
@@ -177,7 +183,8 @@ impl Reader<'_> {
         let waiting = kinds.is_some_and(|kinds| kinds.has(RecordKind::Released));
         let unmarked = kinds.is_none() && by_row == Status::Completed;
         let error = (!row.error.is_empty()).then(|| row.error.clone());
-        if !held && !waiting && names.agree(job.as_str(), by_row) {
+        let failed = kinds.is_some_and(|kinds| kinds.has(RecordKind::Failed));
+        if !held && !waiting && !failed && names.agree(job.as_str(), by_row) {
             let state = evidence::state_by_row(by_row, row.rehearsal);
             return Ok(Standing::Known {
                 state,
@@ -185,6 +192,7 @@ impl Reader<'_> {
                 error,
                 unmarked,
                 not_before: None,
+                doubtful: false,
             });
         }
         let evidence = Evidence::read(self.paths, job)?;
@@ -205,6 +213,7 @@ impl Reader<'_> {
             error,
             unmarked: false,
             not_before,
+            doubtful: evidence.is_doubtful(),
         })
     }
 }
@@ -218,6 +227,37 @@ fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
         images: entry.images,
         standing,
     }
+}
+
+/// Tells whether the disk takes names that differ only in case for the same.
+fn ignores_case(paths: &RunPaths) -> bool {
+    let state = paths.state();
+    let found = state.file_name().and_then(|name| {
+        let shouted = name.to_ascii_uppercase();
+        let other = fs::metadata(state.with_file_name(shouted)).ok()?;
+        let state = fs::metadata(&state).ok()?;
+        Some(platform::identity(&state) == platform::identity(&other))
+    });
+    found.unwrap_or_default()
+}
+
+/// Leaves out jobs whose files would be those of an earlier job.
+fn leave_out_twins(run: &mut RunJobs) {
+    let mut first = HashMap::new();
+    let warnings = &mut run.warnings;
+    run.jobs.retain(|job| {
+        let folded = job.job_id.as_str().to_lowercase();
+        let earlier = first.entry(folded).or_insert_with(|| job.job_id.clone());
+        let alone = *earlier == job.job_id;
+        if !alone {
+            warnings.push(format!(
+                "job {} is left out: this disk cannot tell it from job {earlier}; \
+                 give one of them another id",
+                job.job_id
+            ));
+        }
+        alone
+    });
 }
 
 /// Adds one sentence for jobs that only one of the two tables has.

@@ -2,13 +2,16 @@
 //! environment, readers of everything it leaves behind, and waiting without sleeping blindly.
 //! It computes ids and tables on its own, so that it can contradict the program.
 
+pub mod bench;
 pub mod binary;
 pub mod dataset;
+pub mod mount;
 pub mod read;
 pub mod wait;
 pub mod workspace;
 
 pub use binary::Invocation;
+pub use mount::Mount;
 pub use read::Registry;
 pub use wait::{DEADLINE, wait_until};
 pub use workspace::{TestWorkspace, image_set_hash, job_id};

@@ -135,7 +135,7 @@ impl WorkerLog {
 }
 
 /// Returns every file and folder below `root` with a mark of its content, `/`-separated.
-pub(super) fn tree(root: &Path) -> BTreeMap<String, String> {
+pub fn tree(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
     while let Some(folder) = pending.pop() {
@@ -153,6 +153,9 @@ pub(super) fn tree(root: &Path) -> BTreeMap<String, String> {
             } else if kind.is_symlink() {
                 let target = fs::read_link(&path).unwrap_or_default();
                 found.insert(name, format!("link to {}", target.display()));
+            } else if !kind.is_file() {
+                // Reading a pipe would wait for ever.
+                found.insert(name, "neither file nor folder".to_owned());
             } else if let Ok(bytes) = fs::read(&path) {
                 found.insert(name, hex(&Sha1::digest(&bytes)));
             }

@@ -1,0 +1,68 @@
+//! Providers that are closed: no job of theirs starts, whoever closed them.
+
+use std::time::Duration;
+
+use crate::domain::id::AlgoKey;
+use crate::domain::text::one_line;
+use crate::engine::Pool;
+use crate::engine::event::EventKind;
+use crate::engine::job::Failure;
+use crate::engine::queue::Waiting;
+use crate::workspace::provider::{Closure, ProviderGate};
+
+/// How soon a closed provider is looked at again: somebody may open it early.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+impl Pool<'_> {
+    /// Returns the job if its provider is open; otherwise keeps it for later, or
+    /// counts it as blocked where only a person can open the provider.
+    pub(super) fn wait_for_provider(&self, waiting: Waiting) -> Option<Waiting> {
+        let carrier = self.carrier_of(&waiting.planned.job).ok();
+        let Some(provider) = carrier.and_then(|carrier| carrier.provider.as_ref()) else {
+            return Some(waiting);
+        };
+        let now = self.clock.now();
+        let gate = ProviderGate::new(&self.conditions.workspace);
+        // A folder that cannot be read closes nothing.
+        let Ok(Some(closure)) = gate.closed(provider, now) else {
+            return Some(waiting);
+        };
+        match closure.until {
+            Some(until) => self
+                .queue
+                .put_back(waiting, until.since(now).min(LOOK_AGAIN)),
+            None => self.count(|tally| tally.blocked(provider, &closure.reason)),
+        }
+        None
+    }
+
+    /// Closes a provider for every worker of the workspace.
+    pub(super) fn close_provider(
+        &self,
+        provider: Option<AlgoKey>,
+        failure: &Failure,
+        time: Option<Duration>,
+    ) {
+        let Some(provider) = provider else { return };
+        let now = self.clock.now();
+        let closure = Closure {
+            provider: provider.clone(),
+            closed_at: now,
+            until: time.map(|time| now.plus(time)),
+            reason: one_line(&failure.message),
+        };
+        let gate = ProviderGate::new(&self.conditions.workspace);
+        if let Err(error) = gate.close(&closure) {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "provider {provider} could not be closed for other workers: {error}"
+                ),
+            });
+        }
+        self.report(EventKind::ProviderClosed {
+            provider: provider.to_string(),
+            reason: closure.reason,
+            until: closure.until,
+        });
+    }
+}

@@ -1,0 +1,230 @@
+//! What becomes of an attempt: told to the store, to everybody who listens, and
+//! to the queue if there is to be another one.
+
+use std::time::Duration;
+
+use crate::cancel::StopReason;
+use crate::domain::job::Entry;
+use crate::domain::lease::Lease;
+use crate::domain::patch::{self, Span};
+use crate::domain::retry::{self, RetryPolicy, Verdict};
+use crate::domain::text::one_line;
+use crate::engine::event::EventKind;
+use crate::engine::job::{Attempt, Failure};
+use crate::engine::output::Checked;
+use crate::engine::queue::Waiting;
+use crate::engine::{Halt, Pool};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback};
+
+/// Below this a failure to write is blamed on the disk, not on the job.
+const FULL_DISK_BYTES: u64 = 1 << 20;
+
+impl Pool<'_> {
+    /// Tells the store how the attempt went, and everybody else what became of it.
+    pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
+        match attempt {
+            Attempt::Made(checked) => self.settle_made(lease, *checked, span),
+            Attempt::Failed(_) if self.disk_is_full() => {
+                self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
+                self.halt(Halt::Store);
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "the disk of {} is full; job {} was given back and nothing new starts. \
+                         Free some space and run the same command again",
+                        self.conditions.workspace.root().display(),
+                        lease.job_id
+                    ),
+                });
+            }
+            Attempt::Failed(failure) => self.settle_failed(waiting, lease, &failure, span),
+            Attempt::Stopped(StopReason::CancelAsked) => self.settle_cancelled(lease),
+            Attempt::Stopped(StopReason::LeaseLost) => {
+                self.give_back(
+                    lease,
+                    ReleaseReason::Interrupted,
+                    "another worker has taken it over",
+                );
+                self.count(|tally| tally.summary.fenced += 1);
+                self.report(EventKind::JobFenced {
+                    job_id: lease.job_id.clone(),
+                    kept_at: None,
+                });
+            }
+            Attempt::Stopped(StopReason::Killed | StopReason::TimedOut) => {
+                self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
+            }
+        }
+    }
+
+    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+        let Checked { product, artifacts } = checked;
+        let ending = Ending {
+            patch: patch::completed(span, &self.conditions.worker, &product),
+            outcome: Outcome::Completed {
+                simulated: self.conditions.dry_run,
+                artifacts,
+            },
+            cost_usd: product.price.estimated_usd,
+            at: self.clock.now(),
+        };
+        match self.store.finish(lease, ending) {
+            Ok(Finish::Published | Finish::Adopted) => {
+                self.count(|tally| {
+                    tally.summary.processed += 1;
+                    tally.summary.completed += 1;
+                    tally.total_duration += span.duration;
+                });
+                self.report(EventKind::JobCompleted {
+                    job_id: lease.job_id.clone(),
+                    duration: span.duration,
+                    object: product.object,
+                    previews: product.previews,
+                    simulated: self.conditions.dry_run,
+                });
+            }
+            Ok(finish) => self.settle_fenced(lease, finish),
+            Err(error) => self.store_failed(
+                &format!("cannot record the result of job {}", lease.job_id),
+                &error,
+            ),
+        }
+    }
+
+    /// Lets `domain::retry` decide what follows a failure, and does it.
+    fn settle_failed(&self, waiting: Waiting, lease: &Lease, failure: &Failure, span: Span) {
+        let carrier = self.carrier_of(&waiting.planned.job).ok();
+        let policy = carrier.map_or_else(RetryPolicy::default, |carrier| carrier.retry);
+        let earlier = lease.failures.max(waiting.failures);
+        let jitter = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
+        match retry::after_failure(failure.class, earlier, failure.retry_after, policy, jitter) {
+            Verdict::Again(pause) if self.halted().is_none() => {
+                self.try_again(waiting, lease, failure, pause, true);
+            }
+            Verdict::CloseProvider(time) if carrier.is_some_and(|c| c.provider.is_some()) => {
+                let provider = carrier.and_then(|carrier| carrier.provider.clone());
+                self.close_provider(provider, failure, time);
+                self.try_again(waiting, lease, failure, time.unwrap_or_default(), false);
+            }
+            _ => self.record_failure(lease, failure, span),
+        }
+    }
+
+    /// Gives the job back with its failure on record and queues it again; while
+    /// it waits it holds no thread.
+    fn try_again(
+        &self,
+        waiting: Waiting,
+        lease: &Lease,
+        failure: &Failure,
+        pause: Duration,
+        counts: bool,
+    ) {
+        let now = self.clock.now();
+        let message = one_line(&failure.message);
+        let setback = Setback {
+            class: failure.class,
+            message: message.clone(),
+            not_before: (!pause.is_zero()).then(|| now.plus(pause)),
+            counts,
+        };
+        if let Err(error) = self.store.put_off(lease, setback, now) {
+            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+            return;
+        }
+        self.count(|tally| tally.summary.retried += usize::from(counts));
+        self.report(EventKind::JobPutOff {
+            job_id: lease.job_id.clone(),
+            class: failure.class,
+            error: message.chars().take(2000).collect(),
+            after: pause,
+        });
+        let Waiting {
+            mut planned,
+            failures,
+        } = waiting;
+        if lease.entry != Entry::Redo {
+            planned.entry = Entry::Fresh;
+        }
+        let failures = failures + u32::from(counts);
+        self.queue.put_back(Waiting { planned, failures }, pause);
+    }
+
+    fn record_failure(&self, lease: &Lease, failure: &Failure, span: Span) {
+        let ending = Ending {
+            patch: patch::failed(span, &self.conditions.worker, &failure.message),
+            outcome: Outcome::Failed {
+                class: failure.class,
+                error_text: failure.error_text(),
+            },
+            cost_usd: None,
+            at: self.clock.now(),
+        };
+        match self.store.finish(lease, ending) {
+            Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
+                self.count(|tally| {
+                    tally.summary.processed += 1;
+                    tally.summary.failed += 1;
+                    tally.total_duration += span.duration;
+                });
+                self.report(EventKind::JobFailed {
+                    job_id: lease.job_id.clone(),
+                    duration: span.duration,
+                    class: failure.class,
+                    error: one_line(&failure.message).chars().take(2000).collect(),
+                    redo: lease.entry == Entry::Redo,
+                });
+                if self.conditions.fail_fast {
+                    self.halt(Halt::FailFast);
+                }
+            }
+            Ok(finish) => self.settle_fenced(lease, finish),
+            Err(error) => self.store_failed(
+                &format!("cannot record the failure of job {}", lease.job_id),
+                &error,
+            ),
+        }
+    }
+
+    fn settle_fenced(&self, lease: &Lease, finish: Finish) {
+        let kept_at = match finish {
+            Finish::Fenced { kept_at } => kept_at,
+            _ => None,
+        };
+        self.count(|tally| tally.summary.fenced += 1);
+        self.report(EventKind::JobFenced {
+            job_id: lease.job_id.clone(),
+            kept_at,
+        });
+    }
+
+    fn settle_cancelled(&self, lease: &Lease) {
+        match self.store.cancel(lease, self.clock.now()) {
+            Ok(()) => {
+                self.count(|tally| tally.summary.cancelled += 1);
+                self.report(EventKind::JobCancelled {
+                    job_id: lease.job_id.clone(),
+                });
+            }
+            Err(error) => self.store_failed(&format!("cannot cancel job {}", lease.job_id), &error),
+        }
+    }
+
+    fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
+        if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
+            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+        }
+        if words == "another worker has taken it over" {
+            return;
+        }
+        self.count(|tally| tally.summary.released += 1);
+        self.report(EventKind::JobReleased {
+            job_id: lease.job_id.clone(),
+            reason: words.to_owned(),
+        });
+    }
+
+    fn disk_is_full(&self) -> bool {
+        fs4::available_space(self.conditions.workspace.root())
+            .is_ok_and(|free| free < FULL_DISK_BYTES)
+    }
+}

@@ -1,0 +1,128 @@
+//! From the entries of `adapters.yaml` to what carries the jobs of a run out.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::adapter::registry;
+use crate::adapter::simulate::Simulate;
+use crate::domain::id::AlgoKey;
+use crate::domain::nearest::suggestion;
+use crate::domain::patch::Price;
+use crate::domain::retry::{OnInterrupt, RetryPolicy};
+use crate::engine::{Carrier, Carriers, PlannedJob};
+use crate::ops::{OpsContext, OpsError};
+
+use super::{Teller, WorkerRequest};
+
+/// Builds what carries out each algorithm that the jobs need.
+pub(super) fn carriers(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    jobs: &[PlannedJob],
+    teller: &Teller<'_>,
+) -> Carriers {
+    let wanted: BTreeSet<&AlgoKey> = match &request.adapter {
+        Some(forced) => BTreeSet::from([forced]),
+        None => jobs
+            .iter()
+            .filter_map(|planned| planned.job.algo.as_ref().ok())
+            .collect(),
+    };
+    let mut carriers = Carriers::new();
+    for key in wanted {
+        let mut carrier = carrier(context, request, key);
+        if let Err(reason) = &carrier
+            && request.dry_run
+        {
+            teller.warn(format!(
+                "{reason}; rehearsed all the same, but a real run would fail these jobs"
+            ));
+            carrier = Ok(rehearsal(request));
+        }
+        carriers.insert(key.clone(), carrier);
+    }
+    carriers
+}
+
+fn carrier(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    key: &AlgoKey,
+) -> Result<Carrier, String> {
+    let settings = context.settings.algo(key.as_str()).ok_or_else(|| {
+        let known = context.settings.algos.iter().map(|algo| algo.key.as_str());
+        format!(
+            "algo {key} is not in adapters.yaml{}; add it to <workspace>/config/adapters.yaml",
+            suggestion(key.as_str(), known)
+        )
+    })?;
+    let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
+    let adapter = registry::build(settings, request.dry_run.then_some(duration))
+        .map_err(|error| error.to_string())?;
+    let option = |name: &str| settings.options.get(name);
+    let configured = option("timeout_s").and_then(serde_json::Value::as_f64);
+    let retries = option("retries").and_then(serde_json::Value::as_u64);
+    let provider = match option("provider").and_then(serde_json::Value::as_str) {
+        Some(name) => {
+            AlgoKey::parse(name).map_err(|error| format!("algo {key}: provider: {error}"))?
+        }
+        None => key.clone(),
+    };
+    let on_interrupt = match option("on_interrupt").and_then(serde_json::Value::as_str) {
+        Some(word) => OnInterrupt::parse(word).ok_or_else(|| {
+            format!("algo {key}: on_interrupt is {word:?}; it must be rerun or ask")
+        })?,
+        None => OnInterrupt::default(),
+    };
+    Ok(Carrier {
+        price: Price {
+            unit_usd: settings.unit_price_usd,
+            estimated_usd: None,
+            source: settings
+                .price_source
+                .clone()
+                .or_else(|| settings.unit_price_usd.map(|_| "adapters.yaml".to_owned())),
+        },
+        timeout: request
+            .timeout
+            .or(configured.and_then(|secs| Duration::try_from_secs_f64(secs).ok())),
+        retry: RetryPolicy {
+            retries: request
+                .retries
+                .or(retries.and_then(|n| u32::try_from(n).ok()))
+                .unwrap_or_default(),
+            ..RetryPolicy::default()
+        },
+        // A rehearsal uses nobody's account.
+        provider: (!request.dry_run).then_some(provider),
+        on_interrupt,
+        ..Carrier::new(adapter)
+    })
+}
+
+fn rehearsal(request: &WorkerRequest) -> Carrier {
+    let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
+    Carrier {
+        timeout: request.timeout,
+        ..Carrier::new(Box::new(Simulate::new(duration)))
+    }
+}
+
+pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+    if context.settings.algo(key.as_str()).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = context
+        .settings
+        .algos
+        .iter()
+        .map(|algo| algo.key.as_str())
+        .collect();
+    Err(OpsError::Setup {
+        message: format!(
+            "--adapter {key} is not in adapters.yaml{}",
+            suggestion(key.as_str(), known.iter().copied())
+        ),
+        hint: Some(format!("known are: {}", known.join(", "))),
+    })
+}

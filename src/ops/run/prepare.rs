@@ -1,0 +1,210 @@
+//! Before the first job starts: recover, read the run, decide about each job.
+
+use std::collections::BTreeMap;
+
+use crate::domain::id::{AlgoKey, JobId};
+use crate::domain::job::{Entry, Status};
+use crate::domain::select::{Decision, Seen, Selection, SkipReason};
+use crate::engine::PlannedJob;
+use crate::engine::event::EventKind;
+use crate::ops::OpsError;
+use crate::store::csv::CsvStore;
+use crate::store::{JobRecord, Standing, Store};
+
+use super::{Teller, WorkerRequest};
+
+/// A run that was recovered and read, with every decision made.
+pub(super) struct Prepared {
+    pub(super) jobs: Vec<PlannedJob>,
+    pub(super) skips: BTreeMap<SkipReason, Vec<JobId>>,
+    pub(super) rolled_forward: usize,
+    pub(super) unmarked: Vec<JobId>,
+    pub(super) matched: usize,
+}
+
+pub(super) fn prepare(
+    store: &CsvStore,
+    request: &WorkerRequest,
+    teller: &Teller<'_>,
+) -> Result<Prepared, OpsError> {
+    let now = teller.context.clock.now();
+    let recovery = store.recover(now)?;
+    for warning in recovery.warnings {
+        teller.warn(warning);
+    }
+    for job_id in &recovery.rolled_forward {
+        teller.tell(EventKind::RolledForward {
+            job_id: job_id.clone(),
+        });
+    }
+    let run = store.jobs(teller.context.clock.now())?;
+    for warning in run.warnings {
+        teller.warn(warning);
+    }
+    let mut prepared = Prepared {
+        jobs: Vec::new(),
+        skips: BTreeMap::new(),
+        rolled_forward: recovery.rolled_forward.len(),
+        unmarked: Vec::new(),
+        matched: 0,
+    };
+    let selection = selection(request);
+    for job in run.jobs {
+        if !matches_filters(request, &job) {
+            continue;
+        }
+        prepared.matched += 1;
+        prepared.decide(job, &selection, teller);
+    }
+    Ok(prepared)
+}
+
+impl Prepared {
+    fn decide(&mut self, job: JobRecord, selection: &Selection, teller: &Teller<'_>) {
+        let (state, holder, unmarked, doubtful) = match &job.standing {
+            Standing::Known {
+                state,
+                holder,
+                unmarked,
+                doubtful,
+                ..
+            } => (*state, holder.as_ref(), *unmarked, *doubtful),
+            Standing::Unknown(word) => {
+                teller.warn(format!(
+                    "job {} has the status {word:?}, which is none of ours; it is left alone",
+                    job.job_id
+                ));
+                self.skip(SkipReason::NotSelected(Status::Cancelled), job.job_id);
+                return;
+            }
+            Standing::NotRegistered | Standing::NotInManifest => {
+                self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id);
+                return;
+            }
+        };
+        if unmarked {
+            self.unmarked.push(job.job_id.clone());
+        }
+        let seen = Seen {
+            state,
+            unmarked,
+            holder: holder.map(|holder| holder.verdict),
+            doubtful,
+        };
+        match selection.decide(seen) {
+            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
+            Decision::Skip(reason) => self.skip(reason, job.job_id),
+        }
+    }
+
+    fn skip(&mut self, reason: SkipReason, job: JobId) {
+        self.skips.entry(reason).or_default().push(job);
+    }
+
+    /// Says what a person may not expect.
+    pub(super) fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+        if let Some(filter) = &request.jobs {
+            let (kind, text) = (filter.kind(), filter.text());
+            teller.notice(format!(
+                "--jobs {text:?} was taken as {kind}: {} jobs match",
+                self.matched
+            ));
+            if self.matched == 0 {
+                teller.warn(format!(
+                    "no job id of run {} matches --jobs {text:?}",
+                    request.run_id
+                ));
+            }
+        }
+        if !self.unmarked.is_empty() {
+            teller.warn(format!(
+                "{} completed in the registry without a marker in the state folder ({}); taken as completed",
+                plural(self.unmarked.len(), "job is", "jobs are"),
+                some_of(&self.unmarked)
+            ));
+        }
+        let performed: Vec<_> = self
+            .jobs
+            .iter()
+            .filter(|planned| planned.entry == Entry::Perform)
+            .collect();
+        if !performed.is_empty() {
+            teller.notice(format!(
+                "{} only rehearsed so far and will now run for real",
+                plural(performed.len(), "job was", "jobs were")
+            ));
+        }
+        let skipped = |reason| self.skips.get(&reason).map_or(0, Vec::len);
+        if skipped(SkipReason::NeedsRedo) > 0 {
+            teller.notice(format!(
+                "{} completed; add --redo to make them again",
+                plural(
+                    skipped(SkipReason::NeedsRedo),
+                    "selected job is",
+                    "selected jobs are"
+                )
+            ));
+        }
+        if skipped(SkipReason::Doubtful) > 0 {
+            let doubtful = &self.skips[&SkipReason::Doubtful];
+            teller.warn(format!(
+                "{} possibly billed without a result ({}) and left alone; look for them at the provider, \
+                 then add --resubmit-unknown to buy them again",
+                plural(doubtful.len(), "failed job was", "failed jobs were"),
+                some_of(doubtful)
+            ));
+        }
+        if skipped(SkipReason::RealResult) > 0 {
+            teller.notice(format!(
+                "{} a real result, which a rehearsal never replaces",
+                plural(skipped(SkipReason::RealResult), "job has", "jobs have")
+            ));
+        }
+    }
+}
+
+fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
+    let id = request
+        .jobs
+        .as_ref()
+        .is_none_or(|filter| filter.matches(job.job_id.as_str()));
+    let algo = request.algo.is_empty()
+        || job
+            .algo
+            .as_ref()
+            .is_ok_and(|key| request.algo.contains(key));
+    id && algo
+}
+
+pub(super) fn selection(request: &WorkerRequest) -> Selection {
+    Selection {
+        only_status: request.only_status.clone(),
+        redo: request.redo,
+        dry_run: request.dry_run,
+        resubmit_unknown: request.resubmit_unknown,
+    }
+}
+
+pub(super) fn words(statuses: &[Status]) -> Vec<String> {
+    statuses
+        .iter()
+        .map(|status| status.word().to_owned())
+        .collect()
+}
+
+pub(super) fn list(keys: &[AlgoKey]) -> Option<String> {
+    let keys: Vec<&str> = keys.iter().map(AlgoKey::as_str).collect();
+    (!keys.is_empty()).then(|| keys.join(","))
+}
+
+fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn some_of(jobs: &[JobId]) -> String {
+    let mut shown: Vec<&str> = jobs.iter().take(3).map(JobId::as_str).collect();
+    if jobs.len() > 3 {
+        shown.push("…");
+    }
+    shown.join(", ")
+}

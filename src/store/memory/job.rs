@@ -1,0 +1,338 @@
+//! One job of a run in memory: its state, its lease, its row and its files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::domain::id::{Nonce, WorkerId};
+use crate::domain::job::{Entry, JobEvent, JobState};
+use crate::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
+use crate::domain::naming;
+use crate::domain::patch::{CellPatch, Patch};
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::store::error::IoContext;
+use crate::store::{Ending, Finish, Holder, JobRecord, Outcome, Standing, StoreError};
+use crate::workspace::artifact;
+use crate::workspace::paths::{RunPaths, Workspace};
+
+/// A job and everything known about it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) record: JobRecord,
+    pub(super) state: JobState,
+    pub(super) lease: Option<Held>,
+    /// The result that stands again if a redo fails.
+    kept: Option<JobState>,
+    pub(super) highest_attempt: u32,
+    /// The open purchase, and how many were brought to a result.
+    pub(super) purchase: Option<String>,
+    pub(super) purchases: u32,
+    /// How many failures were followed by another attempt.
+    pub(super) failures: u32,
+    /// Whether the last failure may have been billed.
+    unknown: bool,
+    pub(super) not_before: Option<Timestamp>,
+    pub(super) cancel_asked: bool,
+    /// Attempts that their holders ended.
+    pub(super) ended: HashSet<Nonce>,
+    /// An ending of the current lease that is safe but not published.
+    pub(super) note: Option<Ending>,
+    error: Option<String>,
+    /// What people see, and what they will see after the next close.
+    pub(super) row: BTreeMap<String, String>,
+    waiting: Vec<Patch>,
+}
+
+/// The lease in force.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) lease: Lease,
+    pub(super) beat: Timestamp,
+}
+
+impl Job {
+    pub(super) fn new(record: JobRecord) -> Self {
+        let state = match &record.standing {
+            Standing::Known { state, .. } => *state,
+            other => panic!("a job in memory has a known state, not {other:?}"),
+        };
+        let status = state.status().word().to_owned();
+        Self {
+            record,
+            state,
+            lease: None,
+            kept: None,
+            highest_attempt: state.attempt(),
+            purchase: None,
+            purchases: 0,
+            failures: 0,
+            unknown: false,
+            not_before: None,
+            cancel_asked: false,
+            ended: HashSet::new(),
+            note: None,
+            error: None,
+            row: BTreeMap::from([("status".to_owned(), status)]),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, event: JobEvent) {
+        self.state = self
+            .state
+            .apply(event)
+            .unwrap_or_else(|illegal| panic!("job {}: {illegal}", self.record.job_id));
+    }
+
+    /// Returns the lease in force if it is this one.
+    pub(super) fn held_as(&mut self, lease: &Lease) -> Option<&mut Held> {
+        self.lease
+            .as_mut()
+            .filter(|held| held.lease.nonce == lease.nonce)
+    }
+
+    /// Judges the holder, if there is one.
+    pub(super) fn verdict(
+        &self,
+        alive: &HashSet<WorkerId>,
+        rhythm: Rhythm,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        let held = self.lease.as_ref()?;
+        let silent = now.since(held.beat);
+        let facts = HolderFacts::SameBoot {
+            journal_locked: alive.contains(&held.lease.worker_id),
+            silent,
+            watched: silent,
+        };
+        Some(judge(facts, rhythm))
+    }
+
+    pub(super) fn as_it_stands(
+        &self,
+        alive: &HashSet<WorkerId>,
+        rhythm: Rhythm,
+        now: Timestamp,
+    ) -> JobRecord {
+        let holder = self.lease.as_ref().map(|held| Holder {
+            worker: held.lease.worker_id.to_string(),
+            host: None,
+            since: Some(held.lease.claimed_at),
+            last_beat: Some(held.beat),
+            verdict: self
+                .verdict(alive, rhythm, now)
+                .expect("it has a lease, so there is a holder to judge"),
+        });
+        JobRecord {
+            standing: Standing::Known {
+                state: self.state,
+                holder,
+                error: self.error.clone(),
+                unmarked: false,
+                not_before: self.not_before,
+                doubtful: self.unknown && self.purchase.is_none(),
+            },
+            ..self.record.clone()
+        }
+    }
+
+    /// Returns what a claim as `entry` goes on with: a dead redo stays a redo.
+    pub(super) fn entry_of(&self, entry: Entry) -> Entry {
+        if entry == Entry::Takeover && self.kept.is_some() {
+            Entry::Redo
+        } else {
+            entry
+        }
+    }
+
+    /// Puts a new lease in force; `running` is what its claim led to.
+    pub(super) fn take(
+        &mut self,
+        running: JobState,
+        lease: &Lease,
+        now: Timestamp,
+        alive: &HashSet<WorkerId>,
+        paths: &RunPaths,
+    ) -> Result<(), StoreError> {
+        let before = std::mem::replace(&mut self.state, running);
+        if let Some(old) = self.lease.take()
+            && !alive.contains(&old.lease.worker_id)
+        {
+            remove_folder(&old.lease.staging)?;
+        }
+        match lease.entry {
+            Entry::Redo if self.kept.is_none() => self.kept = Some(before),
+            Entry::Perform => remove_folder(&paths.output(&lease.job_id))?,
+            _ => {}
+        }
+        self.note = None;
+        self.not_before = None;
+        self.cancel_asked = false;
+        self.highest_attempt = lease.attempt;
+        self.lease = Some(Held {
+            lease: lease.clone(),
+            beat: now,
+        });
+        self.waiting.push(Patch::status(running.status()));
+        Ok(())
+    }
+
+    /// Tells whether a dead worker noted an ending that was not published.
+    pub(super) fn dead_note(&self, alive: &HashSet<WorkerId>) -> bool {
+        let dead = |held: &Held| !alive.contains(&held.lease.worker_id);
+        self.note.is_some() && self.lease.as_ref().is_some_and(dead)
+    }
+
+    /// Publishes the noted ending; returns whether it is the job's state now.
+    pub(super) fn publish_note(&mut self, paths: &RunPaths) -> Result<bool, StoreError> {
+        let ending = self.note.take().expect("the caller noted it");
+        let held = self.lease.take().expect("a note belongs to a lease");
+        let attempt = held.lease.attempt;
+        match ending.outcome {
+            Outcome::Completed { simulated, .. } => {
+                self.step(JobEvent::Completed { attempt, simulated });
+                place(&held.lease, paths)?;
+                self.error = None;
+                self.kept = None;
+                self.failures = 0;
+                self.unknown = false;
+                if !simulated {
+                    self.purchase = None;
+                    self.purchases += 1;
+                }
+            }
+            Outcome::Failed { error_text, class } => {
+                self.step(JobEvent::Failed { attempt });
+                self.unknown = class == ErrorClass::Unknown;
+                self.failures = 0;
+                remove_folder(&held.lease.staging)?;
+                if self.restore_kept() {
+                    return Ok(false);
+                }
+                self.error = Some(error_text);
+            }
+        }
+        self.waiting.push(ending.patch);
+        Ok(true)
+    }
+
+    /// Lets the result under a redo rule again; returns whether there was one.
+    fn restore_kept(&mut self) -> bool {
+        let Some(kept) = self.kept.take() else {
+            return false;
+        };
+        self.state = kept;
+        self.waiting.push(Patch::status(kept.status()));
+        true
+    }
+
+    /// Ends the attempt without an ending; a holder that lost it changes nothing.
+    pub(super) fn give_back(
+        &mut self,
+        lease: &Lease,
+        event: JobEvent,
+        not_before: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        self.ended.insert(lease.nonce.clone());
+        remove_folder(&lease.staging)?;
+        if self.held_as(lease).is_none() {
+            return Ok(());
+        }
+        self.lease = None;
+        self.cancel_asked = false;
+        self.step(event);
+        if !self.restore_kept() {
+            self.not_before = not_before;
+            self.waiting.push(Patch::status(self.state.status()));
+        }
+        Ok(())
+    }
+
+    /// Brings everything into the row.
+    pub(super) fn show(&mut self) {
+        for patch in self.waiting.drain(..) {
+            for CellPatch {
+                column,
+                value,
+                only_if_empty,
+            } in patch.0
+            {
+                let cell = self.row.entry(column).or_default();
+                if !only_if_empty || cell.is_empty() {
+                    *cell = value;
+                }
+            }
+        }
+    }
+}
+
+/// Checks that an ending says the same everywhere and that its files are there.
+pub(super) fn check_ending(lease: &Lease, ending: &Ending) {
+    let word = match &ending.outcome {
+        Outcome::Completed { artifacts, .. } => {
+            for file in artifacts {
+                assert!(
+                    artifact::is_intact(&lease.staging, &file.name, file.size, &file.sha256),
+                    "{} of job {} is not what it is said to be",
+                    file.name,
+                    lease.job_id
+                );
+            }
+            "completed"
+        }
+        Outcome::Failed { .. } => "failed",
+    };
+    assert_eq!(ending.patch.get("status"), Some(word), "patch and outcome");
+}
+
+/// Moves a result to its final name; an older one is kept aside.
+fn place(lease: &Lease, paths: &RunPaths) -> Result<(), StoreError> {
+    let output = paths.output(&lease.job_id);
+    if output.exists() {
+        let previous = paths.previous();
+        fs::create_dir_all(&previous).context("create", &previous)?;
+        let name = naming::kept_dir(&lease.job_id, lease.attempt - 1, &lease.nonce);
+        rename(&output, &previous.join(name))?;
+    }
+    rename(&lease.staging, &output)
+}
+
+/// Sets the result of a holder that lost its job aside.
+pub(super) fn keep_late(
+    lease: &Lease,
+    paths: &RunPaths,
+    workspace: &Workspace,
+) -> Result<Finish, StoreError> {
+    let has_files = fs::read_dir(&lease.staging).is_ok_and(|mut files| files.next().is_some());
+    if !has_files {
+        remove_folder(&lease.staging)?;
+        return Ok(Finish::Fenced { kept_at: None });
+    }
+    let late = paths.late();
+    fs::create_dir_all(&late).context("create", &late)?;
+    let to = late.join(naming::kept_dir(&lease.job_id, lease.attempt, &lease.nonce));
+    rename(&lease.staging, &to)?;
+    Ok(Finish::Fenced {
+        kept_at: workspace.relative(&to),
+    })
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let moved = platform::rename_no_replace(from, to).context("publish", to)?;
+    if moved {
+        return Ok(());
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists)).context("publish", to)
+}
+
+fn remove_folder(folder: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).context("remove", folder)
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,29 @@
+//! What every store promises, asked of the one in files and of the strict one in memory. The
+//! times are arguments; the only threads are those that race.
+//!
+//! - [`leases`]: who may work on a job;
+//! - [`endings`]: what becomes of it;
+//! - [`redo`]: making a result again;
+//! - [`recovery`]: what dead workers had finished.
+
+use crate::support::bench::Bench;
+
+/// Makes a run with so many waiting jobs on some kind of store.
+type Make = fn(usize) -> Box<dyn Bench>;
+
+/// Turns functions of a [`Make`] into one test for each kind of store.
+macro_rules! every_store {
+    ($($test:ident)*) => {
+        mod files {
+            $(#[test] fn $test() { super::$test(crate::support::bench::CsvBench::boxed); })*
+        }
+        mod memory {
+            $(#[test] fn $test() { super::$test(crate::support::bench::MemoryBench::boxed); })*
+        }
+    };
+}
+
+mod endings;
+mod leases;
+mod recovery;
+mod redo;

@@ -1,0 +1,55 @@
+//! Small and read-only file systems to run in. Mounting needs rights that not every machine gives:
+//! without them a test is passed over with a line that says so, unless `ARCHI3D_TEST_REQUIRE=1`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Something mounted on a folder; gone when dropped.
+#[derive(Debug)]
+pub struct Mount(PathBuf);
+
+impl Mount {
+    /// Mounts a file system in memory of so many bytes on `folder`.
+    pub fn small(folder: &Path, bytes: u64) -> Option<Self> {
+        let size = format!("size={bytes}");
+        Self::new(folder, &["-t", "tmpfs", "-o", &size, "tmpfs"])
+    }
+
+    /// Makes what is in `folder` read-only, even for root.
+    pub fn read_only(folder: &Path) -> Option<Self> {
+        let source = folder.to_string_lossy().into_owned();
+        let mount = Self::new(folder, &["--bind", &source])?;
+        let again = Command::new("mount")
+            .args(["-o", "remount,ro,bind"])
+            .arg(folder)
+            .output();
+        if again.is_ok_and(|output| output.status.success()) {
+            return Some(mount);
+        }
+        pass_over("remounting read-only")
+    }
+
+    fn new(folder: &Path, arguments: &[&str]) -> Option<Self> {
+        let output = Command::new("mount").args(arguments).arg(folder).output();
+        if output.is_ok_and(|output| output.status.success()) {
+            return Some(Self(folder.to_owned()));
+        }
+        pass_over("mounting")
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Lazily: a test that fails may leave a process that still looks at it.
+        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+    }
+}
+
+fn pass_over(what: &str) -> Option<Mount> {
+    let must = std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1");
+    assert!(!must, "{what} is not allowed here; run the tests as root");
+    let line = format!("skipped: {what} is not allowed here\n");
+    std::io::stderr().write_all(line.as_bytes()).ok();
+    None
+}
