@@ -19,6 +19,7 @@ use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
 use crate::engine::{Carrier, Pool};
 use crate::store::{Beat, Claim, JobRecord};
+use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a job that may have been bought without anybody knowing.
 const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
@@ -256,8 +257,30 @@ impl Pool<'_> {
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),
-            Err(error) => Attempt::Failed(Failure::new(ErrorClass::Permanent, error.to_string())),
+            Err(error) => Attempt::Failed(self.refuse_result(lease, &error)),
         }
+    }
+
+    /// Turns a result that cannot be taken into a failure. It may have been paid
+    /// for, so its files are kept where a person can look at them.
+    fn refuse_result(&self, lease: &Lease, error: &ArtifactError) -> Failure {
+        // What could not even be read back may be a good result on a bad disk.
+        let class = match error {
+            ArtifactError::Io { .. } => ErrorClass::Unknown,
+            _ => ErrorClass::Permanent,
+        };
+        let mut message = error.to_string();
+        let nothing = matches!(
+            error,
+            ArtifactError::NoModel | ArtifactError::Missing { .. } | ArtifactError::Empty { .. }
+        );
+        if !nothing
+            && !self.conditions.dry_run
+            && let Ok(Some(kept)) = self.store.set_aside(lease)
+        {
+            message = format!("{message}; what it made is kept in {kept}");
+        }
+        Failure::new(class, message)
     }
 }
 

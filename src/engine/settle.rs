@@ -7,7 +7,7 @@ use crate::cancel::StopReason;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
-use crate::domain::retry::{self, RetryPolicy, Verdict};
+use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
 use crate::domain::text::one_line;
 use crate::engine::event::EventKind;
 use crate::engine::job::{Attempt, Failure};
@@ -24,7 +24,10 @@ impl Pool<'_> {
     pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
         match attempt {
             Attempt::Made(checked) => self.settle_made(lease, *checked, span),
-            Attempt::Failed(_) if self.disk_is_full() => {
+            // A picture that is missing is missing, however full the disk is.
+            Attempt::Failed(failure)
+                if failure.class != ErrorClass::BadInput && self.disk_is_full() =>
+            {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.halt(Halt::Store);
                 self.report(EventKind::Warning {

@@ -15,6 +15,7 @@ use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
 pub mod batch;
+mod capacity;
 pub mod catalog;
 mod identity;
 pub mod run;

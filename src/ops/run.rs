@@ -15,7 +15,7 @@ use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
 use crate::engine::{self, Conditions};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, identity};
+use crate::ops::{OpsContext, OpsError, capacity, identity};
 use crate::store::csv::{CsvStore, CsvStoreOptions};
 use crate::store::{NoticeSink, Store, StoreNotice};
 
@@ -149,6 +149,7 @@ fn work(
         }));
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
+    let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
         jobs_filter_kind: request
@@ -157,7 +158,7 @@ fn work(
             .map(|filter| filter.kind().to_string()),
         only_status: words(&selection(request).statuses()),
         algo: list(&request.algo),
-        max_parallel: request.max_parallel,
+        max_parallel,
         adapter: request.adapter.as_ref().map(ToString::to_string),
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
@@ -171,7 +172,7 @@ fn work(
     let conditions = Conditions {
         workspace: context.workspace.clone(),
         worker: worker.clone(),
-        max_parallel: request.max_parallel,
+        max_parallel,
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
         limit: request.limit,

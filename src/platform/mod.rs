@@ -124,6 +124,12 @@ pub fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
     imp::file_system_kind(path)
 }
 
+/// Asks for as many open files as the system gives and returns how many it allows;
+/// nothing where there is no such limit.
+pub fn raise_open_file_limit() -> Option<u64> {
+    imp::raise_open_file_limit()
+}
+
 /// Tells whether the program runs with unlimited rights.
 pub fn is_superuser() -> bool {
     imp::is_superuser()

@@ -29,6 +29,24 @@ pub(super) fn boot_id() -> String {
     id.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
+/// More than this no worker needs; some systems refuse to go higher.
+const ENOUGH_OPEN_FILES: u64 = 10_240;
+
+pub(super) fn raise_open_file_limit() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current?;
+    let wanted = limit.maximum.unwrap_or(u64::MAX).min(ENOUGH_OPEN_FILES);
+    if wanted <= current {
+        return Some(current);
+    }
+    let raised = Rlimit {
+        current: Some(wanted),
+        maximum: limit.maximum,
+    };
+    Some(setrlimit(Resource::Nofile, raised).map_or(current, |()| wanted))
+}
+
 pub(super) fn steady_now() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;

@@ -23,6 +23,10 @@ pub(super) fn boot_id() -> String {
     String::new()
 }
 
+pub(super) fn raise_open_file_limit() -> Option<u64> {
+    None
+}
+
 pub(super) fn steady_now() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed()

@@ -351,6 +351,13 @@ impl Store for MemoryStore {
         job.give_back(lease, JobEvent::Released { attempt }, setback.not_before)
     }
 
+    fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
+        match job::keep_late(lease, &self.run.paths, &self.run.workspace)? {
+            Finish::Fenced { kept_at } => Ok(kept_at),
+            _ => Ok(None),
+        }
+    }
+
     fn secure(&self, _lease: &Lease) -> Result<(), StoreError> {
         Ok(())
     }

@@ -312,6 +312,10 @@ pub trait Store: Send + Sync {
     /// is on record, and the next attempt knows how many there were.
     fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError>;
 
+    /// Moves what an attempt made out of the way, so that ending it as failed does
+    /// not throw it away. Returns where it is, relative to the workspace.
+    fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError>;
+
     /// Makes the claim itself survive a power loss. When this returns, the job
     /// cannot be taken for one that never started.
     fn secure(&self, lease: &Lease) -> Result<(), StoreError>;

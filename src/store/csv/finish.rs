@@ -11,11 +11,10 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::Patch;
-use crate::domain::text::error_cell;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback};
+use crate::store::{Ending, Finish, Outcome};
 use crate::workspace::durable;
 
 use super::claim::remove_if_there;
@@ -89,19 +88,22 @@ impl CsvStore {
         fs::symlink_metadata(path).is_ok_and(|named| platform::identity(&named) == held.identity)
     }
 
-    /// Puts a result that nobody waits for any more out of the way, never away.
-    fn fence(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
-        let late = self.paths().late();
-        let mut kept_at = None;
-        if has_files(&lease.staging) {
-            fs::create_dir_all(&late).context("create", &late)?;
-            let to = late.join(naming::kept_dir(&lease.job_id, lease.attempt, &lease.nonce));
-            if platform::rename_no_replace(&lease.staging, &to).context("set aside", &to)? {
-                kept_at = self.shared.workspace.relative(&to);
-            }
-        } else {
+    /// Moves an attempt's files out of the way, never away.
+    pub(super) fn move_to_late(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
+        if !has_files(&lease.staging) {
             let _ = fs::remove_dir_all(&lease.staging);
+            return Ok(None);
         }
+        let late = self.paths().late();
+        fs::create_dir_all(&late).context("create", &late)?;
+        let to = late.join(naming::kept_dir(&lease.job_id, lease.attempt, &lease.nonce));
+        let moved = platform::rename_no_replace(&lease.staging, &to).context("set aside", &to)?;
+        Ok(moved.then(|| self.shared.workspace.relative(&to)).flatten())
+    }
+
+    /// Ends an attempt whose job somebody else has.
+    fn fence(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
+        let kept_at = self.move_to_late(lease)?;
         self.note(
             at,
             What::Fenced {
@@ -237,7 +239,7 @@ impl CsvStore {
 
     /// Rewrites the lease's text and renames it: one inode, as if the marker had
     /// been renamed. A crash in between leaves a text that the journal explains.
-    fn turn_lease(
+    pub(super) fn turn_lease(
         &self,
         record: &Record,
         file: &File,
@@ -257,140 +259,6 @@ impl CsvStore {
                 .map(|()| true);
         }
         platform::rename_no_replace(&from, &to).context("publish", &to)
-    }
-
-    pub(super) fn release_job(
-        &self,
-        lease: &Lease,
-        reason: ReleaseReason,
-        not_before: Option<Timestamp>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let what = What::Released {
-            job_id: lease.job_id.clone(),
-            attempt: lease.attempt,
-            nonce: lease.nonce.clone(),
-            reason,
-            class: None,
-            error: None,
-        };
-        let change = |record: &Record| given_back(record, RecordKind::Released, not_before);
-        self.give_back(lease, change, what, now)
-    }
-
-    pub(super) fn put_off_job(
-        &self,
-        lease: &Lease,
-        setback: Setback,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let what = What::Released {
-            job_id: lease.job_id.clone(),
-            attempt: lease.attempt,
-            nonce: lease.nonce.clone(),
-            reason: ReleaseReason::Retry,
-            class: Some(setback.class),
-            error: Some(setback.message.clone()),
-        };
-        let change = |record: &Record| {
-            let mut record = given_back(record, RecordKind::Released, setback.not_before);
-            record.class = Some(setback.class);
-            record.failures += u32::from(setback.counts);
-            if let Some(patch) = &mut record.patch {
-                // The row shows why the job waits.
-                patch.set("error_msg", error_cell(&setback.message));
-            }
-            record
-        };
-        self.give_back(lease, change, what, now)
-    }
-
-    /// Makes the lease and its name survive a power loss.
-    pub(super) fn secure_lease(&self, lease: &Lease) -> Result<(), StoreError> {
-        let journal = &self.shared.journal;
-        journal.sync().context("sync", journal.path())?;
-        let state = self.paths().state();
-        if let Some(held) = self.leases().get(&lease.job_id) {
-            held.file.sync_all().context("sync a lease in", &state)?;
-        }
-        platform::sync_dir(&state).context("sync", &state)
-    }
-
-    pub(super) fn cancel_job(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
-        let what = What::Cancelled {
-            job_id: lease.job_id.clone(),
-            attempt: lease.attempt,
-            nonce: lease.nonce.clone(),
-        };
-        let change = |record: &Record| given_back(record, RecordKind::Cancelled, None);
-        self.give_back(lease, change, what, now)?;
-        let path = self.paths().state_file(&lease.job_id, StateFile::Cancel);
-        remove_if_there(&path).context("remove", &path)
-    }
-
-    fn give_back(
-        &self,
-        lease: &Lease,
-        change: impl FnOnce(&Record) -> Record,
-        what: What,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let held = self.let_go(&lease.job_id);
-        // A full disk may refuse the note; the marker matters more.
-        let noted = self.note(now, what);
-        let _lock = self.lock_job(&lease.job_id)?;
-        let _ = fs::remove_dir_all(&lease.staging);
-        if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
-            if lease.entry == Entry::Redo {
-                let purchase = held.record.request_id.as_deref();
-                self.end_redo(&lease.job_id, lease.attempt, purchase)?;
-            } else {
-                let record = change(&held.record);
-                let text = record.text(&self.identity, now);
-                self.turn_lease(&record, &held.file, &text, true)?;
-            }
-        }
-        self.committer.hint(self.ruling_hint(&lease.job_id)?);
-        noted
-    }
-
-    /// Notes a purchase: in the journal, synced, then in the lease for all to see.
-    pub(super) fn note_submitted(
-        &self,
-        lease: &Lease,
-        request_id: &str,
-        cost_usd: Option<f64>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.note(
-            now,
-            What::Submitted {
-                job_id: lease.job_id.clone(),
-                attempt: lease.attempt,
-                nonce: lease.nonce.clone(),
-                request_id: request_id.to_owned(),
-                cost_usd,
-            },
-        )?;
-        let journal = &self.shared.journal;
-        if let Err(error) = journal.sync() {
-            self.shared
-                .set_trouble(Some(format!("cannot sync the journal: {error}")));
-            return Err(error).context("sync", journal.path());
-        }
-        let mut leases = self.leases();
-        let Some(held) = leases.get_mut(&lease.job_id) else {
-            return Ok(());
-        };
-        held.record.request_id = Some(request_id.to_owned());
-        if self.still_names(&lease.job_id, held) {
-            let text = held.record.text(&self.identity, now);
-            let path = self
-                .paths()
-                .state_file(&lease.job_id, StateFile::InProgress);
-            platform::write_at(&held.file, text.as_bytes(), 0).context("write", &path)?;
-        }
-        Ok(())
     }
 }
 
@@ -474,27 +342,6 @@ fn terminal_record(
         not_before: None,
         patch: Some(finished.patch.clone()),
         outputs: finished.outputs.clone(),
-    }
-}
-
-fn given_back(lease: &Record, kind: RecordKind, not_before: Option<Timestamp>) -> Record {
-    // A job that was given back should not look as if it ran.
-    let mut patch = Patch::status(kind.status());
-    for column in [
-        "generation_start",
-        "worker_host",
-        "worker_user",
-        "worker_gpu",
-        "worker_env",
-        "worker_commit",
-    ] {
-        patch.set(column, "");
-    }
-    Record {
-        kind,
-        not_before,
-        patch: Some(patch),
-        ..lease.clone()
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) mod codec;
 mod committer;
 mod evidence;
 mod finish;
+mod give_back;
 mod journal;
 mod liveness;
 pub mod manifest;
@@ -235,6 +236,10 @@ impl Store for CsvStore {
 
     fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
         self.put_off_job(lease, setback, now)
+    }
+
+    fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
+        self.move_to_late(lease)
     }
 
     fn secure(&self, lease: &Lease) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@
 //! holds the job, so that a hundred thousand finished jobs cost no opens.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -106,6 +107,7 @@ impl Reader<'_> {
             run.jobs.push(record(entry, standing));
         }
         self.add_unlisted(table, &names, &listed, &mut run)?;
+        warn_of_missing_outputs(self.paths, &mut run);
         if ignores_case(self.paths) {
             leave_out_twins(&mut run);
         }
@@ -258,6 +260,30 @@ fn leave_out_twins(run: &mut RunJobs) {
         }
         alone
     });
+}
+
+/// Adds one sentence for completed jobs whose results are gone. They are not run
+/// again by themselves: somebody may have moved the files on purpose.
+fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
+    let Ok(entries) = fs::read_dir(paths.outputs()) else {
+        return;
+    };
+    let there: HashSet<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .collect();
+    let gone = run.jobs.iter().filter(|job| {
+        let completed = matches!(&job.standing, Standing::Known { state, unmarked: false, .. }
+            if state.status() == Status::Completed);
+        completed && !there.contains(OsStr::new(job.job_id.as_str()))
+    });
+    let gone: Vec<&str> = gone.map(|job| job.job_id.as_str()).collect();
+    if let Some(first) = gone.first() {
+        run.warnings.push(format!(
+            "the results of {} completed jobs are not in the outputs folder any more (such as {first}); \
+             they are not made again unless --redo asks for it",
+            gone.len()
+        ));
+    }
 }
 
 /// Adds one sentence for jobs that only one of the two tables has.
