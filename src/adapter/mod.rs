@@ -7,6 +7,7 @@
 pub mod endpoint;
 pub mod mock;
 pub mod registry;
+pub mod relief;
 mod sample;
 pub mod simulate;
 #[cfg(test)]

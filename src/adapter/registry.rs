@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::adapter::endpoint::Endpoint;
 use crate::adapter::mock::Mock;
+use crate::adapter::relief::Relief;
 use crate::adapter::simulate::Simulate;
 use crate::adapter::{Adapter, AdapterError};
 use crate::domain::algo::AlgoSettings;
@@ -88,6 +89,7 @@ pub fn build(
     match kind.name {
         "simulate" => Ok(Box::new(Simulate::new(simulate_duration(settings)))),
         "mock" => Ok(Box::new(Mock::new(settings))),
+        "relief" => Ok(Box::new(Relief::new(settings))),
         name => Err(BuildError::Unavailable {
             algo: settings.key.clone(),
             kind: name,
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(
             refusal(Some("mok"), json!({})),
             "algo chairs_multi has the unknown kind `mok` (did you mean `mock`?); \
-             the kinds are: simulate, mock, process"
+             the kinds are: simulate, mock, relief, process"
         );
     }
 

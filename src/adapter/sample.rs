@@ -36,11 +36,12 @@ pub(super) fn write(out_dir: &Path, glb: &[u8]) -> Result<Sample, AdapterError> 
     })
 }
 
+/// Writes one file into a job's folder.
 #[expect(
     clippy::disallowed_methods,
     reason = "an adapter's scratch folder; the engine checks and publishes it"
 )]
-fn put(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, AdapterError> {
+pub(super) fn put(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, AdapterError> {
     match fs::write(&path, bytes) {
         Ok(()) => Ok(path),
         Err(error) => Err(AdapterError::Failed {

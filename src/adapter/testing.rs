@@ -19,10 +19,14 @@ pub(super) struct Bench {
     pub(super) workspace: TempDir,
 }
 
-struct Silent;
+/// Keeps how far the work was, report by report.
+#[derive(Default)]
+struct Recorder(Vec<f64>);
 
-impl JobReporter for Silent {
-    fn progress(&mut self, _: f64, _: Option<&str>) {}
+impl JobReporter for Recorder {
+    fn progress(&mut self, fraction: f64, _: Option<&str>) {
+        self.0.push(fraction);
+    }
 
     fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
         Ok(())
@@ -58,12 +62,24 @@ impl Bench {
         job_id: &str,
         attempt: u32,
     ) -> Result<GenerationResult, AdapterError> {
+        self.run_on(adapter, job_id, attempt, &[]).0
+    }
+
+    /// Runs on pictures; also returns the progress that was reported.
+    pub(super) fn run_on(
+        &self,
+        adapter: &dyn Adapter,
+        job_id: &str,
+        attempt: u32,
+        images: &[PathBuf],
+    ) -> (Result<GenerationResult, AdapterError>, Vec<f64>) {
+        let mut recorder = Recorder::default();
         let request = GenerationRequest {
             job_id: job_id.to_owned(),
             product_id: "100001".to_owned(),
             variant: "default".to_owned(),
             algo: "mock".to_owned(),
-            used_images: Vec::new(),
+            used_images: images.to_vec(),
             out_dir: self.out_dir(),
             workspace: self.workspace.path().to_owned(),
             extra: Map::new(),
@@ -73,9 +89,10 @@ impl Bench {
             idempotency_key: "key".to_owned(),
             resume_request_id: None,
             stop: JobStop::new(self.cancel.clone(), None),
-            reporter: &mut Silent,
+            reporter: &mut recorder,
         };
-        adapter.generate(&request, &mut context)
+        let result = adapter.generate(&request, &mut context);
+        (result, recorder.0)
     }
 }
 

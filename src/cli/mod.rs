@@ -15,7 +15,11 @@ use crate::cli::ui::{Color, Ui};
 
 pub mod batch;
 pub mod catalog;
+pub mod config;
+pub mod consolidate;
+pub mod demo;
 pub mod error;
+pub mod init;
 pub mod panic;
 pub mod progress;
 pub mod resume;
@@ -23,6 +27,7 @@ pub mod run;
 pub mod signal;
 pub mod status;
 pub mod ui;
+mod waiting;
 pub mod worker;
 pub mod working;
 
@@ -70,6 +75,10 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a workspace with pictures of its own, run it, and show where to look
+    Demo(demo::DemoArgs),
+    /// Make an empty workspace
+    Init(init::InitArgs),
     /// Make the table of products from the dataset
     #[command(subcommand)]
     Catalog(catalog::CatalogCommand),
@@ -79,6 +88,11 @@ enum Command {
     /// Run the jobs of a run, or look at them
     #[command(subcommand)]
     Run(run::RunCommand),
+    /// Make the registry agree with what is on disk
+    Consolidate(consolidate::ConsolidateArgs),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
 }
 
 /// Does what the arguments say and returns the exit code.
@@ -102,6 +116,10 @@ fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
+        Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Config(command) => config::run(&command, &cli.global, &ui),
+        Command::Demo(args) => demo::run(&args, &cli.global, &ui),
+        Command::Init(args) => init::run(&args, &cli.global, &ui),
     };
     ended.unwrap_or_else(|error: CliError| {
         ui.error(&error);

@@ -105,7 +105,8 @@ fn to_text(status: &RunStatus) -> String {
     text
 }
 
-fn plain_table() -> Table {
+/// Starts a table without lines.
+pub(super) fn plain_table() -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -114,7 +115,7 @@ fn plain_table() -> Table {
 }
 
 /// Returns the table's lines without the blanks that fill their ends.
-fn lines_of(table: &Table) -> String {
+pub(super) fn lines_of(table: &Table) -> String {
     let mut text = String::new();
     for line in clean(&table.to_string()).lines() {
         // The preset pads every cell by one blank.

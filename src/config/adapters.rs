@@ -225,7 +225,14 @@ mod tests {
         let mock = algo(&algos, "mock");
         assert_eq!(mock.kind.as_deref(), Some("mock"));
         assert_eq!((mock.image_mode, mock.unit_price_usd), (Multi, Some(0.0)));
-        assert_eq!(algos.len(), 11);
+        for key in ["relief", "relief_flat"] {
+            let relief = algo(&algos, key);
+            assert_eq!(relief.kind.as_deref(), Some("relief"), "{key}");
+            assert_eq!(relief.image_mode, Single, "{key}");
+            assert_eq!(relief.unit_price_usd, Some(0.0), "{key}");
+            assert_eq!(relief.price_source.as_deref(), Some("builtin"), "{key}");
+        }
+        assert_eq!(algos.len(), 13);
     }
 
     #[test]
@@ -243,7 +250,7 @@ mod tests {
         let chairs = algo(&algos, "chairs_multi");
         assert_eq!(chairs.image_mode, ImageMode::Multi);
         assert_eq!(chairs.unit_price_usd, None);
-        assert_eq!(algos.len(), 12);
+        assert_eq!(algos.len(), 14);
     }
 
     #[test]

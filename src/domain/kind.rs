@@ -34,6 +34,8 @@ pub enum OptionType {
     Count,
     /// A whole number from 0, or `true` or `false`.
     CountOrFlag,
+    /// A whole number from 8 to 512.
+    GridSize,
     /// A number from 0 to 1.
     Fraction,
     /// A number above 0.
@@ -84,6 +86,15 @@ pub const KINDS: &[Kind] = &[
         ],
     },
     Kind {
+        name: "relief",
+        summary: "makes a textured relief from one picture, on this machine and at no cost",
+        options: &[
+            option("resolution", OptionType::GridSize),
+            option("depth", OptionType::Fraction),
+            option("smooth", OptionType::Fraction),
+        ],
+    },
+    Kind {
         name: "process",
         summary: "runs a program of yours",
         options: &[
@@ -112,6 +123,7 @@ impl OptionType {
             Self::Flag => value.is_boolean(),
             Self::Count => value.is_u64(),
             Self::CountOrFlag => value.is_u64() || value.is_boolean(),
+            Self::GridSize => value.as_u64().is_some_and(|n| (8..=512).contains(&n)),
             Self::Fraction => value.as_f64().is_some_and(|n| (0.0..=1.0).contains(&n)),
             Self::Positive => value.as_f64().is_some_and(|n| n > 0.0),
             Self::Text => value.is_string(),
@@ -130,6 +142,7 @@ impl OptionType {
             Self::Flag => "true or false",
             Self::Count => "a whole number, 0 or more",
             Self::CountOrFlag => "a whole number, or true or false",
+            Self::GridSize => "a whole number from 8 to 512",
             Self::Fraction => "a number from 0 to 1",
             Self::Positive => "a number above 0",
             Self::Text => "text (put it in quotes)",
@@ -151,6 +164,7 @@ mod tests {
             (OptionType::Flag, json!(true), json!("true")),
             (OptionType::Count, json!(0), json!(-1)),
             (OptionType::CountOrFlag, json!(5), json!(0.5)),
+            (OptionType::GridSize, json!(512), json!(7)),
             (OptionType::Fraction, json!(1), json!(1.01)),
             (OptionType::Positive, json!(0.5), json!(0)),
             (OptionType::Text, json!("a"), json!(404)),

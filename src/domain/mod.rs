@@ -5,6 +5,7 @@
 
 pub mod algo;
 pub mod filter;
+pub mod glb;
 pub mod id;
 pub mod identity;
 pub mod issue;
@@ -17,6 +18,7 @@ pub mod nearest;
 pub mod patch;
 pub mod plan;
 pub mod products;
+pub mod reconcile;
 pub mod retry;
 pub mod select;
 pub mod text;

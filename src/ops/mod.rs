@@ -11,13 +11,17 @@ use crate::config::{ConfigError, Os, Settings, Sources};
 use crate::domain::time::Clock;
 use crate::ops::batch::BatchError;
 use crate::ops::catalog::CatalogError;
+use crate::ops::consolidate::ConsolidateError;
 use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
 pub mod batch;
 mod capacity;
 pub mod catalog;
+pub mod consolidate;
+pub mod demo;
 mod identity;
+pub mod init;
 pub mod run;
 pub mod run_log;
 pub mod status;
@@ -57,6 +61,9 @@ pub enum OpsError {
     /// There is no new batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// Nothing was set right.
+    #[error(transparent)]
+    Consolidate(#[from] ConsolidateError),
 }
 
 impl OpsError {
@@ -67,6 +74,7 @@ impl OpsError {
             Self::Store(error) => error.is_setup(),
             Self::Catalog(error) => error.is_setup(),
             Self::Batch(error) => error.is_setup(),
+            Self::Consolidate(error) => error.is_setup(),
         }
     }
 
@@ -83,6 +91,7 @@ impl OpsError {
             Self::Store(error) => error.hint(),
             Self::Catalog(error) => error.hint(),
             Self::Batch(error) => error.hint(),
+            Self::Consolidate(error) => error.hint(),
         }
     }
 }

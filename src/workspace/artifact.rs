@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::domain::glb::{self, GlbFault};
 use crate::domain::naming;
 use crate::domain::text::hex;
 use crate::platform;
+use crate::workspace::durable;
 
 /// A file of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,6 +196,24 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<CheckedFile>) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Looks whether the file at `path` is a model: nothing if there is no file, else
+/// what is wrong with it.
+pub fn model_fault(path: &Path) -> Option<Option<GlbFault>> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => return Some(Some(GlbFault::Unreadable)),
+    };
+    if !metadata.is_file() {
+        return Some(Some(GlbFault::NotPlain));
+    }
+    let fault = match durable::read_head(path, glb::HEAD_BYTES as u64) {
+        Ok((head, size)) => glb::fault(&head, size),
+        Err(_) => Some(GlbFault::Unreadable),
+    };
+    Some(fault)
 }
 
 /// Tells whether `folder` still holds the file as it was hashed.

@@ -126,6 +126,22 @@ pub fn read_plain(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_open(file, limit)
 }
 
+/// Reads the beginning of a regular file, at most `most` bytes of it, and returns
+/// it with the size of the whole.
+pub fn read_head(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
+    use io::Read as _;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let file = platform::without_waiting(&mut options).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut head = Vec::new();
+    file.take(most).read_to_end(&mut head)?;
+    Ok((head, metadata.len()))
+}
+
 /// Reads the rest of an open regular file of at most `limit` bytes.
 pub fn read_open(mut file: File, limit: u64) -> io::Result<Vec<u8>> {
     use io::Read as _;

@@ -6,13 +6,18 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch`]: from the item table to the jobs of a run.
 //! - [`catalog`]: from a dataset to the item table.
+//! - [`config_show`]: where the workspace and each setting come from.
+//! - [`consolidate`]: rows brought in line with what is on disk.
+//! - [`demo`]: from nothing to finished models with one command.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
+//! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -35,13 +40,18 @@ mod bad_files;
 mod bad_input;
 mod batch;
 mod catalog;
+mod config_show;
+mod consolidate;
+mod demo;
 mod engine;
 mod fixtures;
+mod init;
 mod kill_and_resume;
 mod known_failures;
 mod odd_environment;
 mod original_workspace;
 mod python_interop;
+mod relief;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

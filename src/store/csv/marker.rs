@@ -287,7 +287,7 @@ pub(super) mod tests {
         }
     }
 
-    fn identity() -> WorkerIdentity {
+    pub(in crate::store::csv) fn identity() -> WorkerIdentity {
         WorkerIdentity {
             worker_id: WorkerId::parse("w-1-x").unwrap(),
             pid: 42,

@@ -5,7 +5,7 @@
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
 //! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
-//! - `projection`, `committer`: from markers to rows.
+//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -33,6 +33,7 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod inspect;
 mod journal;
 mod liveness;
 pub mod manifest;
@@ -52,6 +53,7 @@ use liveness::Watch;
 use marker::Record;
 use registry::Registry;
 
+pub use inspect::Inspector;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.

@@ -32,10 +32,16 @@ pub fn fixture(name: &str) -> PathBuf {
 /// asks for a failure.
 pub fn python_with_filelock(version: &str) -> Option<PathBuf> {
     let suffix = version.replace('.', "_").to_uppercase();
-    required(
-        &format!("ARCHI3D_TEST_PYTHON_{suffix}"),
-        std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1"),
-    )
+    required(&format!("ARCHI3D_TEST_PYTHON_{suffix}"), must_have_all())
+}
+
+/// Returns the folder of the Khronos validator for Node, under the same condition.
+pub fn gltf_validator() -> Option<PathBuf> {
+    required("ARCHI3D_TEST_GLTF_VALIDATOR", must_have_all())
+}
+
+fn must_have_all() -> bool {
+    std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1")
 }
 
 /// Returns the path in an environment variable; without it, panics if it must be there.

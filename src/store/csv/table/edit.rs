@@ -206,6 +206,47 @@ impl Table {
         self.indexes.clear();
     }
 
+    /// Removes rows with their line ends; the others keep their bytes and order,
+    /// and are numbered anew. Blank lines after a removed row go with it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn remove(&mut self, rows: &[usize]) {
+        let mut gone = rows.to_vec();
+        gone.sort_unstable();
+        gone.dedup();
+        let mut rewrite = Rewrite::new(&self.bytes, 0);
+        let mut kept = Vec::with_capacity(self.starts.len() - gone.len());
+        let mut next = gone.iter().copied().peekable();
+        for (row, start) in self.starts.iter().enumerate() {
+            if next.next_if_eq(&row).is_some() {
+                let end = self.starts.get(row + 1).copied();
+                rewrite.replace(*start..end.unwrap_or(self.bytes.len()), b"");
+            } else {
+                kept.push(rewrite.moved(*start));
+            }
+        }
+        assert!(
+            next.peek().is_none(),
+            "row {:?} does not exist",
+            next.peek()
+        );
+        if let Some(bytes) = rewrite.finish() {
+            self.bytes = bytes;
+            self.starts = kept;
+            self.add_missing_mark();
+            self.indexes.clear();
+        }
+    }
+
+    /// Returns the bytes of a row as they stand in the file, without the line end.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn raw(&self, row: usize) -> &[u8] {
+        self.content(row)
+    }
+
     fn add_missing_mark(&mut self) {
         if self.bytes.starts_with(BOM) {
             return;

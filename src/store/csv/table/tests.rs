@@ -334,3 +334,18 @@ fn a_field_of_ten_megabytes_is_accepted() {
     let big = format!("a,b\n\"{}\",2\n", "x,\n".repeat(3_500_000));
     assert_eq!(table(big).cell(0, 0).len(), 10_500_000);
 }
+
+#[test]
+fn removed_rows_take_their_line_with_them_and_nothing_else() {
+    let mut table =
+        Table::parse(b"\xEF\xBB\xBFa,b\r\n1,\"x\r\ny\"\r\n2,\r\n3,z\r\n".to_vec()).unwrap();
+    table.remove(&[]);
+    table.remove(&[1, 1]);
+    assert_eq!(table.bytes(), b"\xEF\xBB\xBFa,b\r\n1,\"x\r\ny\"\r\n3,z\r\n");
+    assert_eq!(table.len(), 2);
+    assert_eq!(&*table.cell(1, 1), b"z");
+    assert_eq!(table.rows_of("a", "3"), [1]);
+    table.remove(&[0, 1]);
+    assert_eq!(table.bytes(), b"\xEF\xBB\xBFa,b\r\n");
+    assert!(table.is_empty());
+}

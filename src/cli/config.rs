@@ -1,0 +1,95 @@
+//! `archi3d config …`: what is configured, and where each value comes from.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::status::{lines_of, plain_table};
+use crate::cli::ui::Ui;
+use crate::config::{SettingEntry, Settings};
+use crate::domain::text::one_line;
+use crate::ops::OpsContext;
+
+/// What can be done with the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Show each effective value and where it comes from; secrets are masked
+    Show(ShowArgs),
+}
+
+/// The options of `config show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d config show
+  archi3d config show adapters.mock
+  archi3d config show --json | jq '.entries[] | select(.name == \"workspace\")'
+
+The workspace is taken from --workspace, else ARCHI3D_WORKSPACE, else a .env file, else the
+user's own config.yaml, else the nearest folder above that is a workspace. Files of the
+workspace (config/global.yaml, config/adapters.yaml) stand over the shipped ones key by key.")]
+pub struct ShowArgs {
+    /// Only values whose name begins with this, such as `adapters.mock`
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Carries out the command.
+pub fn run(command: &ConfigCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    match command {
+        ConfigCommand::Show(args) => show(args, global, ui),
+    }
+}
+
+fn show(args: &ShowArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let settings = &*context.settings;
+    for warning in &settings.warnings {
+        ui.warn(warning);
+    }
+    let mut entries = settings.entries();
+    if let Some(name) = &args.name {
+        entries.retain(|entry| entry.name.starts_with(name.as_str()));
+        if entries.is_empty() {
+            return Err(
+                CliError::usage(format!("no value has a name that begins with {name:?}"))
+                    .hint("`archi3d config show` lists all names"),
+            );
+        }
+    }
+    if ui.is_json() {
+        ui.data(&to_json(settings, &entries).to_string())?;
+    } else {
+        ui.data(&to_text(&entries))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn to_json(settings: &Settings, entries: &[SettingEntry]) -> Value {
+    let entries = entries.iter().map(|entry| {
+        json!({
+            "name": entry.name,
+            "value": entry.value,
+            "origin": entry.origin.to_string(),
+        })
+    });
+    json!({
+        "workspace": settings.workspace.to_string_lossy(),
+        "entries": entries.collect::<Vec<_>>(),
+        "warnings": settings.warnings,
+    })
+}
+
+fn to_text(entries: &[SettingEntry]) -> String {
+    let mut table = plain_table();
+    table.set_header(["name", "value", "from"]);
+    for entry in entries {
+        table.add_row([
+            one_line(&entry.name),
+            one_line(&entry.value),
+            one_line(&entry.origin.to_string()),
+        ]);
+    }
+    let text = lines_of(&table);
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,121 @@
+//! `archi3d demo`: everything at once, on pictures that the program draws.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::cancel::Cancel;
+use crate::cli::Global;
+use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::progress::{Progress, summary_line};
+use crate::cli::signal::Signals;
+use crate::cli::ui::Ui;
+use crate::ops::demo::{DemoReport, DemoRequest, DemoStep, RUN, demo};
+
+/// The options of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d demo
+  archi3d demo /tmp/look --picture-size 256
+
+Draws pictures of a few products, builds their catalog, makes a batch over two algos, runs it
+and says where to look. A second time on the same folder nothing is done again.")]
+pub struct DemoArgs {
+    /// The folder to make: new, empty, or an earlier demo
+    #[arg(value_name = "DIR", default_value = "archi3d-demo")]
+    dir: PathBuf,
+    /// Width and height of the pictures in pixels
+    #[arg(long, value_name = "PX", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
+    picture_size: u32,
+}
+
+/// Makes the demo and says where to look.
+pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    if global.workspace.is_some() {
+        return Err(CliError::usage("a demo makes a workspace of its own")
+            .hint("leave --workspace out and name the folder: `archi3d demo DIR`"));
+    }
+    let request = DemoRequest {
+        folder: args.dir.clone(),
+        picture_size: args.picture_size,
+    };
+    let cancel = Cancel::new();
+    let signals = Signals::listen(&cancel, ui).map_err(|error| {
+        let source = anyhow::Error::new(error).context("cannot listen to signals");
+        CliError::new(ErrorKind::Internal, source)
+    })?;
+    let progress = Arc::new(Progress::new(ui));
+    let ended = demo(&request, &cancel, progress.clone(), &mut |step| {
+        ui.say(&step_text(&step));
+    });
+    progress.finish();
+    let report = ended?;
+    let exit = match &report.summary {
+        Some(summary) => {
+            ui.say(&summary_line(summary));
+            Exit::of(summary, signals.first())
+        }
+        None => Exit::Done,
+    };
+    if ui.is_json() {
+        ui.data(&report.to_json().to_string())?;
+    } else {
+        ui.data(&to_text(&report, &args.dir))?;
+    }
+    Ok(exit)
+}
+
+fn step_text(step: &DemoStep<'_>) -> String {
+    match step {
+        DemoStep::Pictures { drawn, kept: 0 } => format!("pictures: {drawn} drawn"),
+        DemoStep::Pictures { drawn, kept } => {
+            format!("pictures: {drawn} drawn, {kept} were there")
+        }
+        DemoStep::Catalog(report) => format!(
+            "catalog: {} items, {} of them with their real model",
+            report.items_total, report.items_with_gt
+        ),
+        DemoStep::Batch(report) => format!(
+            "batch: {} jobs in run {} ({} algos)",
+            report.enqueued,
+            report.run_id,
+            report.algos.algos.len()
+        ),
+    }
+}
+
+fn to_text(report: &DemoReport, dir: &std::path::Path) -> String {
+    let counts: Vec<String> = report
+        .counts
+        .iter()
+        .map(|(status, count)| format!("{count} {status}"))
+        .collect();
+    let done = if report.was_done {
+        "everything is done already; nothing was run again"
+    } else {
+        "done"
+    };
+    let root = report.workspace.display();
+    let typed = dir.display().to_string();
+    let typed = if typed.contains(' ') {
+        format!("'{typed}'")
+    } else {
+        typed
+    };
+    format!(
+        "{done}: {}
+
+Where to look:
+  {root}/dataset/              the pictures
+  {root}/tables/generations.csv   one row per generation
+  {root}/runs/{RUN}/outputs/      the models, for any glTF viewer
+
+What to type next:
+  cd {typed}
+  archi3d run status --run-id {RUN}
+  archi3d batch create --run-id mine --algos relief --limit 3
+  archi3d run worker --run-id mine",
+        counts.join(", ")
+    )
+}

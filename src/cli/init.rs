@@ -1,0 +1,50 @@
+//! `archi3d init`: an empty workspace.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::ui::Ui;
+use crate::ops::init::{InitReport, init};
+
+/// The options of `init`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d init chairs
+  cd chairs && archi3d init
+
+Nothing that is there is ever changed: the same command on an existing workspace adds
+what it lacks.")]
+pub struct InitArgs {
+    /// The folder to make [default: --workspace, else the current folder]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Makes what is missing and says so.
+pub fn run(args: &InitArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let given = args.dir.as_deref().or(global.workspace.as_deref());
+    let report = init(given.unwrap_or(Path::new(".")))?;
+    if ui.is_json() {
+        ui.data(&report.to_json().to_string())?;
+    } else {
+        ui.data(&to_text(&report))?;
+    }
+    ui.hint(
+        "put pictures into dataset/<product>/images/, then type `archi3d catalog build` in this folder",
+    );
+    Ok(Exit::Done)
+}
+
+fn to_text(report: &InitReport) -> String {
+    let mut text = format!("workspace {}", report.workspace.display());
+    for (what, names) in [("made", &report.made), ("was there", &report.kept)] {
+        for name in names {
+            let _ = write!(text, "\n  {what:<10}{name}");
+        }
+    }
+    text
+}

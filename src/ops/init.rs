@@ -1,0 +1,147 @@
+//! `init`: an empty workspace with its configuration.
+//!
+//! Nothing that is there is changed. What stands in the way is found before the
+//! first folder is made, so a refusal leaves nothing behind.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::config::{SHIPPED_ADAPTERS, SHIPPED_GLOBAL};
+use crate::ops::OpsError;
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+
+/// The folders of a workspace.
+const FOLDERS: [&str; 6] = ["dataset", "tables", "runs", "reports", "logs", "config"];
+
+const GITIGNORE: &str = "\
+# Secrets and what a run leaves behind. The tables are worth keeping.
+.env
+*.lock
+*.tmp
+logs/
+reports/
+runs/*/outputs/
+runs/*/state/
+";
+
+const README: &str = "\
+# An archi3d workspace
+
+Everything about these generations is in this folder; every stored path is relative to it.
+
+    dataset/<id>/images/            pictures of a product; names ending in _A to _F come first
+    dataset/<id> - <variant>/       the same for a variant of it
+    dataset/<id>/gt/                its real model (.glb or .fbx), if there is one
+    products-with-3d.json           names and categories of the products, if there is one
+    config/                         settings; `archi3d config show` tells where each comes from
+    tables/                         items.csv, generations.csv: for Excel and pandas
+    runs/<run>/outputs/<job>/       the models
+    logs/                           what happened, one JSON object a line
+
+    archi3d catalog build                                 pictures -> tables/items.csv
+    archi3d batch create --run-id r1 --algos mock         items x algos -> jobs
+    archi3d run worker --run-id r1 --dry-run              rehearse, buy nothing
+    archi3d run worker --run-id r1                        make the models
+    archi3d run status --run-id r1                        how it stands
+";
+
+/// What was made and what was there already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InitReport {
+    /// The workspace, absolute.
+    pub workspace: PathBuf,
+    /// What was made, relative to it; folders end in `/`.
+    pub made: Vec<String>,
+    /// What was there already.
+    pub kept: Vec<String>,
+}
+
+impl InitReport {
+    /// Returns everything, as machines read it.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "workspace": self.workspace.to_string_lossy(),
+            "made": self.made,
+            "kept": self.kept,
+        })
+    }
+}
+
+/// Makes `folder` a workspace.
+pub fn init(folder: &Path) -> Result<InitReport, OpsError> {
+    let files = [
+        ("config/global.yaml", SHIPPED_GLOBAL),
+        ("config/adapters.yaml", SHIPPED_ADAPTERS),
+        (".gitignore", GITIGNORE),
+        ("README.md", README),
+    ];
+    Ok(lay_out(folder, &files)?)
+}
+
+/// Makes the folders of a workspace and these files in it, without changing any
+/// that is there.
+pub(super) fn lay_out(folder: &Path, files: &[(&str, &str)]) -> Result<InitReport, StoreError> {
+    check(folder, true)?;
+    for name in FOLDERS {
+        check(&folder.join(name), true)?;
+    }
+    for (name, _) in files {
+        check(&folder.join(name), false)?;
+    }
+    fs::create_dir_all(folder).context("create", folder)?;
+    let workspace = folder.canonicalize().context("open", folder)?;
+    let mut report = InitReport {
+        workspace,
+        made: Vec::new(),
+        kept: Vec::new(),
+    };
+    for name in FOLDERS {
+        let path = folder.join(name);
+        let is_new = match fs::create_dir(&path) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(error).context("create", &path),
+        };
+        report.note(format!("{name}/"), is_new);
+    }
+    for (name, text) in files {
+        let path = folder.join(name);
+        let is_new = path.symlink_metadata().is_err()
+            && platform::publish(&path, text.as_bytes())
+                .context("create", &path)?
+                .is_some();
+        report.note((*name).to_owned(), is_new);
+    }
+    Ok(report)
+}
+
+impl InitReport {
+    fn note(&mut self, name: String, is_new: bool) {
+        if is_new {
+            self.made.push(name);
+        } else {
+            self.kept.push(name);
+        }
+    }
+}
+
+/// Refuses a file where a folder should be, and the other way round.
+fn check(path: &Path, folder: bool) -> Result<(), StoreError> {
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(());
+    };
+    let what = match (folder, metadata.is_dir()) {
+        (true, false) => "a file stands where a folder should be",
+        (false, true) => "a folder stands where a file should be",
+        _ => return Ok(()),
+    };
+    Err(StoreError::Setup {
+        what: what.into(),
+        path: path.to_owned(),
+        hint: "move it away, or name another folder; nothing was made".into(),
+    })
+}
