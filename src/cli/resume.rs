@@ -26,7 +26,22 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             jobs(unfinished)
         ));
     }
-    if summary.failed > 0 && !request.redo {
+    if summary.unrecorded > 0 {
+        let command = command(request, global, &[Status::Enqueued, Status::Running]);
+        hints.push(format!(
+            "{} finished but could not be recorded; nothing is lost, to bring them in: {command}",
+            jobs(summary.unrecorded)
+        ));
+    }
+    if summary.in_doubt > 0 {
+        let command = command(request, global, &[Status::Failed]);
+        hints.push(format!(
+            "{} possibly billed without a result; look for them at the provider, and only then: \
+             {command} --resubmit-unknown",
+            jobs(summary.in_doubt)
+        ));
+    }
+    if summary.failed > summary.in_doubt && !request.redo {
         let command = command(request, global, &[Status::Failed]);
         hints.push(format!("to try failed jobs again: {command}"));
     }

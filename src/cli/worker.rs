@@ -195,6 +195,12 @@ impl WorkerArgs {
             ))
             .hint("make --stale-secs at least twice --heartbeat-secs, for all workers of the run"));
         }
+        if self.simulate_ms.is_some() && !self.dry_run {
+            return Err(CliError::usage(
+                "--simulate-ms needs --dry-run; without it jobs run for real".to_owned(),
+            )
+            .hint("add --dry-run, or leave --simulate-ms out"));
+        }
         Ok(WorkerRequest {
             run_id: parse_run_id(&self.run_id)?,
             jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,

@@ -29,6 +29,9 @@ pub struct Lease {
     pub claimed_at: Timestamp,
     /// What was there before.
     pub entry: Entry,
+    /// Whether an earlier attempt was cut off in the middle.
+    #[serde(default)]
+    pub took_over: bool,
     /// A purchase an earlier attempt made and did not finish.
     pub request_id: Option<String>,
     /// How many failures of this job were followed by another attempt.

@@ -75,6 +75,22 @@ impl Patch {
         });
     }
 
+    /// Blanks what a rehearsal wrote, for a job whose rehearsal is void.
+    pub fn forget_rehearsal(&mut self) {
+        for column in [
+            "gen_object_path",
+            "preview_1_path",
+            "preview_2_path",
+            "preview_3_path",
+            "unit_price_usd",
+            "estimated_cost_usd",
+            "price_source",
+        ] {
+            self.set(column, "");
+        }
+        self.fill("algo_version", "");
+    }
+
     /// Returns the value this patch writes into `column`.
     pub fn get(&self, column: &str) -> Option<&str> {
         self.0

@@ -62,6 +62,22 @@ pub enum SkipReason {
     NotSelected(Status),
 }
 
+impl SkipReason {
+    /// Returns the reason in words that follow a number of jobs.
+    pub fn words(self) -> String {
+        match self {
+            Self::AlreadyCompleted => "completed already".to_owned(),
+            Self::AlreadyRehearsed => "rehearsed already".to_owned(),
+            Self::NeedsRedo => "completed (only --redo makes them again)".to_owned(),
+            Self::RealResult => "with a real result, which a rehearsal never replaces".to_owned(),
+            Self::Held => "held by a worker".to_owned(),
+            Self::Resumable => "left by a worker that died".to_owned(),
+            Self::Doubtful => "possibly billed".to_owned(),
+            Self::NotSelected(status) => format!("{status} and not selected"),
+        }
+    }
+}
+
 impl Selection {
     /// Returns the statuses this selects.
     pub fn statuses(&self) -> Vec<Status> {

@@ -195,6 +195,10 @@ pub struct Summary {
     pub fenced: usize,
     /// Results of dead workers that were published in their name.
     pub rolled_forward: usize,
+    /// Of the failed, those that may have been billed and cannot be looked up.
+    pub in_doubt: usize,
+    /// Endings that are safe in the journal but could not be published.
+    pub unrecorded: usize,
     /// Jobs whose holder is dead and that were not selected.
     pub resumable: usize,
     /// Selected jobs that were not started before the worker stopped.
@@ -365,6 +369,8 @@ impl Summary {
             "cancelled": self.cancelled,
             "fenced": self.fenced,
             "rolled_forward": self.rolled_forward,
+            "in_doubt": self.in_doubt,
+            "unrecorded": self.unrecorded,
             "resumable": self.resumable,
             "not_started": self.not_started,
             "avg_duration_s": self.avg_duration_s,

@@ -9,7 +9,6 @@ use serde_json::Map;
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::id::JobId;
-use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
@@ -187,7 +186,7 @@ impl Pool<'_> {
         if carrier.on_interrupt != OnInterrupt::Ask || self.conditions.dry_run {
             return None;
         }
-        if lease.entry == Entry::Takeover && lease.request_id.is_none() {
+        if lease.took_over && lease.request_id.is_none() {
             return Some(Failure::new(ErrorClass::Unknown, IN_DOUBT));
         }
         let secured = self.store.secure(lease);

@@ -205,8 +205,12 @@ impl Drop for EndOnDrop<'_> {
 
 impl Pool<'_> {
     fn run_threads(&self) {
+        let wanted = self.conditions.max_parallel.min(self.queue.remaining());
+        if wanted == 0 {
+            return;
+        }
         let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.conditions.max_parallel)
+            .num_threads(wanted)
             .thread_name(|number| format!("job-{number}"))
             .build();
         match threads {

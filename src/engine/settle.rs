@@ -14,7 +14,7 @@ use crate::engine::job::{Attempt, Failure};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
-use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
@@ -24,9 +24,11 @@ impl Pool<'_> {
     pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
         match attempt {
             Attempt::Made(checked) => self.settle_made(lease, *checked, span),
-            // A picture that is missing is missing, however full the disk is.
+            // A missing picture is missing however full the disk is, and what may
+            // have been billed is never just given back.
             Attempt::Failed(failure)
-                if failure.class != ErrorClass::BadInput && self.disk_is_full() =>
+                if !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
+                    && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.halt(Halt::Store);
@@ -86,10 +88,7 @@ impl Pool<'_> {
                 });
             }
             Ok(finish) => self.settle_fenced(lease, finish),
-            Err(error) => self.store_failed(
-                &format!("cannot record the result of job {}", lease.job_id),
-                &error,
-            ),
+            Err(error) => self.not_recorded(lease, &error),
         }
     }
 
@@ -145,16 +144,22 @@ impl Pool<'_> {
             mut planned,
             failures,
         } = waiting;
-        if lease.entry != Entry::Redo {
-            planned.entry = Entry::Fresh;
-        }
+        // Whatever it was taken as, it now waits; only a redo stays one.
+        planned.entry = match lease.entry {
+            Entry::Redo => Entry::Redo,
+            _ => Entry::Fresh,
+        };
         let failures = failures + u32::from(counts);
         self.queue.put_back(Waiting { planned, failures }, pause);
     }
 
     fn record_failure(&self, lease: &Lease, failure: &Failure, span: Span) {
+        let mut patch = patch::failed(span, &self.conditions.worker, &failure.message);
+        if lease.entry == Entry::Perform {
+            patch.forget_rehearsal();
+        }
         let ending = Ending {
-            patch: patch::failed(span, &self.conditions.worker, &failure.message),
+            patch,
             outcome: Outcome::Failed {
                 class: failure.class,
                 error_text: failure.error_text(),
@@ -162,11 +167,13 @@ impl Pool<'_> {
             cost_usd: None,
             at: self.clock.now(),
         };
+        let in_doubt = failure.class == ErrorClass::Unknown && lease.request_id.is_none();
         match self.store.finish(lease, ending) {
             Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.failed += 1;
+                    tally.summary.in_doubt += usize::from(in_doubt);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobFailed {
@@ -181,11 +188,18 @@ impl Pool<'_> {
                 }
             }
             Ok(finish) => self.settle_fenced(lease, finish),
-            Err(error) => self.store_failed(
-                &format!("cannot record the failure of job {}", lease.job_id),
-                &error,
-            ),
+            Err(error) => self.not_recorded(lease, &error),
         }
+    }
+
+    /// Notes an ending that is safe in the journal but not published yet.
+    fn not_recorded(&self, lease: &Lease, error: &StoreError) {
+        self.count(|tally| tally.summary.unrecorded += 1);
+        let what = format!(
+            "the ending of job {} is noted but not published; the next start does that",
+            lease.job_id
+        );
+        self.store_failed(&what, error);
     }
 
     fn settle_fenced(&self, lease: &Lease, finish: Finish) {

@@ -188,6 +188,7 @@ impl MemoryStore {
             nonce,
             claimed_at: now,
             entry,
+            took_over: entry == Entry::Takeover || job.lease.is_some(),
             request_id: job.purchase.clone(),
             failures: job.failures,
             idempotency_key: format!(

@@ -92,11 +92,14 @@ impl LogFile {
         if state.impatient_until.is_some_and(|until| now < until) {
             return FileLock::try_acquire(&self.lock_path).ok().flatten();
         }
-        let lock = FileLock::acquire_within(&self.lock_path, PATIENCE)
-            .ok()
-            .flatten();
-        state.impatient_until = lock.is_none().then(|| Instant::now() + IMPATIENCE);
-        lock
+        match FileLock::acquire_within(&self.lock_path, PATIENCE) {
+            Ok(lock) => {
+                state.impatient_until = lock.is_none().then(|| Instant::now() + IMPATIENCE);
+                lock
+            }
+            // It cannot be tried at all, which is not the same as being held.
+            Err(_) => None,
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Before the first job starts: recover, read the run, decide about each job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
+use crate::domain::nearest::suggestion;
 use crate::domain::select::{Decision, Seen, Selection, SkipReason};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
@@ -20,6 +21,8 @@ pub(super) struct Prepared {
     pub(super) rolled_forward: usize,
     pub(super) unmarked: Vec<JobId>,
     pub(super) matched: usize,
+    /// The algorithms that jobs of the run have.
+    algos: BTreeSet<AlgoKey>,
 }
 
 pub(super) fn prepare(
@@ -47,9 +50,11 @@ pub(super) fn prepare(
         rolled_forward: recovery.rolled_forward.len(),
         unmarked: Vec::new(),
         matched: 0,
+        algos: BTreeSet::new(),
     };
     let selection = selection(request);
     for job in run.jobs {
+        prepared.algos.extend(job.algo.clone().ok());
         if !matches_filters(request, &job) {
             continue;
         }
@@ -103,11 +108,13 @@ impl Prepared {
 
     /// Says what a person may not expect.
     pub(super) fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+        self.tell_skips(teller);
+        self.tell_of_algos(request, teller);
         if let Some(filter) = &request.jobs {
             let (kind, text) = (filter.kind(), filter.text());
             teller.notice(format!(
-                "--jobs {text:?} was taken as {kind}: {} jobs match",
-                self.matched
+                "--jobs {text:?} was taken as {kind}: {}",
+                plural(self.matched, "job matches", "jobs match")
             ));
             if self.matched == 0 {
                 teller.warn(format!(
@@ -159,6 +166,38 @@ impl Prepared {
                 "{} a real result, which a rehearsal never replaces",
                 plural(skipped(SkipReason::RealResult), "job has", "jobs have")
             ));
+        }
+    }
+}
+
+impl Prepared {
+    /// Says in one line what is left alone and why.
+    fn tell_skips(&self, teller: &Teller<'_>) {
+        if self.skips.is_empty() {
+            return;
+        }
+        let parts: Vec<String> = self
+            .skips
+            .iter()
+            .map(|(reason, jobs)| format!("{} {}", jobs.len(), reason.words()))
+            .collect();
+        teller.notice(format!("left alone: {}", parts.join(", ")));
+    }
+
+    fn tell_of_algos(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+        for key in &request.algo {
+            if !self.algos.contains(key) {
+                let hint = suggestion(key.as_str(), self.algos.iter().map(AlgoKey::as_str));
+                teller.warn(format!(
+                    "no job of run {} has the algo {key}{hint}",
+                    request.run_id
+                ));
+            }
+        }
+        let cancelled = request.only_status.as_ref();
+        if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
+            teller
+                .warn("cancelled jobs are never run; --only-status cancelled selects none".into());
         }
     }
 }

@@ -40,7 +40,9 @@ impl CsvStore {
         let Some(_lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
             return Ok(Claim::Busy);
         };
-        let evidence = self.sound_evidence(job)?;
+        let Some(evidence) = self.sound_evidence(job)? else {
+            return Ok(Claim::Busy);
+        };
         let row = self.row(job)?;
         let state = evidence
             .state(row.rehearsal)
@@ -57,17 +59,22 @@ impl CsvStore {
             .map(Claim::Taken)
     }
 
-    /// Reads the markers and moves damaged ones out of the way; the caller holds the lock.
-    pub(super) fn sound_evidence(&self, job: &JobId) -> Result<Evidence, StoreError> {
+    /// Reads the markers and moves damaged ones out of the way; the caller holds
+    /// the lock. Returns nothing if a worker that lives may have written them.
+    pub(super) fn sound_evidence(&self, job: &JobId) -> Result<Option<Evidence>, StoreError> {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         if evidence.corrupt().next().is_none() {
-            return Ok(evidence);
+            return Ok(Some(evidence));
+        }
+        if self.claimed_by_live_worker(job)? {
+            return Ok(None);
         }
         // A lease that its holder was just turning into a terminal looks damaged,
         // but the journal vouches for the result.
         if self.roll_forward_by_job(job)?.is_some() {
-            return Evidence::read(self.paths(), job).context("read markers in", &state);
+            let evidence = Evidence::read(self.paths(), job);
+            return evidence.context("read markers in", &state).map(Some);
         }
         for (marker, reason) in evidence.corrupt() {
             let kind = marker.kind.file();
@@ -78,7 +85,8 @@ impl CsvStore {
                 kind.name(job)
             ));
         }
-        Evidence::read(self.paths(), job).context("read markers in", &state)
+        let evidence = Evidence::read(self.paths(), job);
+        evidence.context("read markers in", &state).map(Some)
     }
 
     /// Returns the answer if the job cannot be taken now.
@@ -149,6 +157,7 @@ impl CsvStore {
             // Always later than the row's, so that "older" can be read off the row.
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
+            took_over: entry == Entry::Takeover || evidence.lease().is_some(),
             request_id: request_id.clone(),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
@@ -312,7 +321,11 @@ impl CsvStore {
         let patch = if foreign {
             Patch::status(Status::Running)
         } else {
-            patch::running(lease.claimed_at, &self.identity.facts)
+            let mut patch = patch::running(lease.claimed_at, &self.identity.facts);
+            if lease.entry == Entry::Perform {
+                patch.forget_rehearsal();
+            }
+            patch
         };
         Hint {
             job: lease.job_id.clone(),

@@ -4,7 +4,7 @@
 //! busy, with a rest between folds so that other tools get their turn. It waits
 //! for a busy lock as long as it takes; results are safe in the meantime.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -52,6 +52,8 @@ pub(super) struct Shared {
     pub(super) facts: WorkerFacts,
     pub(super) notices: NoticeSink,
     pub(super) clock: Arc<dyn Clock>,
+    /// Whether the names of the run's folders are known to be durable.
+    pub(super) names_synced: AtomicBool,
     /// Set when waiting for others must end.
     pub(super) hurry: AtomicBool,
     /// Why nothing more may be claimed, if so.
@@ -108,25 +110,51 @@ impl Shared {
             .iter()
             .any(|(_, w)| w.status.is_terminal() && !w.simulated)
         {
+            self.sync_names()?;
             self.journal.sync().context("sync", self.journal.path())?;
         }
         Ok(())
     }
 
+    /// Makes the names of the journal and of the run's folders survive a power
+    /// loss; once is enough.
+    pub(super) fn sync_names(&self) -> Result<(), StoreError> {
+        if self.names_synced.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let run = self.paths.root();
+        let folders = [
+            self.paths.journals(),
+            self.paths.state(),
+            self.paths.outputs(),
+            run.to_owned(),
+        ];
+        for folder in folders {
+            platform::sync_dir(&folder).context("sync", &folder)?;
+        }
+        self.names_synced.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
     fn sync_result(&self, job: &JobId, wanted: &Wanted) -> Result<(), StoreError> {
         let folder = self.paths.output(job);
+        let mut folders = BTreeSet::from([folder.clone()]);
         for artifact in &wanted.artifacts {
             let path = folder.join(&artifact.name);
+            folders.extend(path.parent().map(Path::to_owned));
             match File::open(&path).and_then(|file| file.sync_all()) {
                 // Moved away by a person since: nothing of it is left to sync.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 other => other.context("sync", &path)?,
             }
         }
-        match platform::sync_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other.context("sync", &folder),
+        for folder in folders {
+            match platform::sync_dir(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => other.context("sync", &folder)?,
+            }
         }
+        Ok(())
     }
 
     /// Syncs the whole file system, or each result where that cannot be done.

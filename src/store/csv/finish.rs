@@ -48,34 +48,56 @@ impl CsvStore {
         let purchases = held.as_ref().map_or(0, |held| held.record.purchases);
         let at = ending.at;
         let finished = finished_line(lease, ending, request_id, purchases);
-        if let Err(error) = self.note(at, What::Finished(Box::new(finished.clone()))) {
+        match self.note(at, What::Finished(Box::new(finished.clone()))) {
+            Ok(()) => {
+                self.unpublished().insert(lease.job_id.clone());
+            }
             // The disk is full or failing. The terminal says the same and takes the
             // lease's place on the disk, so a result that was paid for is published
             // all the same; but nothing new may be taken.
-            self.shared
-                .set_trouble(Some(format!("{error}: {}", source_of(&error))));
+            Err(error) => self
+                .shared
+                .set_trouble(Some(format!("{error}: {}", source_of(&error)))),
         }
+        let finish = self.publish_noted(lease, held, &finished, at)?;
+        self.unpublished().remove(&lease.job_id);
+        Ok(finish)
+    }
+
+    /// Publishes an ending that was just noted, if the job is still ours or free.
+    fn publish_noted(
+        &self,
+        lease: &Lease,
+        held: Option<Held>,
+        finished: &Finished,
+        at: Timestamp,
+    ) -> Result<Finish, StoreError> {
         let _lock = self.lock_job(&lease.job_id)?;
         let author = Author {
             worker_id: self.identity.worker_id.clone(),
             boot_id: self.identity.boot_id.clone(),
         };
         if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
-            return match self.publish_finished(&finished, &author, Some(&held.file), at)? {
+            // Another tool may have finished the job beside us: its result stands.
+            if self.terminal_in_the_way(lease)? {
+                return self.give_way(lease, at);
+            }
+            return match self.publish_finished(finished, &author, Some(&held.file), at)? {
                 Published::Yes => Ok(Finish::Published),
                 Published::OldResultKept => Ok(Finish::OldResultKept),
-                Published::NameTaken => self.fence(lease, at),
+                Published::NameTaken => self.give_way(lease, at),
             };
         }
-        let evidence = self.sound_evidence(&lease.job_id)?;
-        let taken = evidence.lease().is_some()
-            || evidence.of(RecordKind::Completed).is_some()
-            || evidence.of(RecordKind::Failed).is_some()
-            || evidence.highest_attempt() > lease.attempt;
+        let taken = self.sound_evidence(&lease.job_id)?.is_none_or(|evidence| {
+            evidence.lease().is_some()
+                || evidence.of(RecordKind::Completed).is_some()
+                || evidence.of(RecordKind::Failed).is_some()
+                || evidence.highest_attempt() > lease.attempt
+        });
         if taken {
             return self.fence(lease, at);
         }
-        match self.publish_finished(&finished, &author, None, at)? {
+        match self.publish_finished(finished, &author, None, at)? {
             Published::Yes => Ok(Finish::Adopted),
             Published::OldResultKept => Ok(Finish::OldResultKept),
             Published::NameTaken => self.fence(lease, at),
@@ -86,6 +108,41 @@ impl CsvStore {
     pub(super) fn still_names(&self, job: &JobId, held: &Held) -> bool {
         let path = self.paths().state_file(job, StateFile::InProgress);
         fs::symlink_metadata(path).is_ok_and(|named| platform::identity(&named) == held.identity)
+    }
+
+    /// Tells whether a terminal stands that this attempt must not replace. An
+    /// older one of ours that a claim did not come to remove goes now.
+    fn terminal_in_the_way(&self, lease: &Lease) -> Result<bool, StoreError> {
+        let state = self.paths().state();
+        for kind in [RecordKind::Completed, RecordKind::Failed] {
+            let path = self.paths().state_file(&lease.job_id, kind.file());
+            let marker = Marker::read(&path, kind, &lease.job_id);
+            let Some(marker) = marker.context("read markers in", &state)? else {
+                continue;
+            };
+            let older = marker
+                .record()
+                .is_some_and(|record| record.attempt < lease.attempt);
+            let redone = lease.entry == Entry::Redo && kind == RecordKind::Completed;
+            if redone && (older || marker.record().is_none()) {
+                continue;
+            }
+            if !older {
+                return Ok(true);
+            }
+            remove_if_there(&path).context("remove", &path)?;
+        }
+        Ok(false)
+    }
+
+    /// Ends an attempt beside somebody else's result: the lease goes, which
+    /// would otherwise outrank that result for ever.
+    fn give_way(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
+        let path = self
+            .paths()
+            .state_file(&lease.job_id, StateFile::InProgress);
+        remove_if_there(&path).context("remove", &path)?;
+        self.fence(lease, at)
     }
 
     /// Moves an attempt's files out of the way, never away.

@@ -70,6 +70,7 @@ impl CsvStore {
     /// Makes the lease and its name survive a power loss.
     pub(super) fn secure_lease(&self, lease: &Lease) -> Result<(), StoreError> {
         let journal = &self.shared.journal;
+        self.shared.sync_names()?;
         journal.sync().context("sync", journal.path())?;
         let state = self.paths().state();
         if let Some(held) = self.leases().get(&lease.job_id) {
@@ -134,6 +135,7 @@ impl CsvStore {
                 cost_usd,
             },
         )?;
+        self.shared.sync_names()?;
         let journal = &self.shared.journal;
         if let Err(error) = journal.sync() {
             self.shared
@@ -168,6 +170,9 @@ fn given_back(lease: &Record, kind: RecordKind, not_before: Option<Timestamp>) -
         "worker_commit",
     ] {
         patch.set(column, "");
+    }
+    if lease.entry == Entry::Perform {
+        patch.forget_rehearsal();
     }
     Record {
         kind,

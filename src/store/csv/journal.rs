@@ -83,6 +83,23 @@ pub(super) enum What {
     Other,
 }
 
+impl What {
+    /// Returns whether this leaves `job` with its worker; nothing if it is about
+    /// something else.
+    pub(super) fn about(&self, job: &JobId) -> Option<bool> {
+        match self {
+            Self::Claimed { job_id, .. } | Self::Submitted { job_id, .. } => {
+                (job_id == job).then_some(true)
+            }
+            Self::Finished(finished) => (finished.job_id == *job).then_some(true),
+            Self::Released { job_id, .. }
+            | Self::Cancelled { job_id, .. }
+            | Self::Fenced { job_id, .. } => (job_id == job).then_some(false),
+            _ => None,
+        }
+    }
+}
+
 /// How an attempt ended; enough to publish it again from nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Finished {
@@ -205,8 +222,19 @@ pub(super) struct Found {
     pub(super) worker_id: WorkerId,
 }
 
-/// Lists the journals of a run that are not closed, oldest name first.
+/// Lists the journals of a run that are not closed, by name.
 pub(super) fn unclosed(folder: &Path) -> io::Result<Vec<Found>> {
+    let mut open = Vec::new();
+    for found in all(folder)? {
+        if !is_closed(&found.path)? {
+            open.push(found);
+        }
+    }
+    Ok(open)
+}
+
+/// Lists every journal of a run, by name.
+pub(super) fn all(folder: &Path) -> io::Result<Vec<Found>> {
     let mut found = Vec::new();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -223,7 +251,7 @@ pub(super) fn unclosed(folder: &Path) -> io::Result<Vec<Found>> {
             continue;
         };
         let path = entry.path();
-        if entry.file_type()?.is_file() && !is_closed(&path)? {
+        if entry.file_type()?.is_file() {
             found.push(Found { path, worker_id });
         }
     }

@@ -17,7 +17,7 @@ use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
 use crate::workspace::paths::{RunPaths, Workspace};
 
-use super::marker::Marker;
+use super::marker::{Body, Marker};
 
 /// How far locks reach where the workspace lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +97,10 @@ impl Watch {
         lease: &Marker,
         now: Timestamp,
     ) -> io::Result<Verdict> {
+        if matches!(lease.body, Body::Corrupt(_)) {
+            // Whoever claims the job looks closer, under its lock.
+            return Ok(Verdict::Dead);
+        }
         let watched = self.watched(job, lease);
         let silent = lease.beat.map(|beat| now.since(beat));
         let facts = match lease.record() {

@@ -122,7 +122,13 @@ impl Record {
             return patch.clone();
         }
         match self.kind {
-            RecordKind::InProgress => patch::running(self.claimed_at, worker),
+            RecordKind::InProgress => {
+                let mut patch = patch::running(self.claimed_at, worker);
+                if self.entry == Entry::Perform {
+                    patch.forget_rehearsal();
+                }
+                patch
+            }
             kind => Patch::status(kind.status()),
         }
     }

@@ -7,7 +7,7 @@
 //! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +85,8 @@ pub struct CsvStore {
     /// What the rows said when the run was read, so that a claim never waits for
     /// a fold to finish writing the table.
     rows: Mutex<HashMap<JobId, RowBrief>>,
+    /// Endings that are in the journal and nowhere else yet.
+    unpublished: Mutex<HashSet<JobId>>,
     /// Whether anything but rehearsals was published.
     made_results: AtomicBool,
     closed: AtomicBool,
@@ -118,6 +120,12 @@ impl CsvStore {
 
     fn rows(&self) -> MutexGuard<'_, HashMap<JobId, RowBrief>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unpublished(&self) -> MutexGuard<'_, HashSet<JobId>> {
+        self.unpublished
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
@@ -266,7 +274,7 @@ impl Store for CsvStore {
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };
-        if self.leases().is_empty() {
+        if self.leases().is_empty() && self.unpublished().is_empty() {
             self.note(now, what)?;
         }
         self.shared.journal.trim();

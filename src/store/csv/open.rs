@@ -80,6 +80,7 @@ impl CsvStore {
             facts: identity.facts.clone(),
             notices: options.notices.clone(),
             clock: options.clock.clone(),
+            names_synced: AtomicBool::new(false),
             hurry: AtomicBool::new(false),
             trouble: Mutex::new(None),
         });
@@ -92,6 +93,7 @@ impl CsvStore {
             committer,
             leases: Mutex::default(),
             rows: Mutex::default(),
+            unpublished: Mutex::default(),
             made_results: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })

@@ -21,10 +21,10 @@ use crate::workspace::lock::{self, FileLock};
 
 use super::CsvStore;
 use super::claim::state_after;
-use super::evidence::Evidence;
+use super::evidence::{self, Evidence};
 use super::finish::{Author, Published, is_lease_of};
 use super::journal::{self, Finished, Line, What};
-use super::marker::{Marker, Record, RecordKind};
+use super::marker::{Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
 
 /// What one dead worker's journal says.
@@ -108,13 +108,8 @@ impl CsvStore {
         let names = StateNames::list(self.paths()).context("list", &state)?;
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
-            let settled = kinds.is_some_and(|kinds| {
-                !kinds.has(RecordKind::InProgress)
-                    && (kinds.has(RecordKind::Completed) || kinds.has(RecordKind::Failed))
-            });
-            // Where an older terminal may have come back after a power loss, its
-            // name proves nothing.
-            if settled && matches!(finished.entry, Entry::Fresh | Entry::Takeover) {
+            let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
+            if !leased && self.is_settled(finished)? {
                 continue;
             }
             let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
@@ -129,6 +124,16 @@ impl CsvStore {
             self.keep_purchase(submitted, &story.author, now)?;
         }
         Ok(())
+    }
+
+    /// Tells whether a sound marker of ours knows of this ending or a later one. A
+    /// name alone proves nothing: a power loss can leave an empty or an older file.
+    fn is_settled(&self, finished: &Finished) -> Result<bool, StoreError> {
+        let state = self.paths().state();
+        let evidence = Evidence::read(self.paths(), &finished.job_id);
+        let evidence = evidence.context("read markers in", &state)?;
+        let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
+        Ok(ruled && evidence.highest_attempt() >= finished.attempt)
     }
 
     /// Publishes a dead worker's ending if it is still the job's latest and its
@@ -158,12 +163,25 @@ impl CsvStore {
             && evidence
                 .markers
                 .iter()
-                .any(|m| m.kind.is_terminal() && m.record().is_none());
+                .any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m));
         if overtaken || foreign_terminal || (finished.completed && !self.files_match(finished)) {
             return Ok(None);
         }
         if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
             return Ok(None); // The failed redo was ended already.
+        }
+        for wreck in evidence.markers.iter().filter(|marker| is_wreck(marker)) {
+            let kind = wreck.kind.file();
+            let kept = evidence::set_aside(self.paths(), job, kind)
+                .context("set aside a marker in", &state)?;
+            let reason = match &wreck.body {
+                Body::Corrupt(reason) => reason,
+                _ => "it is empty",
+            };
+            self.warn(format!(
+                "{} is damaged ({reason}); kept as {kept} and made again from the journal",
+                kind.name(job)
+            ));
         }
         let path = self.paths().state_file(job, StateFile::InProgress);
         let lease_file = if lease_is_its || damaged_lease {
@@ -285,8 +303,10 @@ impl CsvStore {
     /// Publishes the latest result of `job` that any dead worker's journal has.
     pub(super) fn roll_forward_by_job(&self, job: &JobId) -> Result<Option<JobState>, StoreError> {
         let now = self.shared.clock.now();
-        for found in self.foreign_journals()? {
-            if lock::is_held(&found.path).context("look at", &found.path)? {
+        let folder = self.paths().journals();
+        for found in journal::all(&folder).context("list", &folder)? {
+            let own = found.worker_id == self.identity.worker_id;
+            if own || lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
             let Some(story) = story_of(&found)? else {
@@ -304,6 +324,22 @@ impl CsvStore {
             }
         }
         Ok(None)
+    }
+
+    /// Tells whether a worker that lives took the job and has not given it up: what
+    /// looks damaged is then just being written.
+    pub(super) fn claimed_by_live_worker(&self, job: &JobId) -> Result<bool, StoreError> {
+        for found in self.foreign_journals()? {
+            if !lock::is_held(&found.path).context("look at", &found.path)? {
+                continue;
+            }
+            let (lines, _) = journal::read(&found.path).context("read", &found.path)?;
+            let last = lines.iter().rev().find_map(|line| line.what.about(job));
+            if last == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the purchase that the holder of `lease` made, by its journal.
@@ -452,6 +488,12 @@ fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
         .submitted
         .retain(|submitted| !ended.contains(&submitted.nonce));
     story
+}
+
+/// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
+fn is_wreck(marker: &Marker) -> bool {
+    let empty = marker.body == Body::Foreign && marker.version.size == 0;
+    marker.kind.is_terminal() && (empty || matches!(marker.body, Body::Corrupt(_)))
 }
 
 fn matches(folder: &Path, outputs: &[Artifact]) -> bool {

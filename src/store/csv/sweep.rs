@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::naming::StateFile;
@@ -80,7 +81,7 @@ impl CsvStore {
             let Some(name) = name.to_str().filter(|name| durable::is_temporary(name)) else {
                 continue;
             };
-            if !self.writer_lives(name)? {
+            if !self.writer_lives(name)? && is_old(&entry) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -97,6 +98,26 @@ impl CsvStore {
         }
         Ok(false)
     }
+}
+
+/// Tells whether nobody can be writing a temporary file any more. Some carry no
+/// worker's id, and all of them live for moments only.
+fn is_old(entry: &fs::DirEntry) -> bool {
+    const LONG: Duration = Duration::from_secs(60);
+    let age = entry
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .map(|written| written.elapsed());
+    // A time in the future is no age.
+    !matches!(age, Ok(Ok(age)) if age < LONG) || named_by_worker(entry)
+}
+
+/// Tells whether a temporary name ends in a worker's id, not in random digits.
+fn named_by_worker(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let tag = name.trim_end_matches(".tmp").rsplit('.').next();
+    tag.is_some_and(|tag| tag.contains('-'))
 }
 
 fn split_staging(name: &str) -> Option<(JobId, &str)> {
