@@ -30,6 +30,13 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Says why it cannot run and what to write.
+    pub fn remedy(&self) -> &str {
+        &self.message
+    }
+}
+
 impl Adapter for Endpoint {
     fn generate(
         &self,

@@ -2,7 +2,8 @@
 //!
 //! For rehearsals and tests. Whether an attempt fails depends only on the
 //! options, the job and the attempt's number, so a run can be repeated exactly.
-//! It writes in `out_dir`, and one line to `count_file` if that is set.
+//! It writes in `out_dir`, and one line to `count_file` if that is set. With
+//! `submit` it buys under an id of its own and re-attaches to it when asked.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -22,6 +23,9 @@ const LARGE_ERROR_BYTES: u64 = 1_000_000;
 /// The longest error text that can be asked for.
 const MAX_ERROR_BYTES: u64 = 64 << 20;
 
+/// How often a file that is waited for is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
 /// Does what its options say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mock {
@@ -33,6 +37,10 @@ pub struct Mock {
     empty_output: bool,
     large_error: u64,
     fail: Option<String>,
+    fail_class: Option<ErrorClass>,
+    retry_after: Option<Duration>,
+    submit: bool,
+    wait_file: Option<String>,
     count_file: Option<String>,
 }
 
@@ -59,6 +67,14 @@ impl Mock {
             empty_output: flag("empty_output"),
             large_error,
             fail: text("fail"),
+            fail_class: option("fail_class")
+                .and_then(Value::as_str)
+                .and_then(ErrorClass::parse),
+            retry_after: option("retry_after_s")
+                .and_then(Value::as_f64)
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            submit: flag("submit"),
+            wait_file: text("wait_file"),
             count_file: text("count_file"),
         }
     }
@@ -66,7 +82,7 @@ impl Mock {
     /// Returns the failure that this attempt is to have.
     fn failure(&self, job_id: &str, attempt: u32) -> Option<AdapterError> {
         if let Some(message) = &self.fail {
-            return Some(AdapterError::permanent(message.clone()));
+            return Some(self.failed(ErrorClass::Permanent, message.clone()));
         }
         if self.large_error > 0 {
             let length = usize::try_from(self.large_error).unwrap_or(usize::MAX);
@@ -75,10 +91,11 @@ impl Mock {
             ));
         }
         if u64::from(attempt) <= self.fail_first {
-            return Some(transient(format!(
+            let message = format!(
                 "mock: attempt {attempt} fails because fail_first is {}",
                 self.fail_first
-            )));
+            );
+            return Some(self.failed(ErrorClass::Transient, message));
         }
         (draw(self.seed, job_id, attempt) < self.fail_rate).then(|| {
             transient(format!(
@@ -88,12 +105,61 @@ impl Mock {
         })
     }
 
-    fn count(&self, request: &GenerationRequest, attempt: u32) -> Result<(), AdapterError> {
+    fn failed(&self, usual: ErrorClass, message: String) -> AdapterError {
+        AdapterError::Failed {
+            class: self.fail_class.unwrap_or(usual),
+            message,
+            detail: None,
+            retry_after: self.retry_after,
+        }
+    }
+
+    /// Buys, or re-attaches to what an earlier attempt bought; returns the id.
+    fn buy(
+        &self,
+        request: &GenerationRequest,
+        context: &mut JobContext<'_>,
+    ) -> Result<Option<String>, AdapterError> {
+        if !self.submit || context.resume_request_id.is_some() {
+            return Ok(context.resume_request_id.clone());
+        }
+        let id = format!("mock-{}-{}", request.job_id, context.attempt);
+        context.reporter.submitted(&id, None)?;
+        Ok(Some(id))
+    }
+
+    fn wait(
+        &self,
+        request: &GenerationRequest,
+        context: &JobContext<'_>,
+    ) -> Result<(), AdapterError> {
+        let stopped = |reason: Option<_>| reason.map_or(Ok(()), |r| Err(AdapterError::Stopped(r)));
+        if let Some(name) = &self.wait_file {
+            let path = request.workspace.join(name);
+            while !path.exists() {
+                stopped(context.stop.sleep(LOOK_EVERY))?;
+            }
+        }
+        stopped(context.stop.sleep(self.sleep))
+    }
+
+    fn count(
+        &self,
+        request: &GenerationRequest,
+        context: &JobContext<'_>,
+    ) -> Result<(), AdapterError> {
         let Some(name) = &self.count_file else {
             return Ok(());
         };
         let path = request.workspace.join(name);
-        let line = format!("{} {attempt} {}\n", request.job_id, std::process::id());
+        let resumed = context.resume_request_id.as_deref();
+        let line = format!(
+            "{} {} {}{}\n",
+            request.job_id,
+            context.attempt,
+            std::process::id(),
+            resumed.map_or_else(String::new, |id| format!(" resumes {id}"))
+        );
         // One append of a whole line: several processes count in the same file.
         OpenOptions::new()
             .append(true)
@@ -103,13 +169,20 @@ impl Mock {
             .map_err(|error| transient(format!("cannot count in {}: {error}", path.display())))
     }
 
-    fn metadata(&self, request: &GenerationRequest, attempt: u32) -> Map<String, Value> {
+    fn metadata(
+        &self,
+        request: &GenerationRequest,
+        context: &JobContext<'_>,
+        request_id: Option<String>,
+    ) -> Map<String, Value> {
         let facts = [
             ("adapter", json!("mock")),
             ("job_id", json!(request.job_id)),
-            ("attempt", json!(attempt)),
+            ("attempt", json!(context.attempt)),
             ("images", json!(request.used_images.len())),
             ("seed", json!(self.seed)),
+            ("request_id", json!(request_id)),
+            ("resumed", json!(context.resume_request_id.is_some())),
         ];
         Map::from_iter(facts.map(|(name, value)| (name.to_owned(), value)))
     }
@@ -122,11 +195,10 @@ impl Adapter for Mock {
         context: &mut JobContext<'_>,
     ) -> Result<GenerationResult, AdapterError> {
         let attempt = context.attempt;
-        self.count(request, attempt)?;
+        self.count(request, context)?;
         context.reporter.progress(0.0, None);
-        if let Some(reason) = context.stop.sleep(self.sleep) {
-            return Err(AdapterError::Stopped(reason));
-        }
+        let request_id = self.buy(request, context)?;
+        self.wait(request, context)?;
         assert!(!self.panic, "mock: panics because its option panic is true");
         if let Some(failure) = self.failure(&request.job_id, attempt) {
             return Err(failure);
@@ -143,7 +215,7 @@ impl Adapter for Mock {
             generated_glb: Some(sample.glb),
             previews: sample.previews,
             algo_version: Some("mock-1".to_owned()),
-            raw_metadata: Some(self.metadata(request, attempt)),
+            raw_metadata: Some(self.metadata(request, context, request_id)),
             ..GenerationResult::default()
         })
     }
@@ -254,6 +326,43 @@ mod tests {
         let mock = mock(json!({"sleep_ms": 3_600_000}));
         assert_eq!(
             bench.run(&mock, 1),
+            Err(AdapterError::Stopped(StopReason::Killed))
+        );
+    }
+
+    #[test]
+    fn failures_have_the_class_and_the_pause_that_were_asked_for() {
+        let bench = Bench::new();
+        let options = json!({"fail_first": 1, "fail_class": "out_of_credit", "retry_after_s": 1.5});
+        let AdapterError::Failed {
+            class, retry_after, ..
+        } = bench.run(&mock(options), 1).expect_err("fails")
+        else {
+            panic!("it was stopped")
+        };
+        assert_eq!(class, ErrorClass::OutOfCredit);
+        assert_eq!(retry_after, Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn it_buys_under_an_id_of_its_own_and_tells_it() {
+        let bench = Bench::new();
+        let result = bench.run(&mock(json!({"submit": true})), 3).expect("made");
+        let metadata = result.raw_metadata.expect("metadata");
+        assert_eq!(metadata["request_id"], "mock-d610ebfd455b-3");
+        assert_eq!(metadata["resumed"], false);
+    }
+
+    #[test]
+    fn it_waits_for_a_file_and_stops_waiting_when_told() {
+        let bench = Bench::new();
+        let waiting = mock(json!({"wait_file": "go"}));
+        fs::write(bench.workspace.path().join("go"), "").expect("written");
+        assert!(bench.run(&waiting, 1).is_ok());
+        fs::remove_file(bench.workspace.path().join("go")).expect("removed");
+        bench.cancel.raise(Stage::Kill);
+        assert_eq!(
+            bench.run(&waiting, 2),
             Err(AdapterError::Stopped(StopReason::Killed))
         );
     }

@@ -6,6 +6,7 @@
 
 pub mod endpoint;
 pub mod mock;
+pub mod process;
 pub mod registry;
 pub mod relief;
 mod sample;
@@ -103,6 +104,8 @@ pub struct JobContext<'a> {
     pub idempotency_key: String,
     /// A purchase to re-attach to instead of buying again.
     pub resume_request_id: Option<String>,
+    /// Where whatever the adapter's programs say can be kept.
+    pub log_path: Option<PathBuf>,
     /// When to stop, and why.
     pub stop: JobStop,
     /// Where reports go.

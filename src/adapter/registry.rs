@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::adapter::endpoint::Endpoint;
 use crate::adapter::mock::Mock;
+use crate::adapter::process::{Lookup, Process};
 use crate::adapter::relief::Relief;
 use crate::adapter::simulate::Simulate;
 use crate::adapter::{Adapter, AdapterError};
@@ -52,6 +53,12 @@ pub enum BuildError {
         /// The option that was probably meant, as a remark.
         hint: String,
     },
+    /// There is no program to run.
+    #[error("algo {algo}: kind process needs `command: [...]`, the program and its arguments")]
+    NoCommand {
+        /// The algorithm.
+        algo: AlgoKey,
+    },
     /// The option has a value it cannot have.
     #[error("algo {algo}: option `{option}` is {found}; it must be {wanted}")]
     WrongOption {
@@ -73,13 +80,16 @@ impl From<BuildError> for AdapterError {
 }
 
 /// Builds what carries `settings` out, or with `rehearsal` what pretends to, in
-/// that time per job. A rehearsal refuses the same mistakes in the entry.
+/// that time per job. A rehearsal refuses the same mistakes in the entry. `env`
+/// looks up the variables that a program may see.
 pub fn build(
     settings: &AlgoSettings,
     rehearsal: Option<Duration>,
+    env: Lookup<'_>,
 ) -> Result<Box<dyn Adapter>, BuildError> {
     let kind = kind_of(settings)?;
     check_options(settings, kind)?;
+    check_command(settings, kind)?;
     if let Some(duration) = rehearsal {
         return Ok(Box::new(Simulate::new(duration)));
     }
@@ -89,6 +99,7 @@ pub fn build(
     match kind.name {
         "simulate" => Ok(Box::new(Simulate::new(simulate_duration(settings)))),
         "mock" => Ok(Box::new(Mock::new(settings))),
+        "process" => Ok(Box::new(Process::new(settings, env))),
         "relief" => Ok(Box::new(Relief::new(settings))),
         name => Err(BuildError::Unavailable {
             algo: settings.key.clone(),
@@ -143,6 +154,16 @@ fn check_options(settings: &AlgoSettings, kind: Option<&'static Kind>) -> Result
     Ok(())
 }
 
+fn check_command(settings: &AlgoSettings, kind: Option<&'static Kind>) -> Result<(), BuildError> {
+    let needs_one = kind.is_some_and(|kind| kind.name == "process");
+    if needs_one && !settings.options.contains_key("command") {
+        return Err(BuildError::NoCommand {
+            algo: settings.key.clone(),
+        });
+    }
+    Ok(())
+}
+
 /// Shows a value, but never one that may hold a secret.
 fn shown(name: &str, value: &Value) -> String {
     match value {
@@ -161,14 +182,14 @@ mod tests {
     use crate::adapter::testing::{Bench, entry};
 
     fn refusal(kind: Option<&str>, options: Value) -> String {
-        match build(&entry(kind, options), None) {
+        match build(&entry(kind, options), None, &|_| None) {
             Ok(_) => panic!("the entry was accepted"),
             Err(error) => error.to_string(),
         }
     }
 
     fn version(settings: &AlgoSettings, rehearsal: Option<Duration>) -> Option<String> {
-        let adapter = build(settings, rehearsal).expect("built");
+        let adapter = build(settings, rehearsal, &|_| None).expect("built");
         let result = Bench::new().run(adapter.as_ref(), 1).expect("made");
         result.algo_version
     }
@@ -227,13 +248,24 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_a_later_version_fails_its_jobs_and_says_so() {
+    fn a_program_takes_every_option_and_needs_a_command() {
         let every_option = json!({
-            "command": ["make-model", "--fast"], "env": {"A": "1"}, "timeout_s": 480,
+            "command": ["make-model", "--fast"], "env": ["FAL_KEY"], "timeout_s": 480,
             "stall_s": 60, "retries": 2, "provider": "fal", "on_interrupt": "ask",
             "max_parallel": 4, "rate_per_min": 30, "breaker_failures": 5,
         });
-        let message = refusal(Some("process"), every_option);
-        assert!(message.contains("kind process is not available in this version"));
+        assert!(build(&entry(Some("process"), every_option), None, &|_| None).is_ok());
+        assert_eq!(
+            refusal(Some("process"), json!({"env": ["FAL_KEY"]})),
+            "algo chairs_multi: kind process needs `command: [...]`, the program and its arguments"
+        );
+        assert_eq!(
+            refusal(
+                Some("process"),
+                json!({"command": ["x"], "env": {"FAL_KEY": "s3cret"}})
+            ),
+            "algo chairs_multi: option `env` is a map; it must be a list of names of variables, \
+             such as [FAL_KEY]"
+        );
     }
 }

@@ -88,6 +88,7 @@ impl Bench {
             attempt,
             idempotency_key: "key".to_owned(),
             resume_request_id: None,
+            log_path: None,
             stop: JobStop::new(self.cancel.clone(), None),
             reporter: &mut recorder,
         };

@@ -31,6 +31,8 @@ pub enum Exit {
     Bug,
     /// A signal stopped it.
     Interrupted(Signal),
+    /// The worker that this process guarded ended so.
+    Worker(u8),
 }
 
 impl Exit {
@@ -44,6 +46,7 @@ impl Exit {
             Self::Budget => 4,
             Self::Bug => 70,
             Self::Interrupted(signal) => signal.exit_code(),
+            Self::Worker(code) => code,
         }
     }
 

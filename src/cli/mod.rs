@@ -13,12 +13,15 @@ use clap::{Args, Parser, Subcommand};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
 
+pub mod adapters;
+pub mod attempts;
 pub mod batch;
 pub mod catalog;
 pub mod config;
 pub mod consolidate;
 pub mod demo;
 pub mod error;
+pub mod guard;
 pub mod init;
 pub mod panic;
 pub mod progress;
@@ -88,6 +91,9 @@ enum Command {
     /// Run the jobs of a run, or look at them
     #[command(subcommand)]
     Run(run::RunCommand),
+    /// Show and try what makes the models
+    #[command(subcommand)]
+    Adapters(adapters::AdaptersCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
     /// Look at the configuration
@@ -116,6 +122,7 @@ fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
+        Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),

@@ -100,6 +100,9 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if request.max_parallel > 1 {
         option("--max-parallel", request.max_parallel.to_string());
     }
+    if let Some(retries) = request.retries {
+        option("--retries", retries.to_string());
+    }
     if let Some(folder) = &global.workspace {
         option("--workspace", folder.display().to_string());
     }
@@ -200,13 +203,14 @@ mod tests {
             only_status: Some(vec![Status::Failed]),
             max_parallel: 4,
             dry_run: true,
+            retries: Some(2),
             ..request("it's 1")
         };
         assert_eq!(
             hints(&summary, &request, &global()),
             [
                 "3 jobs were not finished; to go on: archi3d run worker --run-id 'it'\\''s 1' \
-              --only-status enqueued,failed --jobs 'd6*' --max-parallel 4 --dry-run"
+              --only-status enqueued,failed --jobs 'd6*' --max-parallel 4 --retries 2 --dry-run"
             ]
         );
     }

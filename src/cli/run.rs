@@ -5,6 +5,7 @@
 use clap::Subcommand;
 
 use crate::cli::Global;
+use crate::cli::attempts::{self, AttemptsArgs};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
@@ -18,6 +19,8 @@ pub enum RunCommand {
     Worker(Box<WorkerArgs>),
     /// Show how the jobs of a run stand
     Status(StatusArgs),
+    /// Show every attempt of a run: how it ended, what it cost
+    Attempts(AttemptsArgs),
 }
 
 /// Carries out the command.
@@ -25,6 +28,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
     match command {
         RunCommand::Worker(args) => worker::run(args, global, ui),
         RunCommand::Status(args) => status::run(args, global, ui),
+        RunCommand::Attempts(args) => attempts::run(args, global, ui),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cancel::Cancel;
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
 use crate::cli::run::parse_run_id;
@@ -131,11 +132,15 @@ pub struct WorkerArgs {
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let request = args.to_request()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    if let Some(exit) = guard::stand(&context, &request, ui) {
+        return Ok(exit);
+    }
     let cancel = Cancel::new();
     let signals = Signals::listen(&cancel, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
+    guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
     let ended = run_worker(&context, &request, &cancel, progress.clone());
     let heard = progress.finish();

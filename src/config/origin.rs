@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+pub use crate::domain::secret::is_secret;
+
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -47,14 +49,6 @@ pub struct SettingEntry {
 
 /// What is shown instead of a secret.
 const MASK: &str = "********";
-
-const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
-
-/// Tells whether a value with this name must not be shown.
-pub fn is_secret(name: &str) -> bool {
-    let name = name.to_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-}
 
 /// Shows `value`, which `names` lead to; the names decide whether it is a secret.
 pub(super) fn shown<'a>(names: impl IntoIterator<Item = &'a str>, value: &Value) -> String {

@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::domain::retry::ErrorClass;
+
 /// What carries an algorithm out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -42,10 +44,12 @@ pub enum OptionType {
     Positive,
     /// Text.
     Text,
+    /// The word of a class of failures.
+    Class,
     /// A list of texts with at least one.
     Texts,
-    /// A map from names to texts.
-    TextMap,
+    /// A list of names of variables; may be empty.
+    Names,
 }
 
 const fn option(name: &'static str, value: OptionType) -> KindOption {
@@ -82,6 +86,10 @@ pub const KINDS: &[Kind] = &[
             option("empty_output", OptionType::Flag),
             option("large_error", OptionType::CountOrFlag),
             option("fail", OptionType::Text),
+            option("fail_class", OptionType::Class),
+            option("retry_after_s", OptionType::Positive),
+            option("submit", OptionType::Flag),
+            option("wait_file", OptionType::Text),
             option("count_file", OptionType::Text),
         ],
     },
@@ -99,7 +107,7 @@ pub const KINDS: &[Kind] = &[
         summary: "runs a program of yours",
         options: &[
             option("command", OptionType::Texts),
-            option("env", OptionType::TextMap),
+            option("env", OptionType::Names),
             option("stall_s", OptionType::Positive),
         ],
     },
@@ -127,12 +135,13 @@ impl OptionType {
             Self::Fraction => value.as_f64().is_some_and(|n| (0.0..=1.0).contains(&n)),
             Self::Positive => value.as_f64().is_some_and(|n| n > 0.0),
             Self::Text => value.is_string(),
+            Self::Class => value.as_str().and_then(ErrorClass::parse).is_some(),
             Self::Texts => value
                 .as_array()
                 .is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string)),
-            Self::TextMap => value
-                .as_object()
-                .is_some_and(|map| map.values().all(Value::is_string)),
+            Self::Names => value
+                .as_array()
+                .is_some_and(|list| list.iter().all(is_variable_name)),
         }
     }
 
@@ -146,10 +155,17 @@ impl OptionType {
             Self::Fraction => "a number from 0 to 1",
             Self::Positive => "a number above 0",
             Self::Text => "text (put it in quotes)",
+            Self::Class => "transient, bad_input, permanent, out_of_credit or unknown",
             Self::Texts => "a list of texts, such as [\"python\", \"make.py\"]",
-            Self::TextMap => "a map of names to texts (put the texts in quotes)",
+            Self::Names => "a list of names of variables, such as [FAL_KEY]",
         }
     }
+}
+
+fn is_variable_name(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|name| !name.is_empty() && !name.contains(['=', '\0']))
 }
 
 #[cfg(test)]
@@ -168,8 +184,9 @@ mod tests {
             (OptionType::Fraction, json!(1), json!(1.01)),
             (OptionType::Positive, json!(0.5), json!(0)),
             (OptionType::Text, json!("a"), json!(404)),
+            (OptionType::Class, json!("bad_input"), json!("bad")),
             (OptionType::Texts, json!(["a"]), json!([])),
-            (OptionType::TextMap, json!({"A": "1"}), json!({"A": 1})),
+            (OptionType::Names, json!(["FAL_KEY"]), json!(["FAL_KEY=1"])),
         ] {
             assert!(wanted.accepts(&good), "{good} is {}", wanted.wanted());
             assert!(!wanted.accepts(&bad), "{bad} is not {}", wanted.wanted());

@@ -29,7 +29,7 @@ pub struct Lease {
     pub claimed_at: Timestamp,
     /// What was there before.
     pub entry: Entry,
-    /// Whether an earlier attempt was cut off in the middle.
+    /// Whether the last holder died with it, whatever is made of it now.
     #[serde(default)]
     pub took_over: bool,
     /// A purchase an earlier attempt made and did not finish.

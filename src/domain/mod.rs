@@ -20,6 +20,7 @@ pub mod plan;
 pub mod products;
 pub mod reconcile;
 pub mod retry;
+pub mod secret;
 pub mod select;
 pub mod text;
 pub mod time;

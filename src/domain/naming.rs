@@ -8,6 +8,9 @@ pub const GENERATED_GLB: &str = "generated.glb";
 /// The file beside a result that tells how it was made.
 pub const METADATA_JSON: &str = "metadata.json";
 
+/// What a `metadata.json` that an adapter wrote itself is called then.
+pub const ADAPTER_METADATA_JSON: &str = "adapter_metadata.json";
+
 /// The folder inside `outputs/` in which attempts work.
 pub const STAGING: &str = ".staging";
 

@@ -100,6 +100,9 @@ pub enum Verdict {
     CloseProvider(Option<Duration>),
 }
 
+/// No provider is waited for longer than this, whatever it asks: a year.
+const LONGEST_ASKED: Duration = Duration::from_secs(366 * 86_400);
+
 /// Decides what follows a failure of `class`, given how many failures of this
 /// job were followed by another attempt already, how long the provider asks to
 /// wait, and a random number from 0 to 1.
@@ -110,6 +113,7 @@ pub fn after_failure(
     policy: RetryPolicy,
     jitter: f64,
 ) -> Verdict {
+    let retry_after = retry_after.map(|asked| asked.min(LONGEST_ASKED));
     match class {
         ErrorClass::OutOfCredit => Verdict::CloseProvider(retry_after),
         ErrorClass::Transient if earlier_failures < policy.retries => {
@@ -204,6 +208,8 @@ mod tests {
             ("401", Permanent, 0, 3, None, Verdict::Fail),
             ("502 after the request was sent", Unknown, 0, 3, None, Verdict::Fail),
             ("timeout after submit", Unknown, 0, 3, Some(5), Verdict::Fail),
+            ("429 for ever", Transient, 0, 3, Some(u64::MAX), Verdict::Again(LONGEST_ASKED)),
+            ("402 for ever", OutOfCredit, 0, 3, Some(u64::MAX), Verdict::CloseProvider(Some(LONGEST_ASKED))),
             ("many failures", Transient, 30, 99, None, Verdict::Again(S(300))),
         ]
     }

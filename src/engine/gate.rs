@@ -36,14 +36,14 @@ impl Pool<'_> {
         None
     }
 
-    /// Closes a provider for every worker of the workspace.
+    /// Closes a provider for every worker of the workspace; tells whether it is
+    /// closed now. If not, its job must not come back at once for ever.
     pub(super) fn close_provider(
         &self,
-        provider: Option<AlgoKey>,
+        provider: &AlgoKey,
         failure: &Failure,
         time: Option<Duration>,
-    ) {
-        let Some(provider) = provider else { return };
+    ) -> bool {
         let now = self.clock.now();
         let closure = Closure {
             provider: provider.clone(),
@@ -55,14 +55,16 @@ impl Pool<'_> {
         if let Err(error) = gate.close(&closure) {
             self.report(EventKind::Warning {
                 message: format!(
-                    "provider {provider} could not be closed for other workers: {error}"
+                    "provider {provider} is out of credit but could not be closed: {error}"
                 ),
             });
+            return false;
         }
         self.report(EventKind::ProviderClosed {
             provider: provider.to_string(),
             reason: closure.reason,
             until: closure.until,
         });
+        true
     }
 }

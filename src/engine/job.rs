@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
@@ -24,6 +25,10 @@ use crate::workspace::artifact::ArtifactError;
 const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
      Look for this job at the provider; if nothing was bought, run it again with \
      --only-status failed --resubmit-unknown";
+
+/// What is said of a failure that may have been billed without anybody knowing.
+const NO_REQUEST: &str = "it may have been billed: look for this job at the provider; \
+     if nothing was bought, run it again with --only-status failed --resubmit-unknown";
 
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
@@ -66,7 +71,7 @@ impl Pool<'_> {
         };
         let entry = waiting.planned.entry;
         let claim = self.store.claim(&job_id, entry, self.clock.now());
-        self.claim_answered(matches!(claim, Ok(Claim::Taken(_))));
+        self.claim_answered(matches!(claim, Ok(Claim::Taken(_))) && !waiting.tried);
         match claim {
             Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
             Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
@@ -209,13 +214,14 @@ impl Pool<'_> {
         let mut reporter = Reporter {
             pool: self,
             lease,
-            submitted: false,
+            submitted: None,
         };
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
                 idempotency_key: lease.idempotency_key.clone(),
                 resume_request_id: lease.request_id.clone(),
+                log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,
             };
@@ -223,25 +229,27 @@ impl Pool<'_> {
                 carrier.adapter.generate(request, &mut context)
             }))
         };
-        let submitted = reporter.submitted;
-        let result = match outcome {
-            Ok(Ok(result)) if result.success => result,
-            Ok(Ok(_)) => {
-                return Attempt::Failed(Failure::new(
-                    ErrorClass::Permanent,
-                    "the adapter reported no success and gave no reason",
-                ));
-            }
-            Ok(Err(error)) => {
-                let attempt = from_adapter_error(error, submitted, carrier.timeout);
-                return stopped_in_doubt(attempt, submitted || lease.request_id.is_some(), carrier);
-            }
+        let submitted = reporter.submitted.is_some();
+        let purchase = reporter.submitted.or_else(|| lease.request_id.clone());
+        let attempt = match outcome {
+            Ok(Ok(result)) if result.success => return self.check(result, lease, carrier),
+            Ok(Ok(_)) => Attempt::Failed(Failure::new(
+                ErrorClass::Permanent,
+                "the adapter reported no success and gave no reason",
+            )),
+            Ok(Err(error)) => from_adapter_error(error, submitted, purchase.as_deref(), carrier),
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
-                return Attempt::Failed(Failure::new(ErrorClass::Permanent, message));
+                let class = cut_off_class(ErrorClass::Permanent, carrier, purchase.as_deref());
+                Attempt::Failed(Failure::new(class, message))
             }
         };
-        self.check(result, lease, carrier)
+        in_doubt(attempt, purchase.as_deref(), carrier)
+    }
+
+    fn log_path(&self, lease: &Lease) -> PathBuf {
+        let run = self.conditions.workspace.run(self.store.run_id());
+        run.attempt_log(&lease.job_id, lease.attempt)
     }
 
     fn check(&self, result: GenerationResult, lease: &Lease, carrier: &Carrier) -> Attempt {
@@ -283,7 +291,12 @@ impl Pool<'_> {
     }
 }
 
-fn from_adapter_error(error: AdapterError, submitted: bool, timeout: Option<Duration>) -> Attempt {
+fn from_adapter_error(
+    error: AdapterError,
+    submitted: bool,
+    purchase: Option<&str>,
+    carrier: &Carrier,
+) -> Attempt {
     match error {
         AdapterError::Failed {
             class,
@@ -301,23 +314,46 @@ fn from_adapter_error(error: AdapterError, submitted: bool, timeout: Option<Dura
             let class = if submitted {
                 ErrorClass::Unknown
             } else {
-                ErrorClass::Transient
+                cut_off_class(ErrorClass::Transient, carrier, purchase)
             };
-            let limit = timeout.unwrap_or_default().as_secs_f64();
+            let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
             Attempt::Failed(Failure::new(class, format!("timed out after {limit} s")))
         }
         AdapterError::Stopped(reason) => Attempt::Stopped(reason),
     }
 }
 
+/// Returns the class of an attempt that was cut off: where the adapter's entry
+/// asks for it, nobody can say whether something was bought.
+fn cut_off_class(usual: ErrorClass, carrier: &Carrier, purchase: Option<&str>) -> ErrorClass {
+    if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() {
+        ErrorClass::Unknown
+    } else {
+        usual
+    }
+}
+
 /// Turns an interruption before the provider answered into a question for a
-/// person, where the adapter's entry asks for that.
-fn stopped_in_doubt(attempt: Attempt, purchase_known: bool, carrier: &Carrier) -> Attempt {
+/// person, where the adapter's entry asks for that, and says what to check.
+fn in_doubt(attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Attempt {
     match attempt {
         Attempt::Stopped(StopReason::Killed | StopReason::CancelAsked)
-            if carrier.on_interrupt == OnInterrupt::Ask && !purchase_known =>
+            if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() =>
         {
             Attempt::Failed(Failure::new(ErrorClass::Unknown, IN_DOUBT))
+        }
+        Attempt::Failed(mut failure) if failure.class == ErrorClass::Unknown => {
+            let advice = purchase.map_or_else(
+                || NO_REQUEST.to_owned(),
+                |id| {
+                    format!(
+                        "request {id} may have been billed; --only-status failed asks \
+                         for its result instead of buying again"
+                    )
+                },
+            );
+            failure.message = format!("{} ({advice})", failure.message);
+            Attempt::Failed(failure)
         }
         attempt => attempt,
     }
@@ -335,7 +371,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 struct Reporter<'a> {
     pool: &'a Pool<'a>,
     lease: &'a Lease,
-    submitted: bool,
+    submitted: Option<String>,
 }
 
 impl JobReporter for Reporter<'_> {
@@ -349,7 +385,7 @@ impl JobReporter for Reporter<'_> {
 
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
-        self.submitted = true;
+        self.submitted = Some(request_id.to_owned());
         self.pool
             .store
             .submitted(self.lease, request_id, cost_usd, now)

@@ -125,6 +125,8 @@ struct Starts {
 enum Turn {
     /// Claim one job, and report how that went.
     Claim,
+    /// The same, but only with a job that was started before: the limit is reached.
+    ClaimTried,
     /// Ask again: a claim of another thread may use the limit up or not.
     AskAgain,
     /// Take nothing more.
@@ -232,15 +234,16 @@ impl Pool<'_> {
     /// What every thread does: take the next job, until there is none.
     fn take_jobs(&self) {
         loop {
-            match self.turn() {
+            let turn = self.turn();
+            match turn {
                 Turn::End => return,
                 Turn::AskAgain => {
                     self.cancel.wait_for(Stage::Drain, CLAIM_PAUSE);
                     continue;
                 }
-                Turn::Claim => {}
+                Turn::Claim | Turn::ClaimTried => {}
             }
-            match self.queue.next() {
+            match self.queue.next(turn == Turn::ClaimTried) {
                 queue::Next::Job(planned) => self.run_job(*planned),
                 queue::Next::Wait(time) => {
                     self.claim_answered(false);
@@ -270,7 +273,7 @@ impl Pool<'_> {
     /// Decides what a free thread may do. A claim counts against the limit from
     /// here on, so that threads which ask at once cannot exceed it together.
     fn turn(&self) -> Turn {
-        if self.cancel.stage() != Stage::Go || self.halted().is_some() {
+        if self.cancel.stage() != Stage::Go || !self.may_try_again() {
             return Turn::End;
         }
         let mut starts = self.starts();
@@ -284,7 +287,11 @@ impl Pool<'_> {
                 return Turn::AskAgain;
             }
             self.halt(Halt::Limit);
-            return Turn::End;
+            if !self.queue.has_tried() && !self.jobs_may_come_back() {
+                return Turn::End;
+            }
+            starts.claiming += 1;
+            return Turn::ClaimTried;
         }
         starts.claiming += 1;
         Turn::Claim
@@ -311,6 +318,12 @@ impl Pool<'_> {
 
     fn halted(&self) -> Option<Halt> {
         *self.halt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether jobs that were started may be tried again. A limit is on
+    /// jobs, not on their attempts.
+    fn may_try_again(&self) -> bool {
+        self.halted().is_none_or(|why| why == Halt::Limit)
     }
 
     fn report(&self, kind: EventKind) {

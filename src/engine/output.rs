@@ -5,12 +5,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::adapter::GenerationResult;
 use crate::domain::id::JobId;
 use crate::domain::naming;
 use crate::domain::patch::{Price, Product};
+use crate::domain::text::hex;
 use crate::store::{Artifact, Store};
 use crate::workspace::artifact::{self, ArtifactError, CheckedFile};
 use crate::workspace::durable;
@@ -31,11 +33,13 @@ pub(super) fn check(
     job: &JobId,
     price: &Price,
 ) -> Result<Checked, ArtifactError> {
+    artifact::keep_own_metadata(staging)?;
     let names = artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
+    artifact::check_model(&staging.join(naming::GENERATED_GLB))?;
     let mut files = artifact::inventory(staging)?;
-    if let Some(raw) = result.raw_metadata {
-        write_metadata(staging, Value::Object(raw), &files)?;
-        files = artifact::inventory(staging)?;
+    if result.raw_metadata.is_some() || files.len() > names.len() {
+        files.push(write_metadata(staging, result.raw_metadata, &files)?);
+        files.sort_by(|a, b| a.name.cmp(&b.name));
     }
     let folder = workspace
         .relative(&store.output_dir(job))
@@ -86,18 +90,26 @@ fn settle_price(
     }
 }
 
-fn write_metadata(staging: &Path, raw: Value, files: &[CheckedFile]) -> Result<(), ArtifactError> {
+/// Writes what the adapter told and what it left, and returns the file.
+fn write_metadata(
+    staging: &Path,
+    raw: Option<Map<String, Value>>,
+    files: &[CheckedFile],
+) -> Result<CheckedFile, ArtifactError> {
     let path = staging.join(naming::METADATA_JSON);
     let listed: Vec<Value> = files
         .iter()
-        .filter(|file| file.name != naming::METADATA_JSON)
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
         .collect();
     let text = serde_json::to_vec_pretty(&json!({"adapter": raw, "artifacts": listed}))
         .expect("JSON values can always be written");
     durable::replace_unsynced(&path, &text, "metadata")
-        .map(drop)
-        .map_err(|source| ArtifactError::Io { path, source })
+        .map_err(|source| ArtifactError::Io { path, source })?;
+    Ok(CheckedFile {
+        name: naming::METADATA_JSON.to_owned(),
+        size: text.len() as u64,
+        sha256: hex(&Sha256::digest(&text)),
+    })
 }
 
 /// Returns the pictures as absolute paths, or says which one cannot be used.

@@ -23,6 +23,8 @@ pub(super) struct Waiting {
     pub(super) planned: PlannedJob,
     /// How many of its failures this pool has followed by another attempt.
     pub(super) failures: u32,
+    /// Whether this pool has started it before.
+    pub(super) tried: bool,
 }
 
 /// What a thread that asks for work is told.
@@ -47,23 +49,28 @@ impl Queue {
                 .map(|planned| Waiting {
                     planned,
                     failures: 0,
+                    tried: false,
                 })
                 .collect(),
             later: Vec::new(),
         }))
     }
 
-    pub(super) fn next(&self) -> Next {
+    /// Returns the next job; with `only_tried` only one that was started before.
+    pub(super) fn next(&self, only_tried: bool) -> Next {
+        let fits = |job: &Waiting| job.tried || !only_tried;
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if let Some(position) = lists.later.iter().position(|(moment, _)| *moment <= now) {
+        let due = |(moment, job): &(Instant, Waiting)| *moment <= now && fits(job);
+        if let Some(position) = lists.later.iter().position(due) {
             let (_, job) = lists.later.remove(position);
             return Next::Job(Box::new(job));
         }
-        if let Some(job) = lists.ready.pop_front() {
+        if !only_tried && let Some(job) = lists.ready.pop_front() {
             return Next::Job(Box::new(job));
         }
-        match lists.later.iter().map(|(moment, _)| *moment).min() {
+        let waiting = lists.later.iter().filter(|(_, job)| fits(job));
+        match waiting.map(|(moment, _)| *moment).min() {
             Some(moment) => Next::Wait(moment.saturating_duration_since(now).min(LONGEST_WAIT)),
             None => Next::Empty,
         }
@@ -72,7 +79,16 @@ impl Queue {
     /// Puts a job back for later.
     pub(super) fn put_back(&self, job: Waiting, after: Duration) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.later.push((Instant::now() + after, job));
+        let now = Instant::now();
+        lists
+            .later
+            .push((now.checked_add(after).unwrap_or(now), job));
+    }
+
+    /// Tells whether a job waits that was started before.
+    pub(super) fn has_tried(&self) -> bool {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.later.iter().any(|(_, job)| job.tried)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -99,13 +99,16 @@ impl Pool<'_> {
         let earlier = lease.failures.max(waiting.failures);
         let jitter = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
         match retry::after_failure(failure.class, earlier, failure.retry_after, policy, jitter) {
-            Verdict::Again(pause) if self.halted().is_none() => {
+            Verdict::Again(pause) if self.may_try_again() => {
                 self.try_again(waiting, lease, failure, pause, true);
             }
-            Verdict::CloseProvider(time) if carrier.is_some_and(|c| c.provider.is_some()) => {
-                let provider = carrier.and_then(|carrier| carrier.provider.clone());
-                self.close_provider(provider, failure, time);
-                self.try_again(waiting, lease, failure, time.unwrap_or_default(), false);
+            Verdict::CloseProvider(time)
+                if carrier
+                    .and_then(|carrier| carrier.provider.as_ref())
+                    .is_some_and(|provider| self.close_provider(provider, failure, time)) =>
+            {
+                // The provider's own file says when the job may go on.
+                self.try_again(waiting, lease, failure, Duration::ZERO, false);
             }
             _ => self.record_failure(lease, failure, span),
         }
@@ -143,6 +146,7 @@ impl Pool<'_> {
         let Waiting {
             mut planned,
             failures,
+            ..
         } = waiting;
         // Whatever it was taken as, it now waits; only a redo stays one.
         planned.entry = match lease.entry {
@@ -150,7 +154,12 @@ impl Pool<'_> {
             _ => Entry::Fresh,
         };
         let failures = failures + u32::from(counts);
-        self.queue.put_back(Waiting { planned, failures }, pause);
+        let waiting = Waiting {
+            planned,
+            failures,
+            tried: true,
+        };
+        self.queue.put_back(waiting, pause);
     }
 
     fn record_failure(&self, lease: &Lease, failure: &Failure, span: Span) {

@@ -15,11 +15,14 @@ use crate::ops::consolidate::ConsolidateError;
 use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
+pub mod adapters;
+pub mod attempts;
 pub mod batch;
 mod capacity;
 pub mod catalog;
 pub mod consolidate;
 pub mod demo;
+pub mod guard;
 mod identity;
 pub mod init;
 pub mod run;

@@ -3,6 +3,17 @@
 //! Every function here exists on every system with the same meaning; where a
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
+pub mod process;
+
+#[cfg(unix)]
+mod guard_unix;
+#[cfg(unix)]
+mod process_tree;
+#[cfg(unix)]
+mod process_unix;
+#[cfg(windows)]
+mod process_windows;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]

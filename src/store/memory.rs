@@ -187,8 +187,9 @@ impl MemoryStore {
             attempt,
             nonce,
             claimed_at: now,
-            entry,
-            took_over: entry == Entry::Takeover || job.lease.is_some(),
+            // Whoever takes a dead redo over goes on with a redo.
+            entry: job.entry_of(entry),
+            took_over: entry == Entry::Takeover,
             request_id: job.purchase.clone(),
             failures: job.failures,
             idempotency_key: format!(
@@ -260,8 +261,6 @@ impl Store for MemoryStore {
                 Claim::Changed(job.state)
             });
         }
-        // Whoever takes a dead redo over goes on with a redo.
-        let entry = job.entry_of(entry);
         let lease = self.new_lease(&mut state, id, entry, now);
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
         let job = state.job(id).expect("found above");

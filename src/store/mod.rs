@@ -33,6 +33,7 @@ use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 
+pub mod attempt;
 pub mod csv;
 pub mod error;
 pub mod memory;

@@ -2,16 +2,22 @@
 //! names it, and hashed. Files are opened without following links.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::glb::{self, GlbFault};
+use crate::domain::glb::{self, GlbError, GlbFault};
 use crate::domain::naming;
 use crate::domain::text::hex;
 use crate::platform;
 use crate::workspace::durable;
+
+/// Nobody makes a result of more files than this.
+const MAX_FILES: usize = 10_000;
+
+/// Nobody makes a result of more bytes than this; a sparse file claims them at no cost.
+const MAX_BYTES: u64 = 8 << 30;
 
 /// A file of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +71,25 @@ pub enum ArtifactError {
         /// How many.
         count: usize,
     },
+    /// The model cannot be one.
+    #[error("the adapter reported success but {name} is no usable model: {source}")]
+    NoUsableModel {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        source: GlbError,
+    },
+    /// More than anybody would want to keep.
+    #[error(
+        "the adapter left {files} files with {bytes} bytes in its folder; at most {MAX_FILES} \
+         files with {MAX_BYTES} bytes are kept"
+    )]
+    TooMuch {
+        /// How many files.
+        files: usize,
+        /// Their size together.
+        bytes: u64,
+    },
     /// The system refused.
     #[error("cannot check {}: {source}", path.display())]
     Io {
@@ -73,6 +98,35 @@ pub enum ArtifactError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// Gives a file of the adapter that has the name of ours another one.
+pub fn keep_own_metadata(staging: &Path) -> Result<(), ArtifactError> {
+    let path = staging.join(naming::METADATA_JSON);
+    if look(&path)?.is_none() {
+        return Ok(());
+    }
+    platform::rename_replace(&path, &staging.join(naming::ADAPTER_METADATA_JSON))
+        .map_err(|source| io_error(&path, source))
+}
+
+/// Checks that a file is a model that shows something; reads only its start.
+pub fn check_model(path: &Path) -> Result<(), ArtifactError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let file = platform::without_waiting(&mut options)
+        .open(path)
+        .map_err(|source| io_error(path, source))?;
+    let metadata = file.metadata().map_err(|source| io_error(path, source))?;
+    let mut reader = BufReader::new(file);
+    glb::check(&mut reader, metadata.len()).map_err(|source| ArtifactError::NoUsableModel {
+        name: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        source,
+    })
 }
 
 /// Gives the model and its previews their standard names and returns them,
@@ -172,13 +226,24 @@ fn io_error(path: &Path, source: io::Error) -> ArtifactError {
 /// Hashes every file in `staging`, by name. Anything that is no plain file or
 /// folder is refused.
 pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
-    let mut files = Vec::new();
-    walk(staging, "", &mut files)?;
-    files.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(files)
+    let mut found = Found::default();
+    walk(staging, "", &mut found)?;
+    found.files.sort();
+    let hashed = found.files.into_iter().map(|(name, path)| {
+        let (size, sha256) = hash(&path).map_err(|source| io_error(&path, source))?;
+        Ok(CheckedFile { name, size, sha256 })
+    });
+    hashed.collect()
 }
 
-fn walk(folder: &Path, prefix: &str, files: &mut Vec<CheckedFile>) -> Result<(), ArtifactError> {
+/// What a folder holds, before anything of it is read.
+#[derive(Default)]
+struct Found {
+    files: Vec<(String, PathBuf)>,
+    bytes: u64,
+}
+
+fn walk(folder: &Path, prefix: &str, found: &mut Found) -> Result<(), ArtifactError> {
     for entry in fs::read_dir(folder).map_err(|source| io_error(folder, source))? {
         let entry = entry.map_err(|source| io_error(folder, source))?;
         let path = entry.path();
@@ -187,12 +252,18 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<CheckedFile>) -> Result<(),
             continue;
         };
         if metadata.is_dir() {
-            walk(&path, &format!("{name}/"), files)?;
+            walk(&path, &format!("{name}/"), found)?;
         } else if let Some(what) = not_plain(&metadata) {
             return Err(ArtifactError::NotPlain { name, what });
         } else {
-            let (size, sha256) = hash(&path).map_err(|source| io_error(&path, source))?;
-            files.push(CheckedFile { name, size, sha256 });
+            found.files.push((name, path));
+            found.bytes = found.bytes.saturating_add(metadata.len());
+            if found.files.len() > MAX_FILES || found.bytes > MAX_BYTES {
+                return Err(ArtifactError::TooMuch {
+                    files: found.files.len(),
+                    bytes: found.bytes,
+                });
+            }
         }
     }
     Ok(())
@@ -301,5 +372,44 @@ mod tests {
             inventory(&staging),
             Err(ArtifactError::NotPlain { .. })
         ));
+    }
+
+    #[test]
+    fn links_on_the_way_pipes_and_huge_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = folder.path().join("s");
+        fs::create_dir(&staging).unwrap();
+        fs::write(folder.path().join("secret.glb"), b"x").unwrap();
+        std::os::unix::fs::symlink("..", staging.join("up")).unwrap();
+        let way_out = standardize(&staging, Some(Path::new("up/secret.glb")), &[]);
+        assert!(matches!(way_out, Err(ArtifactError::Outside { .. })));
+        fs::remove_file(staging.join("up")).unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(staging.join("pipe.glb"))
+            .status();
+        assert!(made.unwrap().success());
+        let pipe = standardize(&staging, Some(Path::new("pipe.glb")), &[]);
+        assert!(matches!(pipe, Err(ArtifactError::NotPlain { .. })));
+        assert!(matches!(
+            inventory(&staging),
+            Err(ArtifactError::NotPlain { .. })
+        ));
+        fs::remove_file(staging.join("pipe.glb")).unwrap();
+        let huge = File::create(staging.join("huge.bin")).unwrap();
+        huge.set_len(MAX_BYTES + 1).unwrap();
+        assert!(matches!(
+            inventory(&staging),
+            Err(ArtifactError::TooMuch { files: 1, .. })
+        ));
+    }
+
+    #[test]
+    fn a_file_with_the_name_of_ours_is_kept_under_another() {
+        let folder = tempfile::tempdir().unwrap();
+        keep_own_metadata(folder.path()).unwrap();
+        fs::write(folder.path().join("metadata.json"), b"{}").unwrap();
+        keep_own_metadata(folder.path()).unwrap();
+        let files = inventory(folder.path()).unwrap();
+        assert_eq!(files[0].name, "adapter_metadata.json");
     }
 }

@@ -184,6 +184,11 @@ impl RunPaths {
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
+
+    /// Returns the log of what an attempt's program said.
+    pub fn attempt_log(&self, job: &JobId, attempt: u32) -> PathBuf {
+        self.logs().join(format!("{job}.{attempt}.log"))
+    }
 }
 
 #[cfg(test)]

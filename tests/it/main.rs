@@ -1,6 +1,8 @@
 //! The one integration binary: the program and its library as others meet them.
 //!
+//! - [`adapters_command`]: what is configured is told truthfully and tried without a trace.
 //! - [`architecture`]: who may import whom, and what each layer must not do.
+//! - [`attempts`]: the ledger of attempts, complete and patient with damage.
 //! - [`bad_disk`]: disks that are full or may not be written cost no result.
 //! - [`bad_files`]: folders, links, pipes and damage where plain files should be.
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
@@ -16,13 +18,19 @@
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
+//! - [`providers`]: a provider out of credit is closed for everybody and opened again.
+//! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
+//! - `process_adapter`: programs as adapters, from the request to the result.
+//! - `process_guard`: nothing outlives its worker, however that ends.
+//! - `process_hostile`: programs that misbehave cost their own job only.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
 
 #![expect(
@@ -34,7 +42,9 @@
     reason = "a test binary exports nothing; `pub` here means for other modules"
 )]
 
+mod adapters_command;
 mod architecture;
+mod attempts;
 mod bad_disk;
 mod bad_files;
 mod bad_input;
@@ -50,8 +60,17 @@ mod kill_and_resume;
 mod known_failures;
 mod odd_environment;
 mod original_workspace;
+#[cfg(target_os = "linux")]
+mod process_adapter;
+#[cfg(target_os = "linux")]
+mod process_guard;
+#[cfg(target_os = "linux")]
+mod process_hostile;
+mod providers;
+mod purchases;
 mod python_interop;
 mod relief;
+mod retries;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

@@ -10,7 +10,8 @@ use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::engine::{Carrier, Carriers, PlannedJob};
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::adapters::provider_of;
+use crate::ops::{OpsContext, OpsError, real_env};
 
 use super::{Teller, WorkerRequest};
 
@@ -57,17 +58,14 @@ fn carrier(
         )
     })?;
     let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
-    let adapter = registry::build(settings, request.dry_run.then_some(duration))
-        .map_err(|error| error.to_string())?;
+    let adapter = registry::build(settings, request.dry_run.then_some(duration), &|name| {
+        context.settings.env_value(&real_env, name)
+    })
+    .map_err(|error| error.to_string())?;
     let option = |name: &str| settings.options.get(name);
     let configured = option("timeout_s").and_then(serde_json::Value::as_f64);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
-    let provider = match option("provider").and_then(serde_json::Value::as_str) {
-        Some(name) => {
-            AlgoKey::parse(name).map_err(|error| format!("algo {key}: provider: {error}"))?
-        }
-        None => key.clone(),
-    };
+    let provider = provider_of(settings)?;
     let on_interrupt = match option("on_interrupt").and_then(serde_json::Value::as_str) {
         Some(word) => OnInterrupt::parse(word).ok_or_else(|| {
             format!("algo {key}: on_interrupt is {word:?}; it must be rerun or ask")

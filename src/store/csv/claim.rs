@@ -54,9 +54,10 @@ impl CsvStore {
         if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
             return Ok(answer);
         }
+        let took_over = entry == Entry::Takeover;
         let entry = continued(entry, &evidence);
-        self.take(job, entry, attempt, &evidence, &row, now)
-            .map(Claim::Taken)
+        let lease = self.take(job, entry, attempt, &evidence, &row, now)?;
+        Ok(Claim::Taken(Lease { took_over, ..lease }))
     }
 
     /// Reads the markers and moves damaged ones out of the way; the caller holds
@@ -157,7 +158,7 @@ impl CsvStore {
             // Always later than the row's, so that "older" can be read off the row.
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
-            took_over: entry == Entry::Takeover || evidence.lease().is_some(),
+            took_over: false,
             request_id: request_id.clone(),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
@@ -173,6 +174,7 @@ impl CsvStore {
                 attempt,
                 nonce,
                 entry,
+                resumes: request_id,
             },
         )?;
         let record = self.lease_record(&lease, purchases);
@@ -334,6 +336,7 @@ impl CsvStore {
                 patch,
                 artifacts: Vec::new(),
                 simulated: false,
+                given_back: None,
             },
             proof: Proof::Lease(identity),
         }

@@ -410,6 +410,7 @@ pub(super) fn hint_for(record: &Record, proof: Proof) -> Hint {
             patch: record.patch.clone().unwrap_or_default(),
             artifacts: record.outputs.clone(),
             simulated: record.simulated,
+            given_back: None,
         },
         proof,
     }
@@ -424,6 +425,7 @@ pub(super) fn read_hint(job: &JobId) -> Hint {
             patch: Patch::default(),
             artifacts: Vec::new(),
             simulated: false,
+            given_back: None,
         },
         proof: Proof::Read,
     }

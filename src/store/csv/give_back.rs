@@ -4,6 +4,7 @@
 //! and the number of failures to the next attempt.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
@@ -112,6 +113,15 @@ impl CsvStore {
                 let text = record.text(&self.identity, now);
                 self.turn_lease(&record, &held.file, &text, true)?;
             }
+        } else {
+            self.note(
+                now,
+                What::Fenced {
+                    job_id: lease.job_id.clone(),
+                    attempt: lease.attempt,
+                    nonce: lease.nonce.clone(),
+                },
+            )?;
         }
         self.committer.hint(self.ruling_hint(&lease.job_id)?);
         noted
@@ -142,6 +152,9 @@ impl CsvStore {
                 .set_trouble(Some(format!("cannot sync the journal: {error}")));
             return Err(error).context("sync", journal.path());
         }
+        // From here on the marker that carries the purchase must be made durable
+        // before the journal is closed and read no more.
+        self.made_results.store(true, Ordering::SeqCst);
         let mut leases = self.leases();
         let Some(held) = leases.get_mut(&lease.job_id) else {
             return Ok(());
@@ -152,7 +165,9 @@ impl CsvStore {
             let path = self
                 .paths()
                 .state_file(&lease.job_id, StateFile::InProgress);
-            platform::write_at(&held.file, text.as_bytes(), 0).context("write", &path)?;
+            platform::write_at(&held.file, text.as_bytes(), 0)
+                .and_then(|()| held.file.set_len(text.len() as u64))
+                .context("write", &path)?;
         }
         Ok(())
     }

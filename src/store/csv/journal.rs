@@ -43,6 +43,9 @@ pub(super) enum What {
         attempt: u32,
         nonce: Nonce,
         entry: Entry,
+        /// The purchase that the attempt is to re-attach to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumes: Option<String>,
     },
     Submitted {
         job_id: JobId,
@@ -281,23 +284,43 @@ fn is_closed(path: &Path) -> io::Result<bool> {
     ))
 }
 
+/// What a journal says.
+pub(super) struct Reading {
+    pub(super) lines: Vec<Line>,
+    /// How many whole lines could not be read.
+    pub(super) damaged: usize,
+    /// Whether the last line was never finished.
+    pub(super) torn: bool,
+}
+
 /// Reads every line that can be understood; a torn last line is left out.
 /// Returns also how many other lines could not be read.
 pub(super) fn read(path: &Path) -> io::Result<(Vec<Line>, usize)> {
+    let reading = read_all(path)?;
+    Ok((reading.lines, reading.damaged))
+}
+
+/// Reads every line that can be understood and counts the others.
+pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
     let bytes = fs::read(path)?;
-    let mut lines = Vec::new();
-    let mut damaged = 0;
+    let mut reading = Reading {
+        lines: Vec::new(),
+        damaged: 0,
+        torn: false,
+    };
     for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
         let Some(line) = raw.strip_suffix(b"\n") else {
+            // Room that is kept free may read as zeros.
+            reading.torn = raw.iter().any(|byte| *byte != 0);
             break;
         };
         match serde_json::from_slice(line) {
-            Ok(line) => lines.push(line),
+            Ok(line) => reading.lines.push(line),
             Err(_) if line.is_empty() => {}
-            Err(_) => damaged += 1,
+            Err(_) => reading.damaged += 1,
         }
     }
-    Ok((lines, damaged))
+    Ok(reading)
 }
 
 /// Appends `closed` to a dead worker's journal, ending a torn line first.

@@ -27,6 +27,7 @@ use crate::store::{
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
+mod attempts;
 mod claim;
 pub(crate) mod codec;
 mod committer;
@@ -53,7 +54,9 @@ use liveness::Watch;
 use marker::Record;
 use registry::Registry;
 
+pub use attempts::attempts;
 pub use inspect::Inspector;
+pub use open::read_manifest;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.

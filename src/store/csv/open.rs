@@ -135,7 +135,7 @@ pub(super) fn check_run(
 }
 
 /// Reads the manifest of a run.
-pub(super) fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
+pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
     let path = paths.manifest();
     let table = registry::read_table(&path).map_err(|error| match error {
         StoreError::Setup { what, path, .. } if what.contains("no such table") => {

@@ -40,6 +40,8 @@ pub(super) struct Wanted {
     /// Files that must be durable before the row may say so.
     pub(super) artifacts: Vec<Artifact>,
     pub(super) simulated: bool,
+    /// When the attempt began that gave the job back, if one did.
+    pub(super) given_back: Option<Timestamp>,
 }
 
 /// What must be on disk for a hint to hold.
@@ -67,6 +69,9 @@ impl Wanted {
             patch,
             artifacts: record.map(|r| r.outputs.clone()).unwrap_or_default(),
             simulated: record.is_some_and(|r| r.simulated),
+            given_back: record
+                .filter(|r| r.kind == RecordKind::Released)
+                .map(|r| r.claimed_at),
         })
     }
 }
@@ -143,8 +148,22 @@ fn row_accepts(
         Status::Completed | Status::Failed => {
             !status.is_terminal() || (row_is_older && start.is_some())
         }
-        Status::Enqueued => status == Status::Running,
+        Status::Enqueued => status == Status::Running || says_more(status, row_start, wanted),
         Status::Cancelled => matches!(status, Status::Enqueued | Status::Running),
+    }
+}
+
+/// Tells whether a job that was given back before its row said `running` has
+/// something to tell: that its old ending is void, or why it waits.
+fn says_more(status: Status, row_start: Option<Timestamp>, wanted: &Wanted) -> bool {
+    let newer = wanted
+        .given_back
+        .is_some_and(|began| row_start.is_none_or(|start| start < began));
+    match status {
+        Status::Enqueued => newer && wanted.patch.get("error_msg").is_some(),
+        Status::Failed => newer,
+        Status::Completed => newer && row_start.is_some(),
+        Status::Running | Status::Cancelled => false,
     }
 }
 
@@ -330,6 +349,7 @@ mod tests {
             patch,
             artifacts: Vec::new(),
             simulated: false,
+            given_back: None,
         }
     }
 
@@ -365,6 +385,20 @@ mod tests {
             status_after(&row, wanted(Status::Completed, Some(LATE))),
             "completed"
         );
+    }
+
+    #[test]
+    fn a_job_given_back_voids_only_endings_that_are_older() {
+        let given_back = |began| Wanted {
+            given_back: Timestamp::parse(began),
+            ..wanted(Status::Enqueued, None)
+        };
+        for old in ["failed", "completed"] {
+            let row = format!("r,j,{old},{EARLY},\n");
+            assert_eq!(status_after(&row, given_back(LATE)), "enqueued");
+            let row = format!("r,j,{old},{LATE},\n");
+            assert_eq!(status_after(&row, given_back(EARLY)), old);
+        }
     }
 
     #[test]

@@ -228,7 +228,8 @@ impl CsvStore {
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let tag = self.identity.worker_id.as_str();
         if let Some(record) = evidence.lease().and_then(Marker::record) {
-            if record.nonce == submitted.nonce && record.request_id.is_none() {
+            let known = record.request_id.as_deref() == Some(&submitted.request_id);
+            if record.nonce == submitted.nonce && !known {
                 let mut record = record.clone();
                 record.request_id = Some(submitted.request_id.clone());
                 let beat = evidence.lease().and_then(|lease| lease.beat).unwrap_or(now);
@@ -451,6 +452,7 @@ fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 attempt,
                 nonce,
                 entry,
+                ..
             } => {
                 story.jobs.insert(job_id);
                 claims.insert(nonce, (attempt, entry));
@@ -474,7 +476,11 @@ fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 ended.insert(finished.nonce.clone());
                 story.finished.push(*finished);
             }
-            What::Released { nonce, .. } | What::Cancelled { nonce, .. } => {
+            // A power loss may have dropped the marker that carries the purchase on.
+            What::Released { job_id, .. } => {
+                story.jobs.insert(job_id);
+            }
+            What::Cancelled { nonce, .. } => {
                 ended.insert(nonce);
             }
             What::Fenced { nonce, .. } => {

@@ -53,11 +53,7 @@ pub fn read_run(
     let paths = workspace.run(run_id);
     let mut registry = Registry::new(workspace.registry(), "reader");
     let manifest = open::check_run(&mut registry, workspace, run_id, &paths)?;
-    let reach = match platform::file_system_kind(workspace.root()) {
-        Ok(platform::FileSystemKind::Local) => LockReach::Local,
-        _ => LockReach::Network,
-    };
-    let watch = Watch::new(&platform::boot_id(), reach, rhythm, false);
+    let watch = watch_to_read(workspace, rhythm);
     let reader = Reader {
         briefs: None,
         paths: &paths,
@@ -66,6 +62,15 @@ pub fn read_run(
         run_id,
     };
     reader.read(registry.load()?, manifest)
+}
+
+/// Returns a judge of holders that writes nothing.
+pub(super) fn watch_to_read(workspace: &Workspace, rhythm: Rhythm) -> Watch {
+    let reach = match platform::file_system_kind(workspace.root()) {
+        Ok(platform::FileSystemKind::Local) => LockReach::Local,
+        _ => LockReach::Network,
+    };
+    Watch::new(&platform::boot_id(), reach, rhythm, false)
 }
 
 struct Reader<'a> {

@@ -5,7 +5,10 @@
 pub mod bench;
 pub mod binary;
 pub mod dataset;
+pub mod mocks;
 pub mod mount;
+#[cfg(target_os = "linux")]
+pub mod process;
 pub mod read;
 pub mod wait;
 pub mod workspace;

@@ -1,0 +1,146 @@
+//! `kind: process`: a program of yours makes the model.
+//!
+//! It gets one request on stdin and says what happens in lines on stdout, as
+//! `docs/adapter-protocol.md` describes. It runs without a shell, in the folder
+//! it may write in, with a chosen part of the environment, and never outlives
+//! its job. What it left in its folder is checked by the engine, not here.
+
+mod command;
+mod log;
+mod protocol;
+mod secrets;
+mod session;
+mod streams;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
+use crate::domain::algo::AlgoSettings;
+use crate::domain::retry::ErrorClass;
+use crate::platform::process::Group;
+use log::AttemptLog;
+use secrets::Secrets;
+use streams::Shared;
+use verdict::Circumstances;
+
+pub use command::Lookup;
+
+/// Runs a program for every job.
+#[derive(Debug, Clone)]
+pub struct Process {
+    command: Vec<String>,
+    asked: Vec<String>,
+    visible: BTreeMap<String, String>,
+    stall: Option<Duration>,
+    defaults: Map<String, Value>,
+}
+
+impl Process {
+    /// Takes options that the registry has checked; `env` gives the values of
+    /// the variables that the program may see.
+    pub fn new(settings: &AlgoSettings, env: Lookup<'_>) -> Self {
+        let option = |name: &str| settings.options.get(name);
+        let texts = |name: &str| -> Vec<String> {
+            let list = option(name).and_then(Value::as_array);
+            let texts = list.into_iter().flatten().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        };
+        let asked = texts("env");
+        let stall = option("stall_s").and_then(Value::as_f64);
+        Self {
+            command: texts("command"),
+            visible: command::visible(&asked, env),
+            asked,
+            stall: stall.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            defaults: settings.defaults.clone(),
+        }
+    }
+
+    /// Returns the program that would be started, or why there is none.
+    pub fn program(&self, workspace: &Path) -> Result<PathBuf, String> {
+        let search = self.visible.get("PATH").map(String::as_str);
+        match self.command.first() {
+            Some(name) => command::find_program(name, workspace, search),
+            None => Err("`command` is not set".to_owned()),
+        }
+    }
+
+    /// Returns the variables that are asked for and not set.
+    pub fn unset(&self) -> Vec<String> {
+        let is_unset = |name: &&String| !self.visible.contains_key(*name);
+        self.asked.iter().filter(is_unset).cloned().collect()
+    }
+
+    fn secrets(&self) -> Secrets {
+        let visible = self.visible.iter();
+        let visible = visible.map(|(name, value)| (name.as_str(), value.as_str()));
+        let defaults = self.defaults.iter();
+        let defaults = defaults.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+        Secrets::of(visible.chain(defaults))
+    }
+
+    /// Names the program for messages: the script rather than its interpreter.
+    fn shown(&self) -> &str {
+        let script = self.command.iter().skip(1).find(|word| {
+            let path = Path::new(word.as_str());
+            !word.starts_with('-') && path.extension().is_some() && !word.contains(' ')
+        });
+        let word = script.or(self.command.first()).map_or("", String::as_str);
+        Path::new(word)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or(word)
+    }
+}
+
+impl Adapter for Process {
+    fn generate(
+        &self,
+        request: &GenerationRequest,
+        context: &mut JobContext<'_>,
+    ) -> Result<GenerationResult, AdapterError> {
+        let mut command = command::build(
+            &self.command,
+            &self.visible,
+            request,
+            context,
+            &self.defaults,
+        )?;
+        let words = protocol::request(request, context, &self.defaults)?;
+        let mut words = Value::Object(words).to_string().into_bytes();
+        words.push(b'\n');
+        let shared = Arc::new(Shared::new(
+            AttemptLog::new(context.log_path.clone()),
+            self.secrets(),
+        ));
+        let group =
+            Group::spawn(&mut command).map_err(|error| command::cannot_start(&command, &error))?;
+        drop(command);
+        let outcome = session::run(group, words, &shared, self.stall, context);
+        shared.log.close();
+        let outcome = outcome.map_err(|error| AdapterError::Failed {
+            class: ErrorClass::Transient,
+            message: format!("{} cannot be looked after: {error}", self.shown()),
+            detail: None,
+            retry_after: None,
+        })?;
+        Circumstances {
+            program: self.shown(),
+            out_dir: &request.out_dir,
+            shared: &shared,
+            stall: self.stall,
+            unset: &self.unset(),
+        }
+        .judge(outcome)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

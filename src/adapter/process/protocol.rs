@@ -1,0 +1,318 @@
+//! The words between a program and us, version 1: one request, many events.
+//!
+//! `docs/adapter-protocol.md` says the same for people. Whatever is not an
+//! event is no error: it goes to the log.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::adapter::{AdapterError, GenerationRequest, JobContext};
+use crate::domain::retry::ErrorClass;
+
+/// The version of the protocol.
+pub(super) const VERSION: u32 = 1;
+
+/// The longest id of a purchase that is taken, in bytes.
+const MAX_REQUEST_ID_BYTES: usize = 4096;
+
+/// The longest wait that a provider can ask for.
+const MAX_WAIT: Duration = Duration::from_secs(7 * 86_400);
+
+/// Something a program says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Event {
+    /// A provider took the request; without an id it cannot be asked again.
+    Submitted {
+        request_id: Option<String>,
+        cost_usd: Option<f64>,
+    },
+    Progress {
+        fraction: f64,
+        message: Option<String>,
+    },
+    Result(Box<Answer>),
+    Error(Complaint),
+}
+
+/// What a program says it made.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Answer {
+    pub(super) generated_glb: Option<PathBuf>,
+    pub(super) previews: Option<Vec<PathBuf>>,
+    pub(super) algo_version: Option<String>,
+    pub(super) unit_price_usd: Option<f64>,
+    pub(super) estimated_cost_usd: Option<f64>,
+    pub(super) price_source: Option<String>,
+    pub(super) raw_metadata: Option<Map<String, Value>>,
+}
+
+/// Why a program says it could not.
+#[derive(Debug, PartialEq)]
+pub(super) struct Complaint {
+    pub(super) class: ErrorClass,
+    pub(super) message: String,
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// Returns the request as the program reads it.
+pub(super) fn request(
+    request: &GenerationRequest,
+    context: &JobContext<'_>,
+    defaults: &Map<String, Value>,
+) -> Result<Map<String, Value>, AdapterError> {
+    let images = request.used_images.iter().map(|path| text(path));
+    let images: Vec<&str> = images.collect::<Result<_, _>>()?;
+    let fields = [
+        ("protocol", json!(VERSION)),
+        ("job_id", json!(request.job_id)),
+        ("product_id", json!(request.product_id)),
+        ("variant", json!(request.variant)),
+        ("algo", json!(request.algo)),
+        ("used_images", json!(images)),
+        ("out_dir", json!(text(&request.out_dir)?)),
+        ("workspace", json!(text(&request.workspace)?)),
+        ("extra", json!(request.extra)),
+        ("attempt", json!(context.attempt)),
+        ("idempotency_key", json!(context.idempotency_key)),
+        ("resume_request_id", json!(context.resume_request_id)),
+        ("defaults", json!(defaults)),
+    ];
+    Ok(Map::from_iter(
+        fields.map(|(name, value)| (name.to_owned(), value)),
+    ))
+}
+
+fn text(path: &Path) -> Result<&str, AdapterError> {
+    path.to_str().ok_or_else(|| {
+        AdapterError::permanent(format!(
+            "{} is no valid text and cannot be told to a program; rename it",
+            path.display()
+        ))
+    })
+}
+
+/// Reads a line; `None` means that it is no event.
+pub(super) fn parse(line: &[u8]) -> Option<Event> {
+    let text = String::from_utf8_lossy(line);
+    let Ok(Value::Object(mut object)) = serde_json::from_str(&text) else {
+        return None;
+    };
+    let event = object.get("event")?.as_str()?.to_owned();
+    match event.as_str() {
+        "submitted" => Some(Event::Submitted {
+            request_id: object.get("request_id").and_then(request_id),
+            cost_usd: amount(&object, "cost_usd"),
+        }),
+        "progress" => Some(Event::Progress {
+            fraction: object.get("fraction").and_then(Value::as_f64)?,
+            message: words(&object, "message"),
+        }),
+        "result" if object.get("success") == Some(&json!(false)) => {
+            Some(Event::Error(complaint(&object)))
+        }
+        "result" => Some(Event::Result(Box::new(answer(&mut object)))),
+        "error" => Some(Event::Error(complaint(&object))),
+        _ => None,
+    }
+}
+
+fn request_id(value: &Value) -> Option<String> {
+    let id = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let usable = !id.trim().is_empty()
+        && id.len() <= MAX_REQUEST_ID_BYTES
+        && !id.chars().any(char::is_control);
+    usable.then_some(id)
+}
+
+fn answer(object: &mut Map<String, Value>) -> Answer {
+    let previews = object.get("previews").and_then(Value::as_array);
+    Answer {
+        generated_glb: words(object, "generated_glb").map(PathBuf::from),
+        previews: previews.map(|list| {
+            let paths = list.iter().filter_map(Value::as_str);
+            paths.map(PathBuf::from).collect()
+        }),
+        algo_version: words(object, "algo_version"),
+        unit_price_usd: amount(object, "unit_price_usd"),
+        estimated_cost_usd: amount(object, "estimated_cost_usd"),
+        price_source: words(object, "price_source"),
+        raw_metadata: match object.remove("raw_metadata") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(metadata)) => Some(metadata),
+            Some(other) => Some(Map::from_iter([("value".to_owned(), other)])),
+        },
+    }
+}
+
+fn complaint(object: &Map<String, Value>) -> Complaint {
+    let class = object.get("class").cloned().unwrap_or_default();
+    let message = words(object, "message").or_else(|| words(object, "error"));
+    let wait = amount(object, "retry_after_s");
+    Complaint {
+        class: serde_json::from_value(class).unwrap_or(ErrorClass::Permanent),
+        message: message.unwrap_or_else(|| "the adapter gave no reason".to_owned()),
+        retry_after: wait
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .map(|wait| wait.min(MAX_WAIT)),
+    }
+}
+
+/// Returns a text that says something; a number (an HTTP status) is one too.
+fn words(object: &Map<String, Value>, name: &str) -> Option<String> {
+    match object.get(name)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn amount(object: &Map<String, Value>, name: &str) -> Option<f64> {
+    let number = object.get(name)?.as_f64()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint_of(line: &str) -> Complaint {
+        match parse(line.as_bytes()) {
+            Some(Event::Error(complaint)) => complaint,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_event_is_understood() {
+        let submitted = parse(br#"{"event":"submitted","request_id":"r-1","cost_usd":0.4}"#);
+        assert_eq!(
+            submitted,
+            Some(Event::Submitted {
+                request_id: Some("r-1".into()),
+                cost_usd: Some(0.4)
+            })
+        );
+        let progress = parse(br#"{"event":"progress","fraction":0.5}"#);
+        assert_eq!(
+            progress,
+            Some(Event::Progress {
+                fraction: 0.5,
+                message: None
+            })
+        );
+        let result = parse(
+            br#"{"event":"result","success":true,"generated_glb":"m.glb","previews":["a.png"],
+                "algo_version":"v2","unit_price_usd":-1,"raw_metadata":{"seed":7}}"#,
+        );
+        let Some(Event::Result(answer)) = result else {
+            panic!("{result:?}");
+        };
+        assert_eq!(answer.generated_glb, Some("m.glb".into()));
+        assert_eq!(answer.previews, Some(vec!["a.png".into()]));
+        assert_eq!(answer.unit_price_usd, None);
+        assert_eq!(answer.raw_metadata.expect("kept")["seed"], 7);
+    }
+
+    #[test]
+    fn replies_of_providers_become_classes() {
+        use ErrorClass::{BadInput, OutOfCredit, Permanent, Transient, Unknown};
+        let none = "the adapter gave no reason";
+        for (fields, class, message) in [
+            (r#""class":"transient","message":"503""#, Transient, "503"),
+            (
+                r#""class":"bad_input","message":"no face""#,
+                BadInput,
+                "no face",
+            ),
+            (
+                r#""class":"out_of_credit","message":"402""#,
+                OutOfCredit,
+                "402",
+            ),
+            (r#""class":"unknown","message":"lost""#, Unknown, "lost"),
+            (r#""class":"permanent","message":404"#, Permanent, "404"),
+            (r#""class":"weird","message":"x""#, Permanent, "x"),
+            (r#""class":7"#, Permanent, none),
+            (r#""class":"transient","message":"""#, Transient, none),
+            (r#""message":["x"]"#, Permanent, none),
+            (r#""error":"nsfw""#, Permanent, "nsfw"),
+        ] {
+            for event in [r#""error""#, r#""result","success":false"#] {
+                let found = complaint_of(&format!(r#"{{"event":{event},{fields}}}"#));
+                assert_eq!((found.class, found.message.as_str()), (class, message));
+            }
+        }
+    }
+
+    #[test]
+    fn the_wait_a_provider_asks_for_is_sane() {
+        for (wait, seconds) in [
+            ("2.5", Some(2.5)),
+            ("0", Some(0.0)),
+            ("1e9", Some(604_800.0)),
+            ("1e300", None),
+            ("-4", None),
+            (r#""soon""#, None),
+            ("null", None),
+        ] {
+            let line = format!(r#"{{"event":"error","class":"transient","retry_after_s":{wait}}}"#);
+            let found = complaint_of(&line).retry_after;
+            assert_eq!(found.map(|wait| wait.as_secs_f64()), seconds, "{wait}");
+        }
+    }
+
+    #[test]
+    fn a_purchase_without_a_usable_id_is_still_a_purchase() {
+        for line in [
+            r#"{"event":"submitted"}"#,
+            r#"{"event":"submitted","request_id":""}"#,
+            r#"{"event":"submitted","request_id":"a\u0000b"}"#,
+            r#"{"event":"submitted","request_id":["x"],"cost_usd":"free"}"#,
+        ] {
+            let event = parse(line.as_bytes());
+            assert_eq!(
+                event,
+                Some(Event::Submitted {
+                    request_id: None,
+                    cost_usd: None
+                }),
+                "{line}"
+            );
+        }
+        let number = parse(br#"{"event":"submitted","request_id":12345}"#);
+        assert!(
+            matches!(number, Some(Event::Submitted { request_id: Some(id), .. }) if id == "12345")
+        );
+    }
+
+    #[test]
+    fn anything_else_is_no_event_and_never_a_crash() {
+        let deep = format!(
+            "{{\"event\":\"result\",\"raw_metadata\":{}1{}}}",
+            "[".repeat(10_000),
+            "]".repeat(10_000)
+        );
+        for line in [
+            b"loading model...".as_slice(),
+            b"",
+            b"{",
+            b"{}",
+            br#"{"event":7}"#,
+            br#"{"event":"dance"}"#,
+            br#"{"event":"progress"}"#,
+            br#"["event"]"#,
+            b"\xff\xfe{\"event\"",
+            deep.as_bytes(),
+        ] {
+            assert_eq!(parse(line), None);
+        }
+        let lossy = parse(b"{\"event\":\"error\",\"message\":\"caf\xe9\"}");
+        assert!(matches!(lossy, Some(Event::Error(_))));
+    }
+}

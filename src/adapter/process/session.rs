@@ -1,0 +1,231 @@
+//! One run of a program: from its start to the last word that counts.
+//!
+//! A program is asked to end when the job must stop, when it is silent for too
+//! long, or when it has said its answer and lingers; two seconds later it is
+//! ended. What it says in these seconds still counts: a purchase made then must
+//! not be forgotten, and a result made then is a result.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::protocol::{self, Answer, Complaint, Event};
+use super::streams::{self, Heard, Shared};
+use crate::adapter::{AdapterError, JobContext};
+use crate::cancel::StopReason;
+use crate::platform::process::{Ended, Group};
+
+/// How long a program has to end once it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a program may linger after its answer.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// How long its last words are waited for after its end.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// If nobody looked for longer, we were paused, and so perhaps was the program.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// How often it is looked after, at least.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Progress is passed on this often at most.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Longer remarks about progress are cut.
+const MAX_REMARK_CHARS: usize = 200;
+
+/// Why we ended a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The job had to stop.
+    Job(StopReason),
+    /// It was silent for too long.
+    Stalled,
+    /// It had said its answer.
+    Lingered,
+    /// Its purchase could not be noted.
+    Unnoted,
+}
+
+/// Everything a run of a program brought.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) ended: Option<Ended>,
+    pub(super) stopped: Option<Stopped>,
+    pub(super) submitted: bool,
+    pub(super) answer: Option<Answer>,
+    pub(super) complaint: Option<Complaint>,
+    pub(super) unnoted: Option<AdapterError>,
+}
+
+/// Listens to a started program until it has ended, one way or the other.
+pub(super) fn run(
+    mut group: Group,
+    request: Vec<u8>,
+    shared: &Arc<Shared>,
+    stall: Option<Duration>,
+    context: &mut JobContext<'_>,
+) -> io::Result<Outcome> {
+    let (Some(stdin), Some(stdout), Some(stderr)) = group.take_pipes() else {
+        return Err(io::Error::other("the program has no pipes"));
+    };
+    let heard = streams::listen(stdout, stderr, shared)?;
+    streams::tell(stdin, request)?;
+    let mut session = Session {
+        shared,
+        context,
+        stall,
+        stopping: None,
+        said_answer: None,
+        last_progress: None,
+        look_after: LOOK_EVERY,
+        last_look: Instant::now(),
+        outcome: Outcome::default(),
+    };
+    while !group.has_ended()? {
+        session.listen_once(&heard);
+        match session.judge() {
+            Order::GoOn => {}
+            Order::Ask => group.terminate(),
+            Order::End => break,
+        }
+    }
+    session.outcome.ended = Some(group.finish()?);
+    session.hear_last_words(&heard);
+    session.outcome.stopped = session.stopping.map(|(why, _)| why);
+    Ok(session.outcome)
+}
+
+/// What is to be done with the program.
+enum Order {
+    GoOn,
+    Ask,
+    End,
+}
+
+struct Session<'a, 'c> {
+    shared: &'a Shared,
+    context: &'a mut JobContext<'c>,
+    stall: Option<Duration>,
+    /// Why it was asked to end, and when that becomes an order.
+    stopping: Option<(Stopped, Instant)>,
+    said_answer: Option<Instant>,
+    last_progress: Option<Instant>,
+    look_after: Duration,
+    last_look: Instant,
+    outcome: Outcome,
+}
+
+impl Session<'_, '_> {
+    fn listen_once(&mut self, heard: &Receiver<Heard>) {
+        match heard.recv_timeout(self.look_after) {
+            Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
+            Ok(Heard::DealtWith) => {}
+            // Most programs end together with their stdout: look closely.
+            Ok(Heard::Closed) => self.look_after = Duration::from_micros(500),
+            Err(RecvTimeoutError::Timeout) => self.look_less(),
+            Err(RecvTimeoutError::Disconnected) => {
+                thread::sleep(self.look_after);
+                self.look_less();
+            }
+        }
+    }
+
+    fn look_less(&mut self) {
+        self.look_after = (self.look_after * 2).min(LOOK_EVERY);
+    }
+
+    /// Decides what is to be done with a program that still runs.
+    fn judge(&mut self) -> Order {
+        if std::mem::replace(&mut self.last_look, Instant::now()).elapsed() >= PAUSE {
+            self.shared.hear();
+        }
+        if let Some((_, end)) = self.stopping {
+            return if Instant::now() >= end {
+                Order::End
+            } else {
+                Order::GoOn
+            };
+        }
+        let why = if self.outcome.unnoted.is_some() {
+            Stopped::Unnoted
+        } else if let Some(reason) = self.context.stop.reason() {
+            Stopped::Job(reason)
+        } else if self
+            .said_answer
+            .is_some_and(|moment| moment.elapsed() >= LINGER)
+        {
+            Stopped::Lingered
+        } else if self
+            .stall
+            .is_some_and(|limit| self.shared.silence() >= limit)
+        {
+            Stopped::Stalled
+        } else {
+            return Order::GoOn;
+        };
+        self.stopping = Some((why, Instant::now() + GRACE));
+        Order::Ask
+    }
+
+    /// Hears what was said before the end. A process that got away may keep the
+    /// pipes open; nobody waits for it.
+    fn hear_last_words(&mut self, heard: &Receiver<Heard>) {
+        let end = Instant::now() + LAST_WORDS;
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            match heard.recv_timeout(left) {
+                Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
+                Ok(Heard::DealtWith | Heard::Closed) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn take(&mut self, line: &[u8]) {
+        match protocol::parse(line) {
+            Some(Event::Submitted {
+                request_id,
+                cost_usd,
+            }) => self.note_purchase(request_id, cost_usd),
+            Some(Event::Progress { fraction, message }) => self.pass_on(fraction, message),
+            Some(Event::Result(answer)) => {
+                self.said_answer.get_or_insert_with(Instant::now);
+                self.outcome.answer = Some(*answer);
+            }
+            Some(Event::Error(complaint)) => {
+                self.said_answer.get_or_insert_with(Instant::now);
+                self.outcome.complaint = Some(complaint);
+            }
+            None => self.shared.log.add(&self.shared.secrets.mask(line)),
+        }
+    }
+
+    fn note_purchase(&mut self, request_id: Option<String>, cost_usd: Option<f64>) {
+        self.outcome.submitted = true;
+        let Some(id) = request_id else {
+            let note = "[a purchase was reported without an id that can be used]\n";
+            self.shared.log.add(note.as_bytes());
+            return;
+        };
+        if let Err(error) = self.context.reporter.submitted(&id, cost_usd) {
+            self.outcome.unnoted.get_or_insert(error);
+        }
+    }
+
+    fn pass_on(&mut self, fraction: f64, message: Option<String>) {
+        let recent = |moment: Instant| moment.elapsed() < PROGRESS_EVERY;
+        if fraction < 1.0 && self.last_progress.is_some_and(recent) {
+            return;
+        }
+        self.last_progress = Some(Instant::now());
+        let remark = message.map(|text| {
+            let start: String = text.chars().take(MAX_REMARK_CHARS).collect();
+            self.shared.secrets.mask_text(&start)
+        });
+        self.context.reporter.progress(fraction, remark.as_deref());
+    }
+}

@@ -1,0 +1,353 @@
+//! `archi3d adapters …`: what makes the models, whether it works, and opening a
+//! provider that was closed.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::cancel::{Cancel, Stage};
+use crate::cli::Global;
+use crate::cli::attempts::dollars;
+use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::signal::Signals;
+use crate::cli::status::{lines_of, plain_table, short_duration};
+use crate::cli::ui::Ui;
+use crate::domain::algo::ImageMode;
+use crate::domain::id::AlgoKey;
+use crate::domain::text::one_line;
+use crate::ops::OpsContext;
+use crate::ops::adapters::{
+    self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, PictureSource,
+};
+
+/// What can be done with adapters.
+#[derive(Debug, Subcommand)]
+pub enum AdaptersCommand {
+    /// Show what is configured and whether it can run
+    List,
+    /// Run adapters on one picture in a temporary folder and show what comes back
+    Check(CheckArgs),
+    /// Open a provider that was closed, for all workers
+    Resume(ResumeArgs),
+}
+
+/// The options of `adapters check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d adapters check
+      try every adapter that can run and costs nothing
+  archi3d adapters check rodin_multi --image chair.jpg --yes
+      try one that costs something")]
+pub struct CheckArgs {
+    /// The algo to try [default: every one that can run and costs nothing]
+    #[arg(value_name = "KEY")]
+    key: Option<String>,
+    /// The picture [default: the first of the dataset, else a drawn one]
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+    /// Pay for it, where it costs something or its price is unknown
+    #[arg(long)]
+    yes: bool,
+}
+
+/// The options of `adapters resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The provider, or an algo that uses it
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+/// Carries out the command.
+pub fn run(command: &AdaptersCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    match command {
+        AdaptersCommand::List => list(global, ui),
+        AdaptersCommand::Check(args) => check(args, global, ui),
+        AdaptersCommand::Resume(args) => resume(args, global, ui),
+    }
+}
+
+fn open(global: &Global, ui: &Ui) -> Result<OpsContext, CliError> {
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    for warning in &context.settings.warnings {
+        ui.warn(warning);
+    }
+    Ok(context)
+}
+
+fn list(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let context = open(global, ui)?;
+    let entries = adapters::list(&context)?;
+    if ui.is_json() {
+        let entries: Vec<Value> = entries.iter().map(entry_json).collect();
+        ui.data(&json!({ "adapters": entries }).to_string())?;
+    } else {
+        ui.data(&entries_text(&entries))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn mode(entry: &AdapterEntry) -> &'static str {
+    match entry.image_mode {
+        ImageMode::Single => "single",
+        ImageMode::Multi => "multi",
+    }
+}
+
+fn entry_json(entry: &AdapterEntry) -> Value {
+    json!({
+        "key": entry.key,
+        "kind": entry.kind,
+        "image_mode": mode(entry),
+        "unit_price_usd": entry.unit_price_usd,
+        "price_source": entry.price_source,
+        "provider": entry.provider,
+        "closed": entry.closed.as_ref().map(|closed| json!({
+            "since": closed.since,
+            "until": closed.until,
+            "reason": closed.reason,
+        })),
+        "program": entry.program,
+        "env": entry.variables.iter()
+            .map(|(name, set)| json!({"name": name, "set": set}))
+            .collect::<Vec<_>>(),
+        "runnable": entry.is_runnable(),
+        "problems": entry.problems,
+    })
+}
+
+fn entries_text(entries: &[AdapterEntry]) -> String {
+    let mut table = plain_table();
+    table.set_header([
+        "algo", "kind", "mode", "price", "source", "provider", "state",
+    ]);
+    for entry in entries {
+        table.add_row([
+            entry.key.to_string(),
+            entry.kind.clone().unwrap_or_else(|| "endpoint".to_owned()),
+            mode(entry).to_owned(),
+            entry
+                .unit_price_usd
+                .map_or_else(|| "unknown".to_owned(), dollars),
+            entry.price_source.clone().unwrap_or_default(),
+            entry.provider.clone(),
+            state(entry),
+        ]);
+    }
+    let mut text = lines_of(&table);
+    for entry in entries {
+        // The same sentence for a dozen shipped entries helps nobody.
+        if entry.kind.is_some() {
+            for problem in &entry.problems {
+                let _ = write!(text, "\n{problem}");
+            }
+        }
+        if let Some(closed) = &entry.closed {
+            let _ = write!(text, "\n{}", closed_text(&entry.provider, closed));
+        }
+    }
+    let bare: Vec<&AdapterEntry> = entries.iter().filter(|e| e.kind.is_none()).collect();
+    if let Some(first) = bare.first() {
+        let _ = write!(
+            text,
+            "\n{} entries have only an endpoint. To run one, give it a program; such as:\n{}",
+            bare.len(),
+            first.problems.join("\n")
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn state(entry: &AdapterEntry) -> String {
+    match (&entry.closed, entry.is_runnable(), &entry.kind) {
+        (_, false, None) => "needs a program".to_owned(),
+        (_, false, Some(_)) => "cannot run".to_owned(),
+        (Some(_), true, _) => "closed".to_owned(),
+        (None, true, _) => "ready".to_owned(),
+    }
+}
+
+fn closed_text(provider: &str, closed: &ClosedProvider) -> String {
+    let until = closed
+        .until
+        .map_or_else(String::new, |until| format!(" until {until}"));
+    format!(
+        "provider {provider} is closed{until} since {} ({}); to open it: archi3d adapters resume {provider}",
+        closed.since,
+        one_line(&closed.reason)
+    )
+}
+
+fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let key = args.key.as_deref().map(AlgoKey::parse).transpose()?;
+    let context = open(global, ui)?;
+    let request = CheckRequest {
+        key,
+        image: args.image.clone(),
+        may_pay: args.yes,
+    };
+    let cancel = Cancel::new();
+    let signals = Signals::listen(&cancel, ui).map_err(|error| {
+        let source = anyhow::Error::new(error).context("cannot listen to signals");
+        CliError::new(ErrorKind::Internal, source)
+    })?;
+    stop_at_first_signal(&cancel);
+    let mut told = |key: &AlgoKey, source: &PictureSource| {
+        ui.say(&format!("checking {key} with {}", picture_text(source)));
+    };
+    let all = adapters::check(&context, &request, &cancel, &mut told)?;
+    if ui.is_json() {
+        let checks: Vec<Value> = all.iter().map(checked_json).collect();
+        ui.data(&json!({ "checks": checks }).to_string())?;
+    } else {
+        let texts: Vec<String> = all.iter().map(checked_text).collect();
+        ui.data(&texts.join("\n"))?;
+    }
+    if let Some(signal) = signals.first() {
+        return Ok(Exit::Interrupted(signal));
+    }
+    let named = request.key.is_some();
+    let failed = |checked: &Checked| match checked.outcome {
+        CheckOutcome::Made { .. } => false,
+        CheckOutcome::Failed { .. } => true,
+        CheckOutcome::Skipped(_) => named,
+    };
+    Ok(if all.iter().any(failed) {
+        Exit::JobsFailed
+    } else {
+        Exit::Done
+    })
+}
+
+/// A check has no other jobs to wait for: the first signal ends it.
+fn stop_at_first_signal(cancel: &Cancel) {
+    let cancel = cancel.clone();
+    std::thread::spawn(move || {
+        while !cancel.wait_for(Stage::Drain, Duration::from_secs(3600)) {}
+        cancel.raise(Stage::Kill);
+    });
+}
+
+fn picture_text(source: &PictureSource) -> String {
+    match source {
+        PictureSource::Given(path) | PictureSource::Dataset(path) => path.display().to_string(),
+        PictureSource::Drawn => "a drawn picture".to_owned(),
+    }
+}
+
+fn checked_json(checked: &Checked) -> Value {
+    let mut object = json!({
+        "key": checked.key,
+        "duration_s": checked.duration.as_micros() as f64 / 1e6,
+        "request_id": checked.request_id,
+    });
+    let more = match &checked.outcome {
+        CheckOutcome::Made {
+            files,
+            version,
+            cost_usd,
+            price_source,
+            metadata,
+        } => json!({
+            "outcome": "made",
+            "files": files.iter()
+                .map(|file| json!({"name": file.name, "size": file.size}))
+                .collect::<Vec<_>>(),
+            "algo_version": version,
+            "cost_usd": cost_usd,
+            "price_source": price_source,
+            "metadata": metadata,
+        }),
+        CheckOutcome::Failed {
+            class,
+            message,
+            detail,
+            retry_after,
+        } => json!({
+            "outcome": "failed",
+            "class": class,
+            "message": message,
+            "detail": detail,
+            "retry_after_s": retry_after.map(|time| time.as_secs_f64()),
+        }),
+        CheckOutcome::Skipped(reason) => json!({"outcome": "skipped", "reason": reason}),
+    };
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+fn checked_text(checked: &Checked) -> String {
+    let key = &checked.key;
+    let took = short_duration(checked.duration);
+    let mut text = match &checked.outcome {
+        CheckOutcome::Made {
+            files,
+            version,
+            cost_usd,
+            price_source,
+            ..
+        } => {
+            let mut text = format!("{key}: works, {took}");
+            if let Some(version) = version {
+                let _ = write!(text, ", version {}", one_line(version));
+            }
+            if let Some(cost) = cost_usd {
+                let _ = write!(text, ", {}", dollars(*cost));
+            }
+            if let Some(source) = price_source {
+                let _ = write!(text, " (price: {})", one_line(source));
+            }
+            let mut table = plain_table();
+            for file in files {
+                table.add_row([format!("  {}", file.name), format!("{} bytes", file.size)]);
+            }
+            text.push('\n');
+            text.push_str(lines_of(&table).trim_end());
+            text
+        }
+        CheckOutcome::Failed {
+            class,
+            message,
+            detail,
+            retry_after,
+        } => {
+            let mut text = format!("{key}: failed, {took}, {class}: {message}");
+            if let Some(time) = retry_after {
+                let _ = write!(text, " (asks to wait {})", short_duration(*time));
+            }
+            for line in detail.iter().flat_map(|detail| detail.lines().take(20)) {
+                let _ = write!(text, "\n  {line}");
+            }
+            text
+        }
+        CheckOutcome::Skipped(reason) => format!("{key}: not tried: {reason}"),
+    };
+    if let Some(id) = &checked.request_id {
+        let _ = write!(text, "\n  bought as request {}", one_line(id));
+    }
+    text
+}
+
+fn resume(args: &ResumeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let key = AlgoKey::parse(&args.key)?;
+    let context = open(global, ui)?;
+    let (provider, closed) = adapters::resume(&context, &key)?;
+    if ui.is_json() {
+        let answer = json!({"provider": provider, "opened": true, "reason": closed.reason});
+        ui.data(&answer.to_string())?;
+    } else {
+        ui.data(&format!(
+            "provider {provider} is open again (it was closed since {}: {})",
+            closed.since,
+            one_line(&closed.reason)
+        ))?;
+        ui.hint("its jobs wait; run the same `archi3d run worker` again");
+    }
+    Ok(Exit::Done)
+}

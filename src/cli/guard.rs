@@ -1,0 +1,53 @@
+//! `run worker` under a guard, when programs will be started: this process
+//! becomes the guard and the worker its child.
+//!
+//! Used by `run worker` alone. What a guard does is in `ops::guard`; here its
+//! worker's end becomes the end of the program.
+
+use crate::cancel::Cancel;
+use crate::cli::error::Exit;
+use crate::cli::ui::Ui;
+use crate::ops::OpsContext;
+use crate::ops::guard;
+use crate::ops::run::WorkerRequest;
+
+/// Runs the worker under a guard if it needs one; returns how it ended then.
+pub fn stand(context: &OpsContext, request: &WorkerRequest, ui: &Ui) -> Option<Exit> {
+    if !guard::is_needed(context, request) {
+        return None;
+    }
+    match guard::stand() {
+        Ok(Some(guard::Ended::Code(code))) => {
+            Some(Exit::Worker(u8::try_from(code).unwrap_or(u8::MAX)))
+        }
+        Ok(Some(guard::Ended::Signal(number))) => {
+            ui.say(&format!(
+                "the worker was ended by signal {number}, and with it everything it had started"
+            ));
+            ui.hint("nothing finished is lost; run the same command again to go on");
+            let code = u8::try_from(number).unwrap_or_default();
+            Some(Exit::Worker(code.saturating_add(128)))
+        }
+        Ok(None) => None,
+        Err(error) => {
+            ui.warn(&format!(
+                "the worker runs without a guard ({error}): if it is killed, programs it \
+                 has started may run on"
+            ));
+            None
+        }
+    }
+}
+
+/// Makes the worker stop when its guard is gone.
+pub fn accept(cancel: &Cancel, ui: &Ui) {
+    let teller = ui.clone();
+    let accepted = guard::accept(cancel, move || {
+        teller.say("the guard of this worker is gone: running jobs are stopped and given back");
+    });
+    if let Err(error) = accepted {
+        ui.warn(&format!(
+            "what programs leave behind may run on after their job: {error}"
+        ));
+    }
+}

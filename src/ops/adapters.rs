@@ -1,0 +1,227 @@
+//! `adapters list`, `check` and `resume`: what is configured, whether it can
+//! run, and opening a provider that was closed.
+//!
+//! Names of variables are shown, never their values. Nothing here runs a job
+//! of a run; `check` tries an adapter in a folder of its own.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::adapter::endpoint::Endpoint;
+use crate::adapter::process::Process;
+use crate::adapter::registry;
+use crate::domain::algo::{AlgoSettings, ImageMode};
+use crate::domain::id::AlgoKey;
+use crate::domain::nearest::nearest_few;
+use crate::domain::time::Timestamp;
+use crate::ops::{OpsContext, OpsError, real_env};
+use crate::workspace::provider::{Closure, ProviderGate};
+
+mod check;
+
+pub use check::{CheckOutcome, CheckRequest, Checked, CheckedFile, PictureSource, check};
+
+/// One entry of `adapters.yaml`, as a person wants to see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdapterEntry {
+    /// Its key.
+    pub key: AlgoKey,
+    /// What carries it out; nothing for an entry with only an endpoint.
+    pub kind: Option<String>,
+    /// How many pictures it takes.
+    pub image_mode: ImageMode,
+    /// The price of one generation, if anybody knows.
+    pub unit_price_usd: Option<f64>,
+    /// Where the price comes from.
+    pub price_source: Option<String>,
+    /// Whose account it uses.
+    pub provider: String,
+    /// Why and until when that provider is closed, if it is.
+    pub closed: Option<ClosedProvider>,
+    /// The program that is run, where it was found.
+    pub program: Option<PathBuf>,
+    /// The variables it asks for, and whether they are set.
+    pub variables: Vec<(String, bool)>,
+    /// Why it cannot run, one sentence each; empty if it can.
+    pub problems: Vec<String>,
+}
+
+impl AdapterEntry {
+    /// Tells whether it could run now, if its provider is open.
+    pub fn is_runnable(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// A provider that is closed for every worker of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedProvider {
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when; nothing means until somebody opens it.
+    pub until: Option<Timestamp>,
+    /// What it said.
+    pub reason: String,
+}
+
+impl From<Closure> for ClosedProvider {
+    fn from(closure: Closure) -> Self {
+        Self {
+            since: closure.closed_at,
+            until: closure.until,
+            reason: closure.reason,
+        }
+    }
+}
+
+/// Returns every entry that is configured, in file order. Changes nothing.
+pub fn list(context: &OpsContext) -> Result<Vec<AdapterEntry>, OpsError> {
+    let gate = ProviderGate::new(&context.workspace);
+    let now = context.clock.now();
+    let entries = context.settings.algos.iter();
+    entries
+        .map(|settings| entry(context, settings, &gate, now))
+        .collect()
+}
+
+fn entry(
+    context: &OpsContext,
+    settings: &AlgoSettings,
+    gate: &ProviderGate,
+    now: Timestamp,
+) -> Result<AdapterEntry, OpsError> {
+    let mut problems = Vec::new();
+    let provider = provider_of(settings).map_err(|reason| problems.push(reason));
+    let closed = match &provider {
+        Ok(provider) => closure_of(gate, provider, now)?,
+        Err(()) => None,
+    };
+    let env = |name: &str| context.settings.env_value(&real_env, name);
+    if let Err(error) = registry::build(settings, None, &env) {
+        problems.push(error.to_string());
+    }
+    let mut program = None;
+    let mut variables = Vec::new();
+    match settings.kind.as_deref() {
+        None => problems.push(Endpoint::new(settings).remedy().to_owned()),
+        Some("process") => {
+            let process = Process::new(settings, &env);
+            match process.program(context.workspace.root()) {
+                Ok(path) => program = Some(path),
+                Err(reason) => problems.push(format!("algo {}: {reason}", settings.key)),
+            }
+            let unset = process.unset();
+            variables = texts(settings, "env")
+                .into_iter()
+                .map(|name| {
+                    let set = !unset.contains(&name);
+                    (name, set)
+                })
+                .collect();
+            problems.extend(unset.iter().map(|name| {
+                format!(
+                    "algo {}: the variable {name} is not set; set it in the environment or in .env",
+                    settings.key
+                )
+            }));
+        }
+        Some(_) => {}
+    }
+    Ok(AdapterEntry {
+        key: settings.key.clone(),
+        kind: settings.kind.clone(),
+        image_mode: settings.image_mode,
+        unit_price_usd: settings.unit_price_usd,
+        price_source: settings.price_source.clone(),
+        provider: provider.map_or_else(|()| String::new(), |provider| provider.to_string()),
+        closed: closed.map(ClosedProvider::from),
+        program,
+        variables,
+        problems,
+    })
+}
+
+/// Returns whose account an algorithm uses: the provider it names, else itself.
+pub(super) fn provider_of(settings: &AlgoSettings) -> Result<AlgoKey, String> {
+    match settings.options.get("provider").and_then(Value::as_str) {
+        Some(name) => AlgoKey::parse(name)
+            .map_err(|error| format!("algo {}: provider: {error}", settings.key)),
+        None => Ok(settings.key.clone()),
+    }
+}
+
+fn closure_of(
+    gate: &ProviderGate,
+    provider: &AlgoKey,
+    now: Timestamp,
+) -> Result<Option<Closure>, OpsError> {
+    gate.closed(provider, now)
+        .map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> OpsError {
+    OpsError::Setup {
+        message: format!("the closed providers in runs/.providers cannot be read: {error}"),
+        hint: Some("check the folder's permissions, or move it away to open every provider".into()),
+    }
+}
+
+fn texts(settings: &AlgoSettings, option: &str) -> Vec<String> {
+    let list = settings.options.get(option).and_then(Value::as_array);
+    let texts = list.into_iter().flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+/// Opens the provider called `key`, or the one that the algorithm `key` uses,
+/// and returns its name and what had closed it.
+pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<(AlgoKey, ClosedProvider), OpsError> {
+    let gate = ProviderGate::new(&context.workspace);
+    let now = context.clock.now();
+    let own = context.settings.algo(key.as_str());
+    let of_algo = own.and_then(|settings| provider_of(settings).ok());
+    for provider in std::iter::once(key).chain(&of_algo) {
+        if let Some(closure) = closure_of(&gate, provider, now)? {
+            gate.open(provider).map_err(|error| OpsError::Setup {
+                message: format!("provider {provider} cannot be opened: {error}"),
+                hint: Some("check the permissions of runs/.providers".into()),
+            })?;
+            return Ok((provider.clone(), closure.into()));
+        }
+    }
+    let closed = gate.all_closed(now).map_err(|error| unreadable(&error))?;
+    Err(not_closed(context, key, &closed))
+}
+
+fn not_closed(context: &OpsContext, key: &AlgoKey, closed: &[Closure]) -> OpsError {
+    let providers = context
+        .settings
+        .algos
+        .iter()
+        .filter_map(|settings| provider_of(settings).ok());
+    let mut known: Vec<String> = providers.map(|provider| provider.to_string()).collect();
+    known.extend(context.settings.algos.iter().map(|a| a.key.to_string()));
+    known.dedup();
+    let closed: Vec<&str> = closed.iter().map(|c| c.provider.as_str()).collect();
+    let is_known = known.iter().any(|name| name == key.as_str());
+    let message = if is_known {
+        format!("provider {key} is not closed")
+    } else {
+        format!("no provider or algo is called {key}")
+    };
+    let near_closed = nearest_few(key.as_str(), closed.iter().copied());
+    let near = if near_closed.is_empty() && !is_known {
+        nearest_few(key.as_str(), known.iter().map(String::as_str))
+    } else {
+        near_closed
+    };
+    let hint = match (near.is_empty(), closed.is_empty()) {
+        (false, _) => format!("did you mean {}?", near.join(" or ")),
+        (true, false) => format!("closed are: {}", closed.join(", ")),
+        (true, true) => "no provider is closed".to_owned(),
+    };
+    OpsError::Setup {
+        message,
+        hint: Some(hint),
+    }
+}

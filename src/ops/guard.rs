@@ -1,0 +1,99 @@
+//! The guard of a worker that starts programs: decides whether one is needed,
+//! stands guard, and on the worker's side notices when the guard is gone.
+//!
+//! A worker without programs has no guard; one guard serves all jobs of its
+//! worker. How processes are found and ended is `platform`'s business.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use crate::cancel::{Cancel, Stage};
+use crate::ops::OpsContext;
+use crate::ops::run::WorkerRequest;
+use crate::platform::process;
+use crate::store::csv;
+
+pub use crate::platform::process::Ended;
+
+/// The variable that tells a worker who guards it.
+const GUARD_VARIABLE: &str = "ARCHI3D_GUARD";
+
+/// How often a worker looks whether its guard is there.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Tells whether the worker must run under a guard that is not there yet.
+pub fn is_needed(context: &OpsContext, request: &WorkerRequest) -> bool {
+    guard_id().is_none() && starts_programs(context, request)
+}
+
+/// Runs the worker as a guarded child and tells how it ended; nothing where
+/// this system cannot guard one.
+pub fn stand() -> io::Result<Option<Ended>> {
+    process::guard_worker(GUARD_VARIABLE)
+}
+
+/// Prepares a worker for programs: what they leave behind comes to it, and when
+/// its guard dies everything stops and is given back. Calls `tell` then.
+pub fn accept(cancel: &Cancel, tell: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let Some(guard) = guard_id() else {
+        return Ok(());
+    };
+    process::adopt_orphans()?;
+    let cancel = cancel.clone();
+    thread::Builder::new()
+        .name("guard".into())
+        .spawn(move || {
+            while process::parent_id() == Some(guard) {
+                thread::sleep(LOOK_EVERY);
+            }
+            tell();
+            cancel.raise(Stage::Kill);
+        })
+        .map(drop)
+}
+
+/// Returns the guard's process id, if this process is guarded.
+fn guard_id() -> Option<u32> {
+    let id: u32 = super::real_env(GUARD_VARIABLE)?.parse().ok()?;
+    (process::parent_id() == Some(id)).then_some(id)
+}
+
+/// Tells whether a job that may be selected is carried out by a program. Looks
+/// at the manifest alone: how the jobs stand is found out under the guard.
+fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
+    let is_program = |key: &str| {
+        let settings = context.settings.algo(key);
+        settings.is_some_and(|algo| algo.kind.as_deref() == Some("process"))
+    };
+    if request.dry_run {
+        return false;
+    }
+    if let Some(forced) = &request.adapter {
+        return is_program(forced.as_str());
+    }
+    let programs: BTreeSet<&str> = context
+        .settings
+        .algos
+        .iter()
+        .map(|algo| algo.key.as_str())
+        .filter(|key| is_program(key))
+        .collect();
+    if programs.is_empty() {
+        return false;
+    }
+    // What is wrong with the manifest is for the worker to say.
+    let Ok(manifest) = csv::read_manifest(&context.workspace.run(&request.run_id)) else {
+        return false;
+    };
+    manifest.rows.iter().any(|row| {
+        let chosen =
+            request.algo.is_empty() || request.algo.iter().any(|key| key.as_str() == row.algo);
+        let matches = request
+            .jobs
+            .as_ref()
+            .is_none_or(|filter| filter.matches(row.job_id.as_str()));
+        chosen && matches && programs.contains(row.algo.as_str())
+    })
+}

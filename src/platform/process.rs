@@ -1,0 +1,88 @@
+//! Programs with everything they start: a group that is stopped as a whole.
+//!
+//! `adapter` runs programs through [`Group`], `ops` guards a worker through
+//! [`guard_worker`]. On Linux nothing a program starts can get away, not even a
+//! daemon in a session of its own; elsewhere only its own group is stopped
+//! (macOS) or only the program itself (Windows).
+
+#[cfg(unix)]
+use super::process_unix as imp;
+#[cfg(windows)]
+use super::process_windows as imp;
+
+use std::io;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+
+/// The variable by which processes are recognised as belonging to one group.
+pub const MARK_VARIABLE: &str = "ARCHI3D_ATTEMPT_MARK";
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It returned this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// A running program and everything it started.
+#[derive(Debug)]
+pub struct Group(imp::Group);
+
+impl Group {
+    /// Starts `command` as the first process of a new group.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        command.env(MARK_VARIABLE, &mark);
+        imp::Group::spawn(command, &mark).map(Self)
+    }
+
+    /// Takes the pipes, which are there once if the command asked for them.
+    pub fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+        let child = self.0.child();
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    }
+
+    /// Tells whether the program itself has ended; what it started may live on.
+    pub fn has_ended(&mut self) -> io::Result<bool> {
+        self.0.has_ended()
+    }
+
+    /// Asks the whole group to end.
+    pub fn terminate(&mut self) {
+        self.0.terminate();
+    }
+
+    /// Ends whatever of the group still lives and tells how the program ended.
+    pub fn finish(mut self) -> io::Result<Ended> {
+        self.0.finish().map(imp::ended)
+    }
+}
+
+/// Makes this process the parent of everything its programs leave behind, so
+/// that [`Group::finish`] finds daemons too. Returns `false` where the system
+/// has no such thing.
+pub fn adopt_orphans() -> io::Result<bool> {
+    imp::adopt_orphans()
+}
+
+/// Returns how the worker ended that ran as the child of this process: started
+/// with the arguments of this process and `variable` set to its id. Signals are
+/// passed on, and when the worker is gone so is everything it started. Returns
+/// nothing where a worker cannot be guarded.
+pub fn guard_worker(variable: &str) -> io::Result<Option<Ended>> {
+    imp::guard_worker(variable)
+}
+
+/// Returns the id of the process that started this one, where that is known.
+pub fn parent_id() -> Option<u32> {
+    imp::parent_id()
+}
+
+/// Reads how a program ended from its status; no status means a signal we sent.
+pub(super) fn code_or(status: ExitStatus, signal: Option<i32>) -> Ended {
+    match (status.code(), signal) {
+        (Some(code), _) => Ended::Code(code),
+        (None, signal) => Ended::Signal(signal.unwrap_or(9)),
+    }
+}

@@ -1,0 +1,117 @@
+//! The processes of this machine as Linux lists them; elsewhere the list is empty.
+
+#[cfg(target_os = "linux")]
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+/// One process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    /// It has ended and only waits to be noticed.
+    pub(super) is_dead: bool,
+}
+
+/// Lists every process that can be seen.
+pub(super) fn processes() -> Vec<Entry> {
+    let folder = fs::read_dir("/proc").into_iter().flatten().flatten();
+    folder
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(|pid| {
+            let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+            parse(pid, &stat)
+        })
+        .collect()
+}
+
+/// Lists every process below `root`, children before their own children.
+#[cfg(target_os = "linux")]
+pub(super) fn descendants(root: i32) -> Vec<Entry> {
+    let all = processes();
+    let mut found: Vec<Entry> = Vec::new();
+    let mut known = HashSet::from([root]);
+    loop {
+        let more: Vec<Entry> = all
+            .iter()
+            .filter(|entry| known.contains(&entry.parent) && !known.contains(&entry.pid))
+            .copied()
+            .collect();
+        if more.is_empty() {
+            return found;
+        }
+        known.extend(more.iter().map(|entry| entry.pid));
+        found.extend(more);
+    }
+}
+
+/// Returns the variables a process was started with, each ended by a zero byte.
+pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+/// Tells whether a process works in `folder` or below it.
+pub(super) fn works_in(pid: i32, folder: &Path) -> bool {
+    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(folder))
+}
+
+/// Tells whether whoever started this process had the signal ignored; where the
+/// system does not say, it was not.
+#[cfg(target_os = "linux")]
+pub(super) fn ignores(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Reads `pid (name) state parent …`; the name may hold anything.
+fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    Some(Entry {
+        pid,
+        parent: fields.next()?.parse().ok()?,
+        is_dead: matches!(state, "Z" | "X" | "x"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_blanks_does_not_confuse() {
+        let entry = parse(7, b"7 (a) Z (b)) S 42 7 7 0").expect("read");
+        assert_eq!((entry.parent, entry.is_dead), (42, false));
+        assert!(parse(7, b"7 (x) Z 1 1").expect("read").is_dead);
+        assert_eq!(parse(7, b"nonsense"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_child_is_a_descendant_and_keeps_its_variables() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .env("ARCHI3D_TEST", "here")
+            .spawn()
+            .expect("started");
+        let pid = i32::try_from(child.id()).expect("small");
+        let own = i32::try_from(std::process::id()).expect("small");
+        assert!(descendants(own).iter().any(|entry| entry.pid == pid));
+        let seen = || {
+            environment(pid).is_some_and(|all| all.windows(17).any(|w| w == b"ARCHI3D_TEST=here"))
+        };
+        // Between fork and exec the child still has ours.
+        while !seen() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+    }
+}

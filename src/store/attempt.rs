@@ -1,0 +1,99 @@
+//! What became of every attempt of a run: the ledger, as stores hand it out.
+//!
+//! `ops` shows it to people. Nothing is decided by it.
+
+use serde::Serialize;
+
+use crate::domain::id::{JobId, WorkerId};
+use crate::domain::job::Entry;
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+
+/// Every attempt of a run, by job in the order of the manifest, then by number.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunAttempts {
+    /// The attempts.
+    pub attempts: Vec<AttemptRecord>,
+    /// Every job that is listed, whether it was tried or not.
+    pub jobs: Vec<JobId>,
+    /// What could not be read, one sentence each.
+    pub warnings: Vec<String>,
+    /// How many lines could not be read.
+    pub damaged_lines: usize,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptRecord {
+    /// The job.
+    pub job_id: JobId,
+    /// Its number, from 1. A worker that died while it took the job may have
+    /// used the same one.
+    pub attempt: u32,
+    /// Who made it.
+    pub worker: WorkerId,
+    /// On which machine, if the journal tells.
+    pub host: Option<String>,
+    /// What was there before.
+    pub entry: Entry,
+    /// When the job was taken.
+    pub started: Timestamp,
+    /// When the attempt ended, if anybody noted it.
+    pub ended: Option<Timestamp>,
+    /// What became of it.
+    pub outcome: AttemptOutcome,
+    /// What kind of failure it was.
+    pub class: Option<ErrorClass>,
+    /// From start to end, in seconds.
+    pub duration_s: Option<f64>,
+    /// What it cost, if anything was billed or may have been.
+    pub cost_usd: Option<f64>,
+    /// The provider's name for what was bought.
+    pub request_id: Option<String>,
+    /// Whether it re-attached to a purchase of an earlier attempt.
+    pub resumed: bool,
+    /// Where the price comes from.
+    pub price_source: Option<String>,
+    /// Whether it was only rehearsed.
+    pub simulated: bool,
+    /// Why it failed, on one line.
+    pub error: Option<String>,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptOutcome {
+    /// It brought the result.
+    Completed,
+    /// It failed, and that was the end.
+    Failed,
+    /// It failed and was followed, or is to be followed, by another one.
+    PutOff,
+    /// The job was given back unfinished.
+    Released,
+    /// Somebody took the job out.
+    Cancelled,
+    /// It ended after somebody else had taken the job.
+    Fenced,
+    /// Nobody noted an end, and nobody works on it.
+    Interrupted,
+    /// It goes on.
+    Running,
+}
+
+impl AttemptOutcome {
+    /// Returns the word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::PutOff => "put off",
+            Self::Released => "released",
+            Self::Cancelled => "cancelled",
+            Self::Fenced => "fenced",
+            Self::Interrupted => "interrupted",
+            Self::Running => "running",
+        }
+    }
+}

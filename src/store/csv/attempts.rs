@@ -1,0 +1,269 @@
+//! The ledger of attempts, read from the journals of all workers of a run.
+//!
+//! Reads only: takes no lock, writes nothing, and bears torn and damaged lines.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+use crate::domain::job::Entry;
+use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::text::one_line;
+use crate::domain::time::Timestamp;
+use crate::store::ReleaseReason;
+use crate::store::attempt::{AttemptOutcome, AttemptRecord, RunAttempts};
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::paths::{RunPaths, Workspace};
+
+use super::evidence::Evidence;
+use super::journal::{self, Finished, Found, Line, What};
+use super::liveness::Watch;
+use super::open;
+use super::registry::Registry;
+use super::snapshot;
+
+/// Longer errors are cut; `error.txt` has them whole.
+const MAX_ERROR_CHARS: usize = 2000;
+
+/// Reads every attempt of a run: by job in the order of the manifest, then by
+/// number; jobs that the manifest does not name come last, by name.
+pub fn attempts(
+    workspace: &Workspace,
+    run_id: &RunId,
+    rhythm: Rhythm,
+    now: Timestamp,
+) -> Result<RunAttempts, StoreError> {
+    let paths = workspace.run(run_id);
+    let mut registry = Registry::new(workspace.registry(), "reader");
+    let manifest = open::check_run(&mut registry, workspace, run_id, &paths)?;
+    let mut run = RunAttempts {
+        jobs: manifest.rows.into_iter().map(|row| row.job_id).collect(),
+        ..RunAttempts::default()
+    };
+    let folder = paths.journals();
+    let mut ledger = Ledger::default();
+    for found in journal::all(&folder).context("list", &folder)? {
+        let shown = workspace.relative(&found.path).unwrap_or_default();
+        match journal::read_all(&found.path) {
+            Ok(reading) => {
+                let unread = reading.damaged + usize::from(reading.torn);
+                if unread > 0 {
+                    run.damaged_lines += unread;
+                    run.warnings.push(format!(
+                        "{shown}: {unread} lines cannot be read and were left out"
+                    ));
+                }
+                ledger.take(&found, reading.lines);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => run
+                .warnings
+                .push(format!("{shown} cannot be read: {error}")),
+        }
+    }
+    let watch = snapshot::watch_to_read(workspace, rhythm);
+    run.attempts = ledger.close(&paths, &watch, now)?;
+    put_in_order(&mut run);
+    Ok(run)
+}
+
+fn put_in_order(run: &mut RunAttempts) {
+    let order: HashMap<JobId, usize> = run.jobs.iter().cloned().zip(0..).collect();
+    run.attempts.sort_by_cached_key(|attempt| {
+        let place = order.get(&attempt.job_id).copied().unwrap_or(usize::MAX);
+        (
+            place,
+            attempt.job_id.to_string(),
+            attempt.attempt,
+            attempt.started,
+            attempt.worker.to_string(),
+        )
+    });
+}
+
+/// Attempts by the nonce that names them.
+#[derive(Default)]
+struct Ledger {
+    attempts: HashMap<Nonce, (AttemptRecord, bool)>,
+}
+
+impl Ledger {
+    fn take(&mut self, found: &Found, lines: Vec<Line>) {
+        let mut host = None;
+        for Line { at, what } in lines {
+            match what {
+                What::Opened { worker, .. } => {
+                    host = Some(worker.host).filter(|host| !host.is_empty());
+                }
+                What::Claimed {
+                    job_id,
+                    attempt,
+                    nonce,
+                    entry,
+                    resumes,
+                } => {
+                    let mut record = begun(job_id, attempt, found.worker_id.clone(), at);
+                    record.entry = entry;
+                    record.host.clone_from(&host);
+                    record.resumed = resumes.is_some();
+                    record.request_id = resumes;
+                    self.attempts.insert(nonce, (record, false));
+                }
+                What::Finished(finished) => {
+                    let nonce = finished.nonce.clone();
+                    let worker = &found.worker_id;
+                    let begun = || {
+                        // The line of the claim was damaged; this one says enough.
+                        let Finished {
+                            job_id,
+                            attempt,
+                            claimed_at,
+                            ..
+                        } = &*finished;
+                        begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
+                    };
+                    let (record, ended) = self
+                        .attempts
+                        .entry(nonce)
+                        .or_insert_with(|| (begun(), false));
+                    finish(record, &finished, at);
+                    *ended = true;
+                }
+                what => self.note(what, at),
+            }
+        }
+    }
+
+    /// Notes what happened to an attempt that is known.
+    fn note(&mut self, what: What, at: Timestamp) {
+        let (nonce, outcome) = match &what {
+            What::Submitted { nonce, .. } => (nonce, None),
+            What::Released {
+                nonce,
+                reason: ReleaseReason::Retry,
+                ..
+            } => (nonce, Some(AttemptOutcome::PutOff)),
+            What::Released { nonce, .. } => (nonce, Some(AttemptOutcome::Released)),
+            What::Cancelled { nonce, .. } => (nonce, Some(AttemptOutcome::Cancelled)),
+            What::Fenced { nonce, .. } => (nonce, Some(AttemptOutcome::Fenced)),
+            _ => return,
+        };
+        let Some((record, ended)) = self.attempts.get_mut(nonce) else {
+            return;
+        };
+        if let Some(outcome) = outcome {
+            record.outcome = outcome;
+            end(record, at);
+            *ended = true;
+        }
+        match what {
+            What::Submitted {
+                request_id,
+                cost_usd,
+                ..
+            } => {
+                record.request_id = Some(request_id);
+                record.resumed = false;
+                record.cost_usd = cost_usd.or(record.cost_usd);
+                record.price_source = cost_usd.map(|_| "adapter".to_owned());
+            }
+            What::Released { class, error, .. } => {
+                record.class = class;
+                record.error = error.as_deref().map(short);
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges the attempts without an end by the leases that are there now.
+    fn close(
+        self,
+        paths: &RunPaths,
+        watch: &Watch,
+        now: Timestamp,
+    ) -> Result<Vec<AttemptRecord>, StoreError> {
+        let mut attempts = Vec::with_capacity(self.attempts.len());
+        for (nonce, (mut record, ended)) in self.attempts {
+            if !ended && goes_on(paths, watch, &record.job_id, &nonce, now)? {
+                record.outcome = AttemptOutcome::Running;
+            }
+            attempts.push(record);
+        }
+        Ok(attempts)
+    }
+}
+
+fn goes_on(
+    paths: &RunPaths,
+    watch: &Watch,
+    job: &JobId,
+    nonce: &Nonce,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let state = paths.state();
+    let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
+    let Some(lease) = evidence.lease() else {
+        return Ok(false);
+    };
+    let is_its = lease.record().is_some_and(|record| record.nonce == *nonce);
+    if !is_its {
+        return Ok(false);
+    }
+    let verdict = watch.verdict(paths, job, lease, now);
+    Ok(verdict.context("judge a holder in", &state)? != Verdict::Dead)
+}
+
+/// Returns an attempt of which nothing but its beginning is known.
+fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> AttemptRecord {
+    AttemptRecord {
+        job_id,
+        attempt,
+        worker,
+        host: None,
+        entry: Entry::Fresh,
+        started,
+        ended: None,
+        outcome: AttemptOutcome::Interrupted,
+        class: None,
+        duration_s: None,
+        cost_usd: None,
+        request_id: None,
+        resumed: false,
+        price_source: None,
+        simulated: false,
+        error: None,
+    }
+}
+
+fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
+    record.entry = finished.entry;
+    record.outcome = if finished.completed {
+        AttemptOutcome::Completed
+    } else {
+        AttemptOutcome::Failed
+    };
+    record.class = finished.class;
+    record.cost_usd = finished.cost_usd.or(record.cost_usd);
+    record.simulated = finished.simulated;
+    if record.request_id.is_none() {
+        record.request_id.clone_from(&finished.request_id);
+    }
+    let source = finished.patch.get("price_source").unwrap_or_default();
+    if !source.is_empty() {
+        record.price_source = Some(source.to_owned());
+    }
+    record.error = finished.error_text.as_deref().map(|text| {
+        let message = text.split("\n\n").next().unwrap_or_default();
+        short(message.strip_prefix("Error: ").unwrap_or(message))
+    });
+    end(record, at);
+}
+
+fn end(record: &mut AttemptRecord, at: Timestamp) {
+    record.ended = Some(at);
+    record.duration_s = Some(at.since(record.started).as_micros() as f64 / 1e6);
+}
+
+fn short(text: &str) -> String {
+    one_line(text).chars().take(MAX_ERROR_CHARS).collect()
+}
