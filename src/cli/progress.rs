@@ -101,6 +101,16 @@ impl Counts {
     }
 }
 
+/// Cuts a long error for the terminal; the table and `error.txt` have more of it.
+fn shortened(error: &str) -> String {
+    const MOST: usize = 300;
+    if error.chars().count() <= MOST {
+        return error.to_owned();
+    }
+    let cut: String = error.chars().take(MOST).collect();
+    format!("{cut}… (see error.txt)")
+}
+
 /// Guesses how long the rest takes; nothing can be told before the first end
 /// and after the last.
 fn time_left(elapsed: Duration, ended: u64, total: u64) -> Option<Duration> {
@@ -143,15 +153,18 @@ impl Progress {
         match kind {
             EventKind::JobFailed {
                 job_id,
+                product_id,
+                algo,
                 class,
                 error,
                 redo,
                 ..
             } => {
                 let kept = if *redo { "; the old result stands" } else { "" };
-                let error = one_line(error);
+                let error = shortened(&one_line(error));
+                let whose = one_line(&format!("{product_id}, {algo}"));
                 self.ui
-                    .failure(&format!("{job_id}: {error} ({class}){kept}"));
+                    .failure(&format!("{job_id} ({whose}): {error} ({class}){kept}"));
             }
             EventKind::Warning { message } => self.ui.warn(&one_line(message)),
             EventKind::Notice { message } => self.ui.say(&one_line(message)),
@@ -278,8 +291,11 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     if started.dry_run {
         line.push_str(", rehearsal (--dry-run)");
     }
-    if let (Some(filter), Some(kind)) = (&started.jobs_filter, &started.jobs_filter_kind) {
-        let _ = write!(line, "; --jobs read as {kind}: {}", one_line(filter));
+    if started.expected_cost_usd > 0.0 {
+        let _ = write!(line, ", about ${:.2}", started.expected_cost_usd);
+    }
+    if started.unpriced_jobs > 0 {
+        let _ = write!(line, ", {} of unknown price", started.unpriced_jobs);
     }
     line
 }
@@ -348,6 +364,8 @@ mod tests {
         });
         counts.take(&EventKind::JobFailed {
             job_id: job(),
+            product_id: String::new(),
+            algo: String::new(),
             duration: Duration::ZERO,
             class: ErrorClass::Permanent,
             error: String::new(),
@@ -392,21 +410,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_says_what_was_understood() {
-        let line = started_line(
-            "r1",
-            &WorkerStarted {
-                jobs_filter: Some("*5b".into()),
-                jobs_filter_kind: Some("glob".into()),
-                max_parallel: 4,
-                dry_run: true,
-                total_jobs: 1,
-                ..WorkerStarted::default()
-            },
-        );
+    fn the_first_line_says_how_much_is_to_be_done_and_what_it_costs() {
+        let mut started = WorkerStarted {
+            max_parallel: 4,
+            dry_run: true,
+            total_jobs: 1,
+            ..WorkerStarted::default()
+        };
         assert_eq!(
-            line,
-            "run r1: 1 job, 4 at a time, rehearsal (--dry-run); --jobs read as glob: *5b"
+            started_line("r1", &started),
+            "run r1: 1 job, 4 at a time, rehearsal (--dry-run)"
+        );
+        started.dry_run = false;
+        started.total_jobs = 12;
+        started.expected_cost_usd = 1.68;
+        started.unpriced_jobs = 4;
+        assert_eq!(
+            started_line("r1", &started),
+            "run r1: 12 jobs, 4 at a time, about $1.68, 4 of unknown price"
         );
     }
 }

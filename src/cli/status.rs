@@ -39,6 +39,12 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.data(&to_json(&status).to_string())?;
     } else {
         ui.data(&to_text(&status))?;
+        if status.running.iter().any(|job| job.verdict == "dead") {
+            ui.hint(&format!(
+                "jobs of dead workers go on with: archi3d run worker --run-id {run_id} \
+                 --only-status enqueued,running"
+            ));
+        }
     }
     Ok(Exit::Done)
 }
@@ -54,6 +60,7 @@ fn to_json(status: &RunStatus) -> Value {
         "run_id": status.run_id,
         "total": status.total,
         "counts": counts,
+        "rehearsed": status.rehearsed,
         "running": status.running.iter().map(|job| json!({
             "job_id": job.job_id,
             "worker": job.worker,
@@ -74,7 +81,11 @@ fn to_text(status: &RunStatus) -> String {
     let mut text = format!("run {}: {} jobs\n", status.run_id, status.total);
     let mut counts = plain_table();
     for (word, count) in &status.counts {
-        counts.add_row([format!("  {word}"), count.to_string()]);
+        let shown = match (word, status.rehearsed) {
+            (Status::Completed, 1..) => format!("{count} ({} only rehearsed)", status.rehearsed),
+            _ => count.to_string(),
+        };
+        counts.add_row([format!("  {word}"), shown]);
     }
     text.push_str(&lines_of(&counts));
     if !status.running.is_empty() {
@@ -159,6 +170,7 @@ mod tests {
                 (Status::Failed, 1),
             ]),
             total: 5,
+            rehearsed: 0,
             running: vec![RunningJob {
                 job_id: JobId::parse("d610ebfd455b").expect("valid"),
                 worker: "box-12-ab".into(),

@@ -75,6 +75,13 @@ impl Patch {
         });
     }
 
+    /// Writes every cell whatever stands there: the row tells of a new result now.
+    pub fn insist(&mut self) {
+        for cell in &mut self.0 {
+            cell.only_if_empty = false;
+        }
+    }
+
     /// Blanks what a rehearsal wrote, for a job whose rehearsal is void.
     pub fn forget_rehearsal(&mut self) {
         for column in [

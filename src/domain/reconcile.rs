@@ -20,6 +20,9 @@ mod tests;
 pub use evidence::{Cells, Evidence, LeaseSign, ModelFile, OwnRecord, Sign};
 pub use merge::{Merge, merge};
 
+/// How the error text of a row ends that was downgraded, here or by the original.
+pub const DOWNGRADED: &str = "downgraded by consolidate";
+
 /// What is written into a row whose model is gone.
 pub const MISSING_MODEL: &str = "missing generated.glb; downgraded by consolidate";
 

@@ -67,6 +67,10 @@ pub enum EventKind {
     JobFailed {
         /// The job.
         job_id: JobId,
+        /// The product shown.
+        product_id: String,
+        /// The algorithm that carried it out.
+        algo: String,
         /// How long the attempt took.
         duration: Duration,
         /// What kind of failure.
@@ -164,6 +168,10 @@ pub struct WorkerStarted {
     pub limit: Option<usize>,
     /// How many jobs were selected.
     pub total_jobs: usize,
+    /// What they are expected to cost, as far as prices are known.
+    pub expected_cost_usd: f64,
+    /// How many of them have no known price.
+    pub unpriced_jobs: usize,
     /// The worker's id.
     pub worker_id: String,
     /// Who runs the jobs.
@@ -283,6 +291,8 @@ impl EventKind {
             ),
             Self::JobFailed {
                 job_id,
+                product_id,
+                algo,
                 duration,
                 class,
                 error,
@@ -290,7 +300,8 @@ impl EventKind {
             } => (
                 if *redo { "redo_failed" } else { "job_failed" },
                 json!({
-                    "job_id": job_id, "duration_s": rounded(*duration),
+                    "job_id": job_id, "product_id": product_id, "algo": algo,
+                    "duration_s": rounded(*duration),
                     "class": class, "error": error,
                 }),
             ),
@@ -344,6 +355,8 @@ impl WorkerStarted {
             "redo": self.redo,
             "limit": self.limit,
             "total_jobs": self.total_jobs,
+            "expected_cost_usd": self.expected_cost_usd,
+            "unpriced_jobs": self.unpriced_jobs,
             "worker_id": self.worker_id,
             "worker_host": self.worker.host,
             "worker_user": self.worker.user,

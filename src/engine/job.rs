@@ -123,7 +123,7 @@ impl Pool<'_> {
         self.settle(waiting, lease, attempt, span);
     }
 
-    fn algo_of(&self, job: &JobRecord) -> String {
+    pub(super) fn algo_of(&self, job: &JobRecord) -> String {
         match (&self.conditions.forced, &job.algo) {
             (Some(forced), _) => forced.to_string(),
             (None, Ok(key)) => key.to_string(),
@@ -188,10 +188,23 @@ impl Pool<'_> {
     /// bought something, if the adapter's entry says so. Where it does, the claim
     /// is made durable before anything can be bought.
     fn ask_first(&self, lease: &Lease, carrier: &Carrier) -> Option<Failure> {
-        if carrier.on_interrupt != OnInterrupt::Ask || self.conditions.dry_run {
+        if self.conditions.dry_run {
             return None;
         }
-        if lease.took_over && lease.request_id.is_none() {
+        let in_doubt = lease.took_over && lease.request_id.is_none();
+        if carrier.on_interrupt != OnInterrupt::Ask {
+            if in_doubt && carrier.price.unit_usd != Some(0.0) {
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "job {} was cut off before its provider's answer was noted and runs again; \
+                         it may have been billed before (`on_interrupt: ask` in adapters.yaml asks first)",
+                        lease.job_id
+                    ),
+                });
+            }
+            return None;
+        }
+        if in_doubt {
             return Some(Failure::new(ErrorClass::Unknown, IN_DOUBT));
         }
         let secured = self.store.secure(lease);

@@ -14,7 +14,7 @@ use crate::engine::job::{Attempt, Failure};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
-use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
+use crate::store::{Ending, Finish, JobRecord, Outcome, ReleaseReason, Setback, StoreError};
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
@@ -63,8 +63,12 @@ impl Pool<'_> {
 
     fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
         let Checked { product, artifacts } = checked;
+        let mut patch = patch::completed(span, &self.conditions.worker, &product);
+        if lease.entry == Entry::Redo {
+            patch.insist();
+        }
         let ending = Ending {
-            patch: patch::completed(span, &self.conditions.worker, &product),
+            patch,
             outcome: Outcome::Completed {
                 simulated: self.conditions.dry_run,
                 artifacts,
@@ -110,7 +114,7 @@ impl Pool<'_> {
                 // The provider's own file says when the job may go on.
                 self.try_again(waiting, lease, failure, Duration::ZERO, false);
             }
-            _ => self.record_failure(lease, failure, span),
+            _ => self.record_failure(&waiting.planned.job, lease, failure, span),
         }
     }
 
@@ -162,7 +166,7 @@ impl Pool<'_> {
         self.queue.put_back(waiting, pause);
     }
 
-    fn record_failure(&self, lease: &Lease, failure: &Failure, span: Span) {
+    fn record_failure(&self, job: &JobRecord, lease: &Lease, failure: &Failure, span: Span) {
         let mut patch = patch::failed(span, &self.conditions.worker, &failure.message);
         if lease.entry == Entry::Perform {
             patch.forget_rehearsal();
@@ -188,6 +192,8 @@ impl Pool<'_> {
                 self.report(EventKind::JobFailed {
                     job_id: lease.job_id.clone(),
                     duration: span.duration,
+                    product_id: job.product_id.clone(),
+                    algo: self.algo_of(job),
                     class: failure.class,
                     error: one_line(&failure.message).chars().take(2000).collect(),
                     redo: lease.entry == Entry::Redo,

@@ -22,7 +22,7 @@ use crate::store::{NoticeSink, Store, StoreNotice};
 mod carriers;
 mod prepare;
 
-use carriers::{carriers, known_algo};
+use carriers::{carriers, expected_cost, known_algo};
 use prepare::{Prepared, list, prepare, selection, words};
 
 /// What a worker is asked to do.
@@ -149,6 +149,7 @@ fn work(
         }));
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
+    let (expected_cost_usd, unpriced_jobs) = expected_cost(request, &prepared.jobs, &carriers);
     let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
@@ -165,6 +166,8 @@ fn work(
         redo: request.redo,
         limit: request.limit,
         total_jobs: prepared.jobs.len(),
+        expected_cost_usd,
+        unpriced_jobs,
         worker_id: worker_id.to_owned(),
         worker: worker.clone(),
     })));

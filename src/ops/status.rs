@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::id::{JobId, RunId};
-use crate::domain::job::Status;
+use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError};
@@ -19,6 +19,8 @@ pub struct RunStatus {
     pub counts: BTreeMap<Status, usize>,
     /// How many jobs there are.
     pub total: usize,
+    /// Of the completed, those that were only rehearsed.
+    pub rehearsed: usize,
     /// The jobs that somebody works on, or worked on when it died.
     pub running: Vec<RunningJob>,
     /// The jobs that ended without a result.
@@ -61,6 +63,7 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
         run_id: run_id.clone(),
         counts: BTreeMap::new(),
         total: run.jobs.len(),
+        rehearsed: 0,
         running: Vec::new(),
         failures: Vec::new(),
         warnings: run.warnings,
@@ -74,6 +77,12 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
                 ..
             } => {
                 *status.counts.entry(state.status()).or_default() += 1;
+                if let JobState::Completed {
+                    simulated: true, ..
+                } = state
+                {
+                    status.rehearsed += 1;
+                }
                 match state.status() {
                     Status::Running => status.running.push(running_job(job.job_id, holder, now)),
                     Status::Failed => status.failures.push(FailedJob {

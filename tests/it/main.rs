@@ -11,6 +11,7 @@
 //! - [`config_show`]: where the workspace and each setting come from.
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
+//! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`init`]: an empty workspace, made without changing what is there.
@@ -53,6 +54,7 @@ mod catalog;
 mod config_show;
 mod consolidate;
 mod demo;
+mod disputed_results;
 mod engine;
 mod fixtures;
 mod init;

@@ -40,9 +40,44 @@ pub(super) fn carriers(
             ));
             carrier = Ok(rehearsal(request));
         }
+        let endpoint_only = context
+            .settings
+            .algo(key.as_str())
+            .is_some_and(|settings| settings.kind.is_none());
+        if request.dry_run && endpoint_only {
+            teller.warn(format!(
+                "algo {key} has only an endpoint and no command: rehearsed all the same, \
+                 but a real run would fail its jobs"
+            ));
+        }
         carriers.insert(key.clone(), carrier);
     }
     carriers
+}
+
+/// Returns what the jobs are expected to cost and how many have no known price.
+pub(super) fn expected_cost(
+    request: &WorkerRequest,
+    jobs: &[PlannedJob],
+    carriers: &Carriers,
+) -> (f64, usize) {
+    if request.dry_run {
+        return (0.0, 0);
+    }
+    let mut known = 0.0;
+    let mut unknown = 0;
+    for planned in jobs {
+        let own = planned.job.algo.as_ref().ok();
+        let key = request.adapter.as_ref().or(own);
+        // What cannot run costs nothing.
+        if let Some(Ok(carrier)) = key.and_then(|key| carriers.get(key)) {
+            match carrier.price.unit_usd {
+                Some(usd) => known += usd,
+                None => unknown += 1,
+            }
+        }
+    }
+    ((known * 1e6).round() / 1e6, unknown)
 }
 
 fn carrier(

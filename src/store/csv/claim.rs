@@ -44,9 +44,7 @@ impl CsvStore {
             return Ok(Claim::Busy);
         };
         let row = self.row(job)?;
-        let state = evidence
-            .state(row.rehearsal)
-            .unwrap_or_else(|| evidence::state_by_row(row.status, row.rehearsal));
+        let state = evidence::state_of(&evidence, &row);
         let attempt = evidence.highest_attempt().saturating_add(1);
         if state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
             return Ok(Claim::Changed(state));
@@ -285,10 +283,17 @@ impl CsvStore {
         ] {
             remove(kind)?;
         }
-        let rehearsed = evidence.of(RecordKind::Completed).is_some();
-        if rehearsed && lease.entry == Entry::Perform {
+        if evidence.of(RecordKind::Completed).is_none() {
+            return Ok(());
+        }
+        if lease.entry == Entry::Perform {
             remove(StateFile::Completed)?;
             self.discard_output(lease)?;
+        } else {
+            // Its result was found missing or broken; what is left of it stays.
+            let state = self.paths().state();
+            evidence::set_aside(self.paths(), &lease.job_id, StateFile::Completed)
+                .context("set aside a marker in", &state)?;
         }
         Ok(())
     }

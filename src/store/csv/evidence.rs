@@ -11,6 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::workspace::paths::RunPaths;
 
+use super::RowBrief;
 use super::marker::{Body, Marker, RecordKind};
 
 /// Every marker of one job, as found at one moment.
@@ -75,6 +76,15 @@ impl Evidence {
             })
             .max_by_key(|(attempt, _)| *attempt)
             .map(|(_, id)| id)
+    }
+
+    /// Tells whether the ruling marker's attempt started after `start`.
+    fn is_newer_than(&self, start: Option<Timestamp>) -> bool {
+        let record = self.ruling().and_then(Marker::record);
+        match (record, start) {
+            (Some(record), Some(start)) => record.claimed_at > start,
+            _ => false,
+        }
     }
 
     /// Returns how many failures of a job that is not finished were followed by
@@ -157,6 +167,20 @@ pub(super) fn set_aside(paths: &RunPaths, job: &JobId, kind: StateFile) -> io::R
         }
     }
     unreachable!("one of four billion names is free")
+}
+
+/// Returns the state of a job by its markers and its row. Markers rule, but a row
+/// that says their result is missing or broken is believed.
+pub(super) fn state_of(evidence: &Evidence, row: &RowBrief) -> JobState {
+    match evidence.state(row.rehearsal) {
+        Some(JobState::Completed { attempt, .. })
+            if row.downgraded && !evidence.is_newer_than(row.start) =>
+        {
+            JobState::Failed { attempt }
+        }
+        Some(state) => state,
+        None => state_by_row(row.status, row.rehearsal),
+    }
 }
 
 /// Returns the state of a job that has no marker, by its row alone.

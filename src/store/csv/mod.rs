@@ -101,6 +101,8 @@ struct RowBrief {
     status: Status,
     start: Option<Timestamp>,
     rehearsal: bool,
+    /// Its result was found missing or broken, whatever the marker says.
+    downgraded: bool,
     created_at: String,
     image_set_hash: String,
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::patch::DRY_RUN;
+use crate::domain::reconcile::DOWNGRADED;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, FileVersion};
 use crate::store::error::{IoContext, StoreError};
@@ -197,6 +198,7 @@ impl Row {
             status: self.status.clone().unwrap_or(Status::Enqueued),
             start: self.start,
             rehearsal: self.rehearsal,
+            downgraded: self.status == Ok(Status::Failed) && self.error.ends_with(DOWNGRADED),
             created_at: self.created_at.clone(),
             image_set_hash: self.image_set_hash.clone(),
         }

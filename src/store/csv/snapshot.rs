@@ -203,9 +203,7 @@ impl Reader<'_> {
             });
         }
         let evidence = Evidence::read(self.paths, job)?;
-        let state = evidence
-            .state(row.rehearsal)
-            .unwrap_or_else(|| evidence::state_by_row(by_row, row.rehearsal));
+        let state = evidence::state_of(&evidence, &row.brief());
         let holder = evidence
             .lease()
             .filter(|_| matches!(state, JobState::Running { .. }))
