@@ -110,9 +110,10 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "MS")]
     simulate_ms: Option<u64>,
 
-    /// How often this worker shows that it lives, in seconds
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_hyphen_values = true)]
-    heartbeat_secs: Duration,
+    /// How often this worker shows that it lives, in seconds [default: 10, or a
+    /// quarter of --stale-secs where that is less]
+    #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
+    heartbeat_secs: Option<Duration>,
 
     /// After how long a silent worker on another machine counts as dead, in seconds
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
@@ -188,8 +189,11 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
     fn to_request(&self) -> Result<WorkerRequest, CliError> {
+        let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
-            heartbeat: self.heartbeat_secs,
+            heartbeat: self
+                .heartbeat_secs
+                .unwrap_or_else(|| usual.min(self.stale_secs / 4)),
             stale: self.stale_secs,
         };
         if rhythm.stale < rhythm.heartbeat * 2 {
@@ -341,7 +345,7 @@ mod tests {
                 "must be a number of seconds",
             ),
             (
-                "--run-id r1 --stale-secs 15",
+                "--run-id r1 --heartbeat-secs 10 --stale-secs 15",
                 "live workers would count as dead",
             ),
             ("--run-id r1 --jobs [", "unclosed character class"),
