@@ -252,7 +252,6 @@ mod tests {
         let every_option = json!({
             "command": ["make-model", "--fast"], "env": ["FAL_KEY"], "timeout_s": 480,
             "stall_s": 60, "retries": 2, "provider": "fal", "on_interrupt": "ask",
-            "max_parallel": 4, "rate_per_min": 30, "breaker_failures": 5,
         });
         assert!(build(&entry(Some("process"), every_option), None, &|_| None).is_ok());
         assert_eq!(

@@ -83,7 +83,7 @@ fn list(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let entries = adapters::list(&context)?;
     if ui.is_json() {
         let entries: Vec<Value> = entries.iter().map(entry_json).collect();
-        ui.data(&json!({ "adapters": entries }).to_string())?;
+        ui.data_json(&json!({ "adapters": entries }))?;
     } else {
         ui.data(&entries_text(&entries))?;
     }
@@ -202,7 +202,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let all = adapters::check(&context, &request, &cancel, &mut told)?;
     if ui.is_json() {
         let checks: Vec<Value> = all.iter().map(checked_json).collect();
-        ui.data(&json!({ "checks": checks }).to_string())?;
+        ui.data_json(&json!({ "checks": checks }))?;
     } else {
         let texts: Vec<String> = all.iter().map(checked_text).collect();
         ui.data(&texts.join("\n"))?;
@@ -340,7 +340,7 @@ fn resume(args: &ResumeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     let (provider, closed) = adapters::resume(&context, &key)?;
     if ui.is_json() {
         let answer = json!({"provider": provider, "opened": true, "reason": closed.reason});
-        ui.data(&answer.to_string())?;
+        ui.data_json(&answer)?;
     } else {
         ui.data(&format!(
             "provider {provider} is open again (it was closed since {}: {})",

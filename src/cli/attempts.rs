@@ -43,7 +43,7 @@ pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErr
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data(&to_json(&report).to_string())?;
+        ui.data_json(&to_json(&report))?;
     } else {
         ui.data(&to_text(&report))?;
     }

@@ -115,7 +115,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         ui.say(notice);
     }
     if ui.is_json() {
-        ui.data(&report.to_json().to_string())?;
+        ui.data_json(&report.to_json())?;
     } else {
         ui.data(&to_text(&report))?;
     }

@@ -27,7 +27,8 @@ pub enum ConfigCommand {
 
 The workspace is taken from --workspace, else ARCHI3D_WORKSPACE, else a .env file, else the
 user's own config.yaml, else the nearest folder above that is a workspace. Files of the
-workspace (config/global.yaml, config/adapters.yaml) stand over the shipped ones key by key.")]
+workspace (config/global.yaml, config/adapters.yaml) stand over the shipped ones key by key.
+Variables are taken from the environment, else the nearest .env, else the workspace's .env.")]
 pub struct ShowArgs {
     /// Only values whose name begins with this, such as `adapters.mock`
     #[arg(value_name = "NAME")]
@@ -58,7 +59,7 @@ fn show(args: &ShowArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         }
     }
     if ui.is_json() {
-        ui.data(&to_json(settings, &entries).to_string())?;
+        ui.data_json(&to_json(settings, &entries))?;
     } else {
         ui.data(&to_text(&entries))?;
     }

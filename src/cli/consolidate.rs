@@ -1,11 +1,13 @@
 //! `archi3d consolidate`: the registry brought in line with what is on disk.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::quoted;
 use crate::cli::run::parse_run_id;
 use crate::cli::status::{lines_of, plain_table};
 use crate::cli::ui::Ui;
@@ -32,7 +34,11 @@ const SHOWN: usize = 50;
 For each row the first that fits decides: completed without a usable model becomes
 failed; marker .completed with a model means completed; .failed means failed; a fresh
 .inprogress means running; anything else stays. Rows with the same key become one: the
-furthest (completed, failed, running, enqueued) stays and takes over what it lacks.")]
+furthest (completed, failed, running, enqueued) stays and takes over what it lacks.
+
+A model that cannot be read is reported and its row left alone. Markers of jobs that have no
+row at all are reported too: `archi3d batch create` with the same run makes the rows again,
+and `archi3d consolidate` then fills them.")]
 pub struct ConsolidateArgs {
     /// The run, as it is called under runs/
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -83,7 +89,7 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data(&report.to_json().to_string())?;
+        ui.data_json(&report.to_json())?;
     } else {
         ui.data(&to_text(&report))?;
     }
@@ -91,6 +97,17 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
     if report.is_refused() {
         ui.hint("nothing was written because of --strict; set the problems right, or leave it out");
         return Ok(Exit::JobsFailed);
+    }
+    if report.written && report.downgraded_missing_output > 0 {
+        let mut command = format!(
+            "archi3d run worker --run-id {} --only-status failed",
+            quoted(report.run_id.as_str())
+        );
+        if let Some(folder) = &global.workspace {
+            let folder = quoted(&folder.display().to_string());
+            let _ = write!(command, " --workspace {folder}");
+        }
+        ui.hint(&format!("to make lost results again: {command}"));
     }
     if report.dry_run && report.updated > 0 {
         ui.hint("the same command without --dry-run makes these changes");
@@ -100,11 +117,22 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
 
 fn say_findings(report: &ConsolidateReport, ui: &Ui) {
     let shown = |finding: &Finding| format!("job {}: {}", finding.job_id, finding.text);
-    for problem in report.problems.iter().take(SHOWN) {
+    // People have read the reasons of a change in its line already.
+    let changes = report.changes.iter().take(SHOWN);
+    let told: HashSet<(&str, &str)> = changes
+        .filter(|_| !ui.is_json())
+        .flat_map(|change| {
+            let job = change.job_id.as_str();
+            change.reasons.iter().map(move |why| (job, why.as_str()))
+        })
+        .collect();
+    let is_new = |p: &&Finding| !told.contains(&(p.job_id.as_str(), p.text.as_str()));
+    let problems: Vec<&Finding> = report.problems.iter().filter(is_new).collect();
+    for problem in problems.iter().take(SHOWN) {
         ui.warn(&shown(problem));
     }
-    if report.problems.len() > SHOWN {
-        let more = report.problems.len() - SHOWN;
+    if problems.len() > SHOWN {
+        let more = problems.len() - SHOWN;
         ui.warn(&format!("… and {more} more problems; --json shows all"));
     }
     for note in &report.notes {

@@ -1,6 +1,7 @@
 //! `archi3d demo`: everything at once, on pictures that the program draws.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,9 +10,11 @@ use crate::cancel::Cancel;
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::progress::{Progress, summary_line};
+use crate::cli::resume::quoted;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
 use crate::ops::demo::{DemoReport, DemoRequest, DemoStep, RUN, demo};
+use crate::ops::is_taken_by_default;
 
 /// The options of `demo`.
 #[derive(Debug, Args)]
@@ -59,7 +62,7 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
         None => Exit::Done,
     };
     if ui.is_json() {
-        ui.data(&report.to_json().to_string())?;
+        ui.data_json(&report.to_json())?;
     } else {
         ui.data(&to_text(&report, &args.dir))?;
     }
@@ -68,6 +71,7 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
 
 fn step_text(step: &DemoStep<'_>) -> String {
     match step {
+        DemoStep::Drawing => "drawing pictures…".to_owned(),
         DemoStep::Pictures { drawn, kept: 0 } => format!("pictures: {drawn} drawn"),
         DemoStep::Pictures { drawn, kept } => {
             format!("pictures: {drawn} drawn, {kept} were there")
@@ -85,7 +89,7 @@ fn step_text(step: &DemoStep<'_>) -> String {
     }
 }
 
-fn to_text(report: &DemoReport, dir: &std::path::Path) -> String {
+fn to_text(report: &DemoReport, dir: &Path) -> String {
     let counts: Vec<String> = report
         .counts
         .iter()
@@ -96,26 +100,51 @@ fn to_text(report: &DemoReport, dir: &std::path::Path) -> String {
     } else {
         "done"
     };
-    let root = report.workspace.display();
-    let typed = dir.display().to_string();
-    let typed = if typed.contains(' ') {
-        format!("'{typed}'")
+    let places = [
+        ("dataset/".to_owned(), "the pictures"),
+        (
+            "tables/generations.csv".to_owned(),
+            "one row per generation",
+        ),
+        (
+            format!("runs/{RUN}/outputs/"),
+            "the models, for any glTF viewer",
+        ),
+    ];
+    let width = places.iter().map(|(place, _)| place.len()).max();
+    let width = width.unwrap_or_default();
+    let mut text = format!("{done}: {}\n\nWhere to look:", counts.join(", "));
+    for (place, what) in places {
+        let root = report.workspace.display();
+        let _ = write!(text, "\n  {root}/{place:width$}  {what}");
+    }
+    text.push_str("\n\nWhat to type next:");
+    for command in next_commands(report, dir) {
+        let _ = write!(text, "\n  {command}");
+    }
+    text
+}
+
+/// Returns commands that act on the demo, whatever other workspace is configured.
+fn next_commands(report: &DemoReport, dir: &Path) -> Vec<String> {
+    let is_default = is_taken_by_default(&report.workspace);
+    let is_here = std::env::current_dir()
+        .and_then(|here| here.canonicalize())
+        .is_ok_and(|here| here == report.workspace);
+    let option = if is_default {
+        String::new()
     } else {
-        typed
+        let root = report.workspace.display().to_string();
+        format!(" --workspace {}", quoted(&root))
     };
-    format!(
-        "{done}: {}
-
-Where to look:
-  {root}/dataset/              the pictures
-  {root}/tables/generations.csv   one row per generation
-  {root}/runs/{RUN}/outputs/      the models, for any glTF viewer
-
-What to type next:
-  cd {typed}
-  archi3d run status --run-id {RUN}
-  archi3d batch create --run-id mine --algos relief --limit 3
-  archi3d run worker --run-id mine",
-        counts.join(", ")
-    )
+    let change = (is_default && !is_here).then(|| {
+        let typed = dir.display().to_string();
+        format!("cd {}", quoted(&typed))
+    });
+    let commands = [
+        format!("archi3d run status --run-id {RUN}{option}"),
+        format!("archi3d batch create --run-id mine --algos relief --limit 3{option}"),
+        format!("archi3d run worker --run-id mine{option}"),
+    ];
+    change.into_iter().chain(commands).collect()
 }

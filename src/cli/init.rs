@@ -7,8 +7,10 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::quoted;
 use crate::cli::ui::Ui;
 use crate::ops::init::{InitReport, init};
+use crate::ops::is_taken_by_default;
 
 /// The options of `init`.
 #[derive(Debug, Args)]
@@ -29,13 +31,20 @@ pub fn run(args: &InitArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     let given = args.dir.as_deref().or(global.workspace.as_deref());
     let report = init(given.unwrap_or(Path::new(".")))?;
     if ui.is_json() {
-        ui.data(&report.to_json().to_string())?;
+        ui.data_json(&report.to_json())?;
     } else {
         ui.data(&to_text(&report))?;
     }
-    ui.hint(
-        "put pictures into dataset/<product>/images/, then type `archi3d catalog build` in this folder",
-    );
+    let next = if is_taken_by_default(&report.workspace) {
+        "`archi3d catalog build` in this folder".to_owned()
+    } else {
+        // Something else names another workspace: the command must say which.
+        let folder = quoted(&report.workspace.display().to_string());
+        format!("`archi3d catalog build --workspace {folder}`")
+    };
+    ui.hint(&format!(
+        "put pictures into dataset/<product>/images/, then type {next}"
+    ));
     Ok(Exit::Done)
 }
 

@@ -42,7 +42,6 @@ pub mod working;
   1    some jobs failed
   2    the request or the set-up is wrong
   3    the store or the disk failed
-  4    stopped at the budget
   70   a bug in the program
   129, 130, 143   stopped by SIGHUP, SIGINT, SIGTERM")]
 pub struct Cli {
@@ -104,18 +103,25 @@ enum Command {
 /// Does what the arguments say and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic::keep_reports();
-    let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args))).unwrap_or_else(|payload| {
-        let ui = Ui::new(Color::Auto, false, false);
+    let args: Vec<OsString> = args.into_iter().collect();
+    let ui = Ui::new(Color::Auto, wants_json(&args), false);
+    let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args, &ui))).unwrap_or_else(|payload| {
         ui.error(&panic::into_error(payload.as_ref()));
         Exit::Bug
     });
     exit.into()
 }
 
-fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
+/// Tells whether machines listen, also where the arguments cannot be understood.
+fn wants_json(args: &[OsString]) -> bool {
+    let options = args.iter().skip(1).take_while(|word| *word != "--");
+    options.into_iter().any(|word| word == "--json")
+}
+
+fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return show_clap(&error),
+        Err(error) => return show_clap(&error, early),
     };
     let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
     let ended = match cli.command {
@@ -135,18 +141,32 @@ fn dispatch(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 /// Prints help and version as data, and errors in the arguments as errors.
-fn show_clap(error: &clap::Error) -> Exit {
-    let ui = Ui::new(Color::Auto, false, false);
+fn show_clap(error: &clap::Error, ui: &Ui) -> Exit {
     let text = error.render().to_string();
     let text = text.trim_end();
     if error.use_stderr() {
         ui.say(text);
+        if ui.is_json() {
+            // The error itself is already told; a failing stdout adds nothing.
+            let _ = ui.data_json(&usage_error(error.kind(), text).to_json());
+        }
         return Exit::Request;
     }
     match ui.data(text) {
         Ok(()) => Exit::Done,
         Err(error) => error.exit(),
     }
+}
+
+/// Takes a rendered error apart: its first lines say what is wrong, the rest helps.
+fn usage_error(kind: clap::error::ErrorKind, text: &str) -> CliError {
+    if kind == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return CliError::usage("a command is missing").hint("`archi3d --help` lists them");
+    }
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let hints = rest.lines().map(str::trim).filter(|line| !line.is_empty());
+    hints.fold(CliError::usage(message), CliError::hint)
 }
 
 #[cfg(test)]
@@ -158,6 +178,17 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn machines_are_heard_before_the_arguments_are_understood() {
+        let wants = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            wants_json(&words)
+        };
+        assert!(wants(&["archi3d", "frobnicate", "--json"]));
+        assert!(!wants(&["archi3d", "run", "--", "--json"]));
+        assert!(!wants(&["--json", "run"]));
     }
 
     #[test]

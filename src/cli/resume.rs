@@ -115,7 +115,7 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
 }
 
 /// Returns `text` so that a shell takes it as one word.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | '/' | ':');
     if !text.is_empty() && text.chars().all(plain) {

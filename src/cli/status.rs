@@ -36,7 +36,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data(&to_json(&status).to_string())?;
+        ui.data_json(&to_json(&status))?;
     } else {
         ui.data(&to_text(&status))?;
         if status.running.iter().any(|job| job.verdict == "dead") {

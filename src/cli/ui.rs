@@ -1,8 +1,9 @@
 //! The only printer: data goes to stdout, talk to stderr.
 //!
-//! Everything printed is cleaned of what a terminal would obey. A reader that
-//! went away is no error. Talk goes above the progress bar while there is one.
+//! Everything printed is cleaned of what a terminal would obey; in JSON it is
+//! escaped, so that machines read every name as it is. A reader that went away is no error. Talk goes above the progress bar while there is one.
 
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,11 +68,20 @@ impl Ui {
         io::stderr().is_terminal() && !dumb
     }
 
-    /// Prints data, on stdout.
+    /// Prints data that people read, on stdout.
     pub fn data(&self, text: &str) -> Result<(), CliError> {
+        Self::write_data(&clean(text))
+    }
+
+    /// Prints one JSON object, on stdout: nothing of it is lost.
+    pub fn data_json(&self, value: &impl Display) -> Result<(), CliError> {
+        Self::write_data(&escaped(&value.to_string()))
+    }
+
+    fn write_data(text: &str) -> Result<(), CliError> {
         let mut stdout = io::stdout().lock();
         let written = stdout
-            .write_all(clean(text).as_bytes())
+            .write_all(text.as_bytes())
             .and_then(|()| stdout.write_all(b"\n"))
             .and_then(|()| stdout.flush());
         match written {
@@ -117,7 +127,7 @@ impl Ui {
         self.talk("error: ", Style::new().red().bold(), text);
         if self.json {
             // The error itself is already told; a failing stdout adds nothing.
-            let _ = self.data(&error.to_json().to_string());
+            let _ = self.data_json(&error.to_json());
         }
     }
 
@@ -144,9 +154,26 @@ impl Ui {
     }
 }
 
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns JSON in which everything a terminal would obey is written as `\uXXXX`.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() || turns_text(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+            // All of these have four digits at most, and stand only in strings.
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
 /// Returns `text` without anything a terminal would obey but line ends.
 pub fn clean(text: &str) -> String {
-    let turns_text = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| one_line(line).replace(turns_text, ""))
@@ -157,6 +184,18 @@ pub fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machines_read_every_name_as_it_is() {
+        let value = serde_json::json!({"a\u{85}": "evil\u{202e}gpj.exe \u{9b}31m\u{7f} 椅子\n"});
+        let text = escaped(&value.to_string());
+        assert_eq!(
+            text,
+            r#"{"a\u0085":"evil\u202egpj.exe \u009b31m\u007f 椅子\n"}"#
+        );
+        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(read, value);
+    }
 
     #[test]
     fn nothing_that_a_terminal_obeys_is_printed() {

@@ -153,7 +153,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 ui.hint(&hint);
             }
             if ui.is_json() {
-                ui.data(&summary_json(&request.run_id, &summary, exit))?;
+                ui.data_json(&summary_json(&request.run_id, &summary, exit))?;
             }
             Ok(exit)
         }

@@ -58,6 +58,10 @@ fn checked_entries(document: &Document) -> Result<Vec<(&str, &Value)>, ConfigErr
                 schema::check_value(document, &[ROOT, key, name], value, *shape)?;
             }
         }
+        let is_set = |name: &&&str| entry.get(**name).is_some_and(|value| !value.is_null());
+        if let Some(name) = kind::NOT_AVAILABLE.iter().find(is_set) {
+            return Err(schema::not_available(document, &[ROOT, key, name]));
+        }
     }
     Ok(entries)
 }
@@ -162,6 +166,20 @@ mod tests {
         load(&[shipped(), own])
             .map(|(algos, _)| algos)
             .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_limit_that_nobody_would_heed_is_refused() {
+        for name in kind::NOT_AVAILABLE {
+            let text = format!("adapters:\n  mine:\n    kind: process\n    {name}: 4\n");
+            assert_eq!(
+                with(&text).expect_err("refused"),
+                format!(
+                    "own.yaml:4: not available in this version: `adapters.mine.{name}` would be \
+                     ignored; remove it"
+                )
+            );
+        }
     }
 
     fn algo(algos: &[AlgoSettings], key: &str) -> AlgoSettings {

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::file;
+use crate::config::locate::WORKSPACE_VARIABLE;
 
 /// Looks a variable up in the real environment.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The nearest `.env` file.
+/// A `.env` file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DotEnv {
     pub(super) path: Option<PathBuf>,
@@ -29,6 +30,24 @@ impl DotEnv {
             // A folder of this name is a Python environment.
             .find(|path| path.is_file());
         path.map_or_else(Self::default, Self::read)
+    }
+
+    /// Reads the `.env` that lies in the workspace itself, for those who work from
+    /// elsewhere; nothing if it is the one that is `known` already. Which folder is
+    /// the workspace is settled by then, so it has no say in that.
+    pub(super) fn of_workspace(workspace: &Path, known: &Self) -> Self {
+        let path = workspace.join(".env");
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_known = known
+            .path
+            .as_deref()
+            .is_some_and(|known| real(known) == real(&path));
+        if is_known || !path.is_file() {
+            return Self::default();
+        }
+        let mut this = Self::read(path);
+        this.values.remove(WORKSPACE_VARIABLE);
+        this
     }
 
     fn read(path: PathBuf) -> Self {

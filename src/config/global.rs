@@ -29,14 +29,6 @@ pub struct GlobalSettings {
     pub vfscore_repeats: Option<u64>,
     /// How long one visual score may take, in seconds.
     pub vfscore_timeout_s: Option<f64>,
-    /// What one run may cost.
-    pub budget_run_usd: Option<f64>,
-    /// What one day may cost.
-    pub budget_day_usd: Option<f64>,
-    /// The cost above which a person is asked first.
-    pub confirm_above_usd: Option<f64>,
-    /// After how many failures in a row a provider is left alone.
-    pub breaker_failures: Option<u64>,
 }
 
 /// Lays `documents` over each other.
@@ -69,10 +61,6 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
         fscore_timeout_s: number(&["metrics", "fscore", "default_timeout_s"]),
         vfscore_repeats: count(&["metrics", "vfscore", "default_repeats"]),
         vfscore_timeout_s: number(&["metrics", "vfscore", "default_timeout_s"]),
-        budget_run_usd: number(&["budget", "run_usd"]),
-        budget_day_usd: number(&["budget", "day_usd"]),
-        confirm_above_usd: number(&["confirm_above_usd"]),
-        breaker_failures: count(&["breaker_failures"]),
     }
 }
 
@@ -91,17 +79,15 @@ mod tests {
         assert_eq!(settings.algorithms.len(), 10);
         assert_eq!(settings.single_image_policy.as_deref(), Some("exact_one"));
         assert!(settings.lpips_max.is_some() && settings.fscore_min.is_some());
-        assert_eq!(settings.budget_run_usd, None);
     }
 
     #[test]
     fn a_workspace_file_changes_single_values() {
-        let own = "algorithms: [mock]\nbudget: {run_usd: 12.5}\nthresholds: {fscore_min: 0.9}\n";
+        let own = "algorithms: [mock]\nthresholds: {fscore_min: 0.9}\n";
         let own = Document::shipped("own.yaml", own).expect("YAML");
         let settings = read(&lay(&[shipped(), own]).expect("valid"));
         let before = read(&lay(&[shipped()]).expect("valid"));
         assert_eq!(settings.algorithms.len(), 1);
-        assert_eq!(settings.budget_run_usd, Some(12.5));
         assert_eq!(settings.fscore_min, Some(0.9));
         assert_eq!(settings.lpips_max, before.lpips_max);
     }

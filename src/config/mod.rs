@@ -71,7 +71,8 @@ pub struct Settings {
     pub algos: Vec<AlgoSettings>,
     /// What holds for the whole workspace.
     pub global: GlobalSettings,
-    /// The variables of `.env` that the real environment does not have.
+    /// The variables that the real environment does not have: those of the nearest
+    /// `.env`, then those of the workspace's own.
     pub env_additions: BTreeMap<String, String>,
     /// What a person should know and can live with.
     pub warnings: Vec<String>,
@@ -99,6 +100,10 @@ impl Settings {
         };
         let (workspace, workspace_origin) = locate::find(sources, &dot_env, &user_place)?;
 
+        let own_env = DotEnv::of_workspace(&workspace, &dot_env);
+        let mut env_additions = own_env.additions(sources.env);
+        env_additions.extend(dot_env.additions(sources.env));
+
         let config = workspace.join("config");
         let adapters = documents(&config, "adapters.yaml", SHIPPED_ADAPTERS)?;
         let (algos, adapter_layers) = adapters::load(&adapters)?;
@@ -116,13 +121,15 @@ impl Settings {
             workspace_origin,
             algos,
             global: global::read(&global_layers),
-            env_additions: dot_env.additions(sources.env),
+            env_additions,
             entries: Vec::new(),
             warnings: Vec::new(),
         };
+        let dot_envs = [&dot_env, &own_env];
         settings.entries =
-            settings.collect_entries(sources, &dot_env, &global_layers, &adapter_layers);
+            settings.collect_entries(sources, dot_envs, &global_layers, &adapter_layers);
         settings.warnings = dot_env.warnings;
+        settings.warnings.extend(own_env.warnings);
         Ok(settings)
     }
 
@@ -144,7 +151,7 @@ impl Settings {
     fn collect_entries(
         &self,
         sources: &Sources<'_>,
-        dot_env: &DotEnv,
+        dot_envs: [&DotEnv; 2],
         global: &Layers,
         adapters: &Layers,
     ) -> Vec<SettingEntry> {
@@ -159,8 +166,9 @@ impl Settings {
                 (value, origin)
             });
             let added = || {
+                let file = dot_envs.into_iter().find(|f| f.values.contains_key(name))?;
                 let value = self.env_additions.get(name)?.clone();
-                Some((value, Origin::DotEnv(dot_env.path.clone()?)))
+                Some((value, Origin::DotEnv(file.path.clone()?)))
             };
             if let Some((value, origin)) = real.or_else(added) {
                 entries.push(SettingEntry {

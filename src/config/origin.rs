@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 pub use crate::domain::secret::is_secret;
+use crate::domain::secret::{MASK, shown_text};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,17 +48,23 @@ pub struct SettingEntry {
     pub origin: Origin,
 }
 
-/// What is shown instead of a secret.
-const MASK: &str = "********";
-
-/// Shows `value`, which `names` lead to; the names decide whether it is a secret.
+/// Shows `value`, which `names` lead to; the names tell whether it is a secret,
+/// and so may its own words.
 pub(super) fn shown<'a>(names: impl IntoIterator<Item = &'a str>, value: &Value) -> String {
     if names.into_iter().any(is_secret) && !value.is_null() {
         return MASK.to_owned();
     }
-    match value {
-        Value::String(text) => text.clone(),
+    match without_secrets(value) {
+        Value::String(text) => text,
         value => value.to_string(),
+    }
+}
+
+fn without_secrets(value: &Value) -> Value {
+    match value {
+        Value::String(text) => shown_text(text).into(),
+        Value::Array(list) => list.iter().map(without_secrets).collect(),
+        value => value.clone(),
     }
 }
 
@@ -84,5 +91,13 @@ mod tests {
             "fal-ai/trellis"
         );
         assert_eq!(shown(["price"], &json!(0.02)), "0.02");
+        assert_eq!(
+            shown(["endpoint"], &json!("https://me:pw@host/x")),
+            "https://********@host/x"
+        );
+        assert_eq!(
+            shown(["command"], &json!(["curl", "Bearer s3cret"])),
+            r#"["curl","********"]"#
+        );
     }
 }

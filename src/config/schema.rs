@@ -28,9 +28,12 @@ pub(super) enum Shape {
     Between0And1,
     /// A whole number, 1 or more.
     Count,
+    /// Something that this version would not heed. A spending limit that is read
+    /// and ignored is worse than none.
+    NotAvailable,
 }
 
-use Shape::{Algos, Between0And1, Count, Map, Positive, Price, Text};
+use Shape::{Algos, Between0And1, Count, Map, NotAvailable, Positive, Price, Text};
 
 /// `global.yaml`.
 pub(super) const GLOBAL: Shape = Map(&[
@@ -54,9 +57,11 @@ pub(super) const GLOBAL: Shape = Map(&[
             ),
         ]),
     ),
-    ("budget", Map(&[("run_usd", Price), ("day_usd", Price)])),
-    ("confirm_above_usd", Price),
-    ("breaker_failures", Count),
+    ("budget", NotAvailable),
+    ("confirm_above_usd", NotAvailable),
+    ("breaker_failures", NotAvailable),
+    ("max_parallel", NotAvailable),
+    ("rate_per_min", NotAvailable),
 ]);
 
 /// The user's own file.
@@ -96,6 +101,9 @@ pub(super) fn check_value(
     if value.is_null() {
         return Ok(());
     }
+    if matches!(shape, NotAvailable) {
+        return Err(not_available(document, path));
+    }
     if let (Map(keys), Value::Object(map)) = (shape, value) {
         for (key, value) in map {
             check_key(document, path, key, value, keys)?;
@@ -119,14 +127,21 @@ fn check_key(
     keys: &'static [(&'static str, Shape)],
 ) -> Result<(), ConfigError> {
     let path = [path, &[key]].concat();
-    match keys.iter().find(|(name, _)| *name == key) {
-        Some((_, shape)) => check_value(document, &path, value, *shape),
-        None => Err(unknown_key(
-            document,
-            &path,
-            keys.iter().map(|(name, _)| *name),
-        )),
+    if let Some((_, shape)) = keys.iter().find(|(name, _)| *name == key) {
+        return check_value(document, &path, value, *shape);
     }
+    let usable = |(_, shape): &&(&str, Shape)| !matches!(shape, NotAvailable);
+    let names = keys.iter().filter(usable).map(|(name, _)| *name);
+    Err(unknown_key(document, &path, names))
+}
+
+/// Makes the error for a key that other versions heed and this one does not.
+pub(super) fn not_available(document: &Document, path: &[&str]) -> ConfigError {
+    let name = path.join(".");
+    document.fault(
+        path,
+        format!("not available in this version: `{name}` would be ignored; remove it"),
+    )
 }
 
 /// Makes the error for a key that does not exist; the last of `path` is the key.
@@ -169,6 +184,7 @@ fn fault(value: &Value, shape: Shape) -> Option<String> {
             number.is_some_and(|n| n > 0.0 && n < 1.0),
             "a number between 0 and 1",
         ),
+        NotAvailable => (false, "left out"),
         Count => (
             value.as_u64().is_some_and(|count| count > 0),
             "a whole number, 1 or more",
@@ -210,8 +226,26 @@ mod tests {
         assert_eq!(
             refusal("zebra: 1\n"),
             "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
-             tools, metrics, budget, confirm_above_usd, breaker_failures"
+             tools, metrics"
         );
+    }
+
+    #[test]
+    fn a_limit_that_nobody_would_heed_is_refused() {
+        assert_eq!(
+            refusal("batch: {}\nbudget:\n  run_usd: 25\n"),
+            "global.yaml:2: not available in this version: `budget` would be ignored; remove it"
+        );
+        for key in [
+            "confirm_above_usd",
+            "breaker_failures",
+            "max_parallel",
+            "rate_per_min",
+        ] {
+            let message = refusal(&format!("{key}: 5\n"));
+            let wanted = format!("global.yaml:1: not available in this version: `{key}`");
+            assert!(message.starts_with(&wanted), "{message}");
+        }
     }
 
     #[test]
@@ -220,9 +254,10 @@ mod tests {
             ("thresholds: 3\n", "a map"),
             ("thresholds: {fscore_min: 1}\n", "between 0 and 1"),
             ("thresholds: {lpips_max: 0}\n", "above 0"),
-            ("budget: {run_usd: -1}\n", "0 or more"),
-            ("budget: {run_usd: '5'}\n", "0 or more"),
-            ("breaker_failures: 0.5\n", "whole number"),
+            (
+                "metrics: {fscore: {default_n_points: 0.5}}\n",
+                "whole number",
+            ),
             ("algorithms: mock\n", "a list of algorithm keys"),
             ("algorithms: [mock, 3]\n", "a list of algorithm keys"),
             ("algorithms: [../x]\n", "not allowed in a name"),

@@ -44,10 +44,17 @@ pub enum GlbFault {
         /// What it has.
         actual: u64,
     },
-    /// It is a link, a folder or a device.
+    /// It is a folder, a device, or a link that leads out of the workspace.
     NotPlain,
     /// The system does not let us read it.
     Unreadable,
+}
+
+impl GlbFault {
+    /// Tells whether the file may well be a model that we merely cannot look at.
+    pub fn is_undecided(self) -> bool {
+        matches!(self, Self::NotPlain | Self::Unreadable)
+    }
 }
 
 impl fmt::Display for GlbFault {
@@ -60,7 +67,7 @@ impl fmt::Display for GlbFault {
             Self::Length { declared, actual } => {
                 write!(f, "it says it has {declared} bytes and has {actual}")
             }
-            Self::NotPlain => f.write_str("it is not a plain file"),
+            Self::NotPlain => f.write_str("it is not a plain file of the workspace"),
             Self::Unreadable => f.write_str("it cannot be read"),
         }
     }

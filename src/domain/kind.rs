@@ -62,10 +62,10 @@ pub const SHARED_OPTIONS: &[KindOption] = &[
     option("retries", OptionType::Count),
     option("provider", OptionType::Text),
     option("on_interrupt", OptionType::Text),
-    option("max_parallel", OptionType::Count),
-    option("rate_per_min", OptionType::Positive),
-    option("breaker_failures", OptionType::Count),
 ];
+
+/// Limits that this version does not keep: refused, so that nobody counts on them.
+pub const NOT_AVAILABLE: [&str; 3] = ["max_parallel", "rate_per_min", "breaker_failures"];
 
 /// Every kind.
 pub const KINDS: &[Kind] = &[

@@ -43,18 +43,25 @@ fn is_start(word: &str, name: &str) -> bool {
     word.len() >= 3 && name.to_lowercase().starts_with(&word.to_lowercase())
 }
 
+/// Counts letters that are added, left out or replaced, and neighbours that are
+/// swapped, as one edit each.
 fn distance(wanted: &[char], name: &str) -> usize {
-    let mut row: Vec<usize> = (0..=wanted.len()).collect();
-    for (i, c) in name.chars().take(MAX_CHARS).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    let name: Vec<char> = name.chars().take(MAX_CHARS).collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=wanted.len()).collect();
+    for (i, c) in name.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, w) in wanted.iter().enumerate() {
-            let replaced = diagonal + usize::from(*w != c);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            let replaced = last[j] + usize::from(w != c);
+            let mut edits = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *w == name[i - 1] && wanted[j - 1] == *c {
+                edits = edits.min(before_last[j - 1] + 1);
+            }
+            row.push(edits);
         }
+        before_last = std::mem::replace(&mut last, row);
     }
-    row[wanted.len()]
+    last[wanted.len()]
 }
 
 #[cfg(test)]
@@ -69,6 +76,14 @@ mod tests {
         assert_eq!(nearest("Unit_Price", KNOWN), Some("unit_price_usd"));
         assert_eq!(nearest("kinds", KNOWN), Some("kind"));
         assert_eq!(nearest("price", KNOWN), Some("price_source"));
+    }
+
+    #[test]
+    fn two_letters_in_the_wrong_order_are_one_mistake() {
+        assert_eq!(nearest("knid", KNOWN), Some("kind"));
+        assert_eq!(nearest("iamge_mode", KNOWN), Some("image_mode"));
+        assert_eq!(distance(&['a', 'b', 'c'], "bac"), 1);
+        assert_eq!(distance(&['a', 'b', 'c'], "cab"), 2);
     }
 
     #[test]

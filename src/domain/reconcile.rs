@@ -51,6 +51,8 @@ pub struct Correction {
 pub enum Problem {
     /// A result was promised and no usable model is there.
     MissingOutput(String),
+    /// A file that may be the model cannot be looked at.
+    UnreadableOutput(String),
     /// A preview that the row names is not there.
     InvalidPreview(String),
     /// A marker cannot be understood.
@@ -68,6 +70,7 @@ impl Problem {
     pub fn text(&self) -> &str {
         match self {
             Self::MissingOutput(text)
+            | Self::UnreadableOutput(text)
             | Self::InvalidPreview(text)
             | Self::DamagedMarker(text)
             | Self::UnknownStatus(text)
@@ -173,6 +176,18 @@ impl<'a> Work<'a> {
         )
     }
 
+    /// Says which file may be the model but cannot be looked at; nothing if a
+    /// usable one is there.
+    fn unreadable_model(&self) -> Option<String> {
+        if self.model().is_some() {
+            return None;
+        }
+        self.evidence.models.iter().find_map(|file| {
+            let fault = file.fault.filter(|fault| fault.is_undecided())?;
+            Some(format!("{}: {fault}; left as it is", file.path))
+        })
+    }
+
     fn wanted(&mut self, status: Status) -> Option<Wanted> {
         let evidence = self.evidence;
         let model_fault = self.model_fault();
@@ -180,10 +195,16 @@ impl<'a> Work<'a> {
             || evidence.completed.is_some()
             || matches!(&evidence.own, Some(own) if own.status == Status::Completed);
         let is_live = evidence.lease.is_some_and(|lease| lease.is_fresh);
+        let failed_since = matches!(&evidence.own, Some(own) if own.status == Status::Failed);
+        let unreadable = self.unreadable_model();
+        if let Some(text) = unreadable.filter(|_| claims_result && !is_live && !failed_since) {
+            // A disk that answers badly today says nothing about the result.
+            self.problem(Problem::UnreadableOutput(text));
+            return None;
+        }
         if let Some(fault) = model_fault.clone().filter(|_| claims_result && !is_live) {
             self.problem(Problem::MissingOutput(fault));
         }
-        let failed_since = matches!(&evidence.own, Some(own) if own.status == Status::Failed);
         if status == Status::Completed && model_fault.is_some() && !is_live && !failed_since {
             if evidence.is_changing {
                 self.reason("somebody is changing the job at this moment; left as it is");

@@ -56,6 +56,16 @@ pub enum ConsolidateError {
         /// A name that may have been meant.
         suggestion: String,
     },
+    /// No result of the run is there at all.
+    #[error("{outputs}/ is missing or empty, and {count} jobs are completed: nothing was changed")]
+    NoOutputs {
+        /// The folder, relative to the workspace.
+        outputs: String,
+        /// How many rows would have become failed.
+        count: usize,
+        /// What to do next.
+        hint: String,
+    },
     /// A table or a marker cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -71,7 +81,7 @@ impl ConsolidateError {
     /// Tells whether the request or the set-up is wrong, rather than the disk.
     pub fn is_setup(&self) -> bool {
         match self {
-            Self::UnknownRun { .. } => true,
+            Self::UnknownRun { .. } | Self::NoOutputs { .. } => true,
             Self::Store(error) => error.is_setup(),
             Self::Busy { .. } => false,
         }
@@ -83,6 +93,7 @@ impl ConsolidateError {
             Self::UnknownRun { .. } => {
                 Some("check --run-id; `archi3d batch create` makes the rows of a new run")
             }
+            Self::NoOutputs { hint, .. } => Some(hint),
             Self::Store(error) => error.hint(),
             Self::Busy { .. } => Some("nothing was changed; try again later"),
         }
@@ -101,6 +112,7 @@ pub fn consolidate(
     let table = read_run(workspace, &request.run_id)?;
     let decider = decider(workspace, clock, request)?;
     let plan = Plan::make(&decider, &table)?;
+    refuse_lost_disk(workspace, &request.run_id, &plan)?;
     let mut report = ConsolidateReport::new(decider.now, request, &plan);
     if !request.dry_run && plan.has_changes() && !report.is_refused() {
         report = write(workspace, clock, request, (table, plan), waiting)?;
@@ -132,6 +144,7 @@ fn write(
         plan = Plan::make(&decider, &table)?;
     }
     drop(seen);
+    refuse_lost_disk(workspace, &request.run_id, &plan)?;
     let mut report = ConsolidateReport::new(decider.now, request, &plan);
     if !report.is_refused() && plan.apply(&mut table) {
         let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
@@ -140,6 +153,34 @@ fn write(
         report.written = true;
     }
     Ok(report)
+}
+
+/// A whole run without a single result is a disk that is not mounted, not a
+/// thousand lost models.
+fn refuse_lost_disk(
+    workspace: &Workspace,
+    run_id: &RunId,
+    plan: &Plan,
+) -> Result<(), ConsolidateError> {
+    let count = plan.downgrades();
+    let outputs = workspace.run(run_id).outputs();
+    let has_entry = || {
+        std::fs::read_dir(&outputs).map_or_else(
+            |error| error.kind() != std::io::ErrorKind::NotFound,
+            |mut entries| entries.next().is_some(),
+        )
+    };
+    if count == 0 || has_entry() {
+        return Ok(());
+    }
+    Err(ConsolidateError::NoOutputs {
+        outputs: workspace.relative(&outputs).unwrap_or_default(),
+        count,
+        hint: format!(
+            "mount the disk with the results and try again; if they really are gone, \
+             `archi3d run worker --run-id {run_id} --redo` makes them again"
+        ),
+    })
 }
 
 fn decider<'a>(

@@ -89,9 +89,11 @@ pub struct DemoRequest {
     pub picture_size: u32,
 }
 
-/// What has just been done.
+/// What has just been done or begun.
 #[derive(Debug)]
 pub enum DemoStep<'a> {
+    /// Pictures are being drawn, which takes a while.
+    Drawing,
     /// The folder and its pictures are there.
     Pictures {
         /// How many were drawn.
@@ -154,6 +156,7 @@ pub fn demo(
         ("README.md", README),
     ];
     lay_out(folder, &files)?;
+    tell(DemoStep::Drawing);
     tell(draw_dataset(folder, request.picture_size)?);
     let context = OpsContext::open(Some(folder))?;
     let workspace = &context.workspace;

@@ -43,7 +43,7 @@ Everything about these generations is in this folder; every stored path is relat
     logs/                           what happened, one JSON object a line
 
     archi3d catalog build                                 pictures -> tables/items.csv
-    archi3d batch create --run-id r1 --algos mock         items x algos -> jobs
+    archi3d batch create --run-id r1 --algos relief       items x algos -> jobs
     archi3d run worker --run-id r1 --dry-run              rehearse, buy nothing
     archi3d run worker --run-id r1                        make the models
     archi3d run status --run-id r1                        how it stands
@@ -73,13 +73,44 @@ impl InitReport {
 
 /// Makes `folder` a workspace.
 pub fn init(folder: &Path) -> Result<InitReport, OpsError> {
+    let (global, adapters) = (own_file(SHIPPED_GLOBAL), own_file(SHIPPED_ADAPTERS));
     let files = [
-        ("config/global.yaml", SHIPPED_GLOBAL),
-        ("config/adapters.yaml", SHIPPED_ADAPTERS),
+        ("config/global.yaml", global.as_str()),
+        ("config/adapters.yaml", adapters.as_str()),
         (".gitignore", GITIGNORE),
         ("README.md", README),
     ];
     Ok(lay_out(folder, &files)?)
+}
+
+/// What a workspace's own file says about itself instead.
+const OWN_HEADER: &str = "\
+# What this workspace has otherwise than archi3d ships it. Lines that begin with # and no
+# blank show the shipped values, which stay in force and are kept up to date as long as they
+# begin so: take the # away to set a value for this workspace alone, or add lines of your own.
+# `archi3d config show` prints every value and where it comes from.
+";
+
+/// Turns a shipped file into one for a workspace, which teaches every key and sets
+/// none: a copied price would hide every later correction.
+fn own_file(shipped: &str) -> String {
+    let mut text = String::new();
+    let mut in_header = false;
+    for line in shipped.lines() {
+        if line.starts_with("# This file is built into archi3d") {
+            in_header = true;
+            text.push_str(OWN_HEADER);
+        }
+        in_header &= line.starts_with("# ");
+        if in_header {
+            continue;
+        }
+        let is_value = !line.is_empty() && !line.starts_with('#') && line != "adapters:";
+        text.push_str(if is_value { "#" } else { "" });
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
 }
 
 /// Makes the folders of a workspace and these files in it, without changing any
@@ -144,4 +175,33 @@ fn check(path: &Path, folder: bool) -> Result<(), StoreError> {
         path: path.to_owned(),
         hint: "move it away, or name another folder; nothing was made".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspaces_own_file_sets_nothing_and_holds_every_shipped_line() {
+        for shipped in [SHIPPED_GLOBAL, SHIPPED_ADAPTERS] {
+            let own = own_file(shipped);
+            assert!(!own.contains("built into archi3d"), "{own}");
+            assert!(own.contains(OWN_HEADER), "{own}");
+            let set: Vec<&str> = own
+                .lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                .collect();
+            assert!(set.is_empty() || set == ["adapters:"], "{set:?}");
+            let taken_away: Vec<&str> = own
+                .lines()
+                .map(|line| match line.strip_prefix('#') {
+                    Some(rest) if !rest.is_empty() && !rest.starts_with("# ") => rest,
+                    _ => line,
+                })
+                .collect();
+            for line in shipped.lines().filter(|line| !line.starts_with('#')) {
+                assert!(taken_away.contains(&line), "{line}");
+            }
+        }
+    }
 }

@@ -121,6 +121,21 @@ impl OpsContext {
     }
 }
 
+/// Tells whether a command that is typed inside `folder`, with no `--workspace`,
+/// acts on it: another workspace may be named by a variable or the user's own file.
+pub fn is_taken_by_default(folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else {
+        return false;
+    };
+    let found = Settings::load(&Sources {
+        workspace: None,
+        current_dir: folder.clone(),
+        env: &real_env,
+        os: Os::current(),
+    });
+    found.is_ok_and(|settings| settings.workspace.canonicalize().is_ok_and(|w| w == folder))
+}
+
 /// Looks a variable up in the environment of this process.
 #[expect(
     clippy::disallowed_methods,

@@ -270,21 +270,36 @@ fn walk(folder: &Path, prefix: &str, found: &mut Found) -> Result<(), ArtifactEr
 }
 
 /// Looks whether the file at `path` is a model: nothing if there is no file, else
-/// what is wrong with it.
-pub fn model_fault(path: &Path) -> Option<Option<GlbFault>> {
+/// what is wrong with it. A link counts as the file it leads to if that lies below
+/// `root`, which must be free of links itself.
+pub fn model_fault(path: &Path, root: &Path) -> Option<Option<GlbFault>> {
+    let is_absent = |error: &io::Error| {
+        let kind = error.kind();
+        matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    };
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) if is_absent(&error) => return None,
         Err(_) => return Some(Some(GlbFault::Unreadable)),
     };
-    if !metadata.is_file() {
+    let mut file = path.to_owned();
+    if metadata.is_symlink() {
+        // What a link leads to may lie on a disk that is not there now.
+        let Ok(target) = path.canonicalize() else {
+            return Some(Some(GlbFault::Unreadable));
+        };
+        if !target.starts_with(root) || !target.is_file() {
+            return Some(Some(GlbFault::NotPlain));
+        }
+        file = target;
+    } else if !metadata.is_file() {
         return Some(Some(GlbFault::NotPlain));
     }
-    let fault = match durable::read_head(path, glb::HEAD_BYTES as u64) {
-        Ok((head, size)) => glb::fault(&head, size),
-        Err(_) => Some(GlbFault::Unreadable),
-    };
-    Some(fault)
+    match durable::read_head(&file, glb::HEAD_BYTES as u64) {
+        Ok((head, size)) => Some(glb::fault(&head, size)),
+        Err(error) if is_absent(&error) => None,
+        Err(_) => Some(Some(GlbFault::Unreadable)),
+    }
 }
 
 /// Tells whether `folder` still holds the file as it was hashed.

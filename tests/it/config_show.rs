@@ -139,6 +139,39 @@ fn a_dotenv_never_overrides_the_real_environment_and_secrets_are_masked() {
 }
 
 #[test]
+fn the_workspaces_own_dotenv_is_read_from_anywhere_below_the_nearest_one() {
+    let place = TestWorkspace::empty();
+    let folder = workspace(&place, "w");
+    let elsewhere = place.path("elsewhere");
+    fs::create_dir_all(&elsewhere).expect("created");
+    fs::write(
+        folder.join(".env"),
+        "FAL_KEY=own\nFAL_KEY_ID=own\nARCHI3D_COMMIT=own\nARCHI3D_WORKSPACE=/nowhere\n",
+    )
+    .expect("written");
+    fs::write(elsewhere.join(".env"), "ARCHI3D_COMMIT=near\n").expect("written");
+    let shown = show()
+        .arg("--workspace")
+        .arg(&folder)
+        .env("FAL_KEY_ID", "shell")
+        .current_dir(&elsewhere)
+        .run()
+        .expect_code(0)
+        .json();
+    let file = |folder: &Path| folder.join(".env").to_string_lossy().into_owned();
+    assert_eq!(origin(&shown, "env.FAL_KEY").1, file(&folder));
+    assert_eq!(
+        origin(&shown, "env.FAL_KEY_ID").1,
+        "environment variable FAL_KEY_ID"
+    );
+    assert_eq!(
+        origin(&shown, "env.ARCHI3D_COMMIT"),
+        ("near".into(), file(&elsewhere))
+    );
+    assert_eq!(shown["workspace"], folder.to_string_lossy().as_ref());
+}
+
+#[test]
 fn jobs_see_the_commit_of_the_shell_and_not_that_of_a_dotenv() {
     let workspace = TestWorkspace::with_products(1).algo("mock").build();
     workspace.write(".env", b"ARCHI3D_COMMIT=from-dotenv\n");

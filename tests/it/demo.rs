@@ -2,10 +2,37 @@
 
 use std::fs;
 
+use crate::support::binary::Output;
 use crate::support::{Invocation, Registry, TestWorkspace};
 
 fn demo(place: &TestWorkspace) -> Invocation {
     Invocation::archi3d(["demo", "d", "--picture-size", "24"]).current_dir(place.root())
+}
+
+/// Looks at how a finished demo ends, from wherever and whatever else is configured.
+fn check_commands(place: &TestWorkspace, first: &Output) {
+    assert!(first.stderr.contains("drawing pictures…"), "{first}");
+    assert!(first.stdout.contains("  cd d\n"), "{first}");
+    let starts = ["the pictures", "one row", "the models"]
+        .map(|what| first.stdout.lines().find_map(|line| line.find(what)));
+    assert!(
+        starts.iter().all(|s| s.is_some() && *s == starts[0]),
+        "{first}"
+    );
+    let inside = Invocation::archi3d(["demo", "."])
+        .current_dir(&place.path("d"))
+        .run()
+        .expect_code(0);
+    assert!(!inside.stdout.contains("  cd "), "{inside}");
+    let other = demo(place)
+        .env("ARCHI3D_WORKSPACE", place.root())
+        .run()
+        .expect_code(0)
+        .expect_stdout(&format!(
+            "archi3d run worker --run-id mine --workspace {}",
+            place.path("d").display()
+        ));
+    assert!(!other.stdout.contains("  cd "), "{other}");
 }
 
 #[test]
@@ -55,6 +82,7 @@ fn it_goes_from_nothing_to_models_and_a_second_time_runs_nothing() {
     let said = demo(&place).arg("--json").run().expect_code(0).json();
     assert_eq!(said["was_done"], true);
     assert_eq!(said["counts"]["completed"], jobs.rows.len());
+    check_commands(&place, &first);
 }
 
 #[test]

@@ -107,3 +107,40 @@ fn names_with_spaces_and_letters_of_the_world_are_fine() {
         .expect_stdout("椅子");
     assert!(folder.join("config/adapters.yaml").is_file());
 }
+
+#[test]
+fn its_configuration_teaches_every_key_and_leaves_the_shipped_values_in_force() {
+    let place = TestWorkspace::empty();
+    let _ = Invocation::archi3d(["init"])
+        .arg(place.root())
+        .run()
+        .expect_code(0);
+    let show = || {
+        let shown = place.archi3d(&["config", "show", "--json"]).run();
+        shown.expect_code(0).json()["entries"].take()
+    };
+    let entries = show();
+    let entries = entries.as_array().expect("a list");
+    let is_shipped = |entry: &&serde_json::Value| entry["origin"] == "shipped";
+    assert_eq!(
+        entries.iter().filter(is_shipped).count(),
+        entries.len() - 1,
+        "all but the workspace"
+    );
+}
+
+#[test]
+fn the_next_command_acts_on_the_new_workspace_whatever_is_configured() {
+    let place = TestWorkspace::empty();
+    let init = |name: &str| Invocation::archi3d(["init"]).arg(place.path(name));
+    let _ = init("a")
+        .run()
+        .expect_code(0)
+        .expect_stderr("`archi3d catalog build` in this folder");
+    let wanted = format!("--workspace {}", place.path("b").display());
+    let _ = init("b")
+        .env("ARCHI3D_WORKSPACE", place.path("a"))
+        .run()
+        .expect_code(0)
+        .expect_stderr(&wanted);
+}

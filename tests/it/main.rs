@@ -17,6 +17,7 @@
 //! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
+//! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
@@ -60,6 +61,7 @@ mod fixtures;
 mod init;
 mod kill_and_resume;
 mod known_failures;
+mod machine_output;
 mod odd_environment;
 mod original_workspace;
 #[cfg(target_os = "linux")]

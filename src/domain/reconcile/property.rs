@@ -31,6 +31,7 @@ fn model() -> impl Strategy<Value = ModelFile> {
         Some(GlbFault::Empty),
         Some(GlbFault::Placeholder),
         Some(GlbFault::NotGltf),
+        Some(GlbFault::Unreadable),
     ];
     ("[ab]\\.glb", proptest::sample::select(faults.to_vec()))
         .prop_map(|(path, fault)| ModelFile { path, fault })

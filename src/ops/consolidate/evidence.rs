@@ -79,7 +79,7 @@ fn models(
         }
         let found = workspace
             .absolute(&path)
-            .and_then(|file| model_fault(&file));
+            .and_then(|file| model_fault(&file, workspace.root()));
         models.extend(found.map(|fault| ModelFile { path, fault }));
     }
     models

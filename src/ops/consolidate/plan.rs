@@ -92,6 +92,12 @@ impl Plan {
         self.decisions.iter().any(Decision::is_change)
     }
 
+    /// Returns how many completed rows become failed.
+    pub(super) fn downgrades(&self) -> usize {
+        let decisions = self.decisions.iter();
+        decisions.filter(|d| d.correction.is_downgrade).count()
+    }
+
     /// Finds the lines of rows that go, all in one walk through the table.
     fn find_lines(&mut self, table: &Table) {
         let gone = self.decisions.iter_mut().flat_map(|d| &mut d.merged);

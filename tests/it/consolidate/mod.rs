@@ -1,6 +1,7 @@
 //! `consolidate`: rows brought in line with markers and models, and nothing else touched.
 //! Here is what its tests share.
 //!
+//! - [`beside_workers`]: rows of jobs that are being made meanwhile, and what people are told.
 //! - [`results`]: what markers and models on disk make of a row.
 //! - [`rows`]: which rows are looked at, what they keep, and what is refused.
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::support::{TestWorkspace, fixture};
 
+mod beside_workers;
 mod results;
 mod rows;
 

@@ -254,3 +254,56 @@ fn ids_with_leading_zeros_stay_completed_all_the_way() {
             .all(|row| &row["status"] == "completed")
     );
 }
+
+#[test]
+fn a_model_that_cannot_be_looked_at_keeps_its_status_and_is_reported() {
+    let workspace = TestWorkspace::with_products(3).build();
+    complete(&workspace, 3);
+    let link = |index: usize, target: &std::path::Path| {
+        let path = workspace.path(&long_model(&workspace, index, &cube()));
+        fs::remove_file(&path).expect("there");
+        std::os::unix::fs::symlink(target, &path).expect("linked");
+        path
+    };
+    let own = workspace.path(&long_model(&workspace, 0, &cube()));
+    // A link in a circle fails as a bad disk does, whoever looks.
+    link(0, &own);
+    let outside = workspace.outside().join("elsewhere.glb");
+    fs::write(&outside, cube()).expect("written");
+    link(1, &outside);
+    workspace.write("archive/model.glb", &cube());
+    link(2, &workspace.path("archive/model.glb"));
+    let before = table(&workspace);
+    let report = consolidate(&workspace, &[], 0);
+    assert_eq!(table(&workspace), before, "{report}");
+    let problems = report["problems"].as_array().expect("a list");
+    let jobs: Vec<&str> = problems
+        .iter()
+        .filter_map(|p| p["job_id"].as_str())
+        .collect();
+    assert_eq!(jobs, [workspace.id(0), workspace.id(1)], "{report}");
+    assert_eq!(numbers(&report, &["missing_outputs"]), [0]);
+    let _ = consolidate(&workspace, &["--strict"], 1);
+}
+
+#[test]
+fn a_run_without_any_result_is_a_disk_that_is_not_there() {
+    let workspace = TestWorkspace::with_products(2).build();
+    complete(&workspace, 2);
+    let before = table(&workspace);
+    for is_mount_point in [false, true] {
+        fs::remove_dir_all(workspace.run_path("outputs")).expect("there");
+        fs::create_dir_all(workspace.run_path(if is_mount_point { "outputs" } else { "" }))
+            .expect("made");
+        let report = consolidate(&workspace, &[], 2);
+        let error = report["error"].as_str().unwrap_or_default();
+        assert!(
+            error.contains("runs/rk/outputs/ is missing or empty"),
+            "{error}"
+        );
+        assert_eq!(table(&workspace), before);
+        fs::create_dir_all(workspace.run_path("outputs")).expect("made");
+    }
+    let rows = consolidate(&workspace, &["--only-status", "enqueued"], 0);
+    assert_eq!(rows["considered"], 0);
+}
