@@ -150,6 +150,7 @@ mod tests {
             rhythm: Rhythm::default(),
             retries: None,
             resubmit_unknown: false,
+            forget_requests: false,
             allow_unsafe_locks: false,
         }
     }

@@ -106,6 +106,11 @@ pub struct WorkerArgs {
     #[arg(long)]
     resubmit_unknown: bool,
 
+    /// Give up what earlier attempts bought and buy anew; for jobs whose request
+    /// is dead at the provider
+    #[arg(long)]
+    forget_requests: bool,
+
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
     simulate_ms: Option<u64>,
@@ -230,6 +235,7 @@ impl WorkerArgs {
             rhythm,
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
+            forget_requests: self.forget_requests,
             allow_unsafe_locks: self.allow_unsafe_locks,
         })
     }

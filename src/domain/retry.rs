@@ -115,12 +115,21 @@ pub fn after_failure(
 ) -> Verdict {
     let retry_after = retry_after.map(|asked| asked.min(LONGEST_ASKED));
     match class {
-        ErrorClass::OutOfCredit => Verdict::CloseProvider(retry_after),
+        ErrorClass::OutOfCredit => Verdict::CloseProvider(closing_time(retry_after)),
         ErrorClass::Transient if earlier_failures < policy.retries => {
             Verdict::Again(pause(earlier_failures, retry_after, policy, jitter))
         }
         _ => Verdict::Fail,
     }
+}
+
+/// A provider that wants money is never asked again at once: without a usable
+/// time a person opens it.
+fn closing_time(asked: Option<Duration>) -> Option<Duration> {
+    const SHORTEST: Duration = Duration::from_secs(10);
+    asked
+        .filter(|time| !time.is_zero())
+        .map(|time| time.max(SHORTEST))
 }
 
 /// Doubles with every failure, with some chance in it so that many workers do
@@ -204,6 +213,8 @@ mod tests {
             ("503", Transient, 0, 1, None, Verdict::Again(S(1))),
             ("402", OutOfCredit, 0, 3, None, Verdict::CloseProvider(None)),
             ("402 for a day", OutOfCredit, 0, 3, Some(86_400), Verdict::CloseProvider(Some(S(86_400)))),
+            ("402 with 0 s", OutOfCredit, 0, 3, Some(0), Verdict::CloseProvider(None)),
+            ("402 with 1 s", OutOfCredit, 0, 3, Some(1), Verdict::CloseProvider(Some(S(10)))),
             ("400", BadInput, 0, 3, None, Verdict::Fail),
             ("401", Permanent, 0, 3, None, Verdict::Fail),
             ("502 after the request was sent", Unknown, 0, 3, None, Verdict::Fail),

@@ -42,6 +42,8 @@ pub(super) struct Failure {
     pub(super) message: String,
     detail: Option<String>,
     pub(super) retry_after: Option<Duration>,
+    /// Whether a request id is known that the next attempt can ask about.
+    pub(super) can_be_looked_up: bool,
 }
 
 impl Failure {
@@ -51,6 +53,7 @@ impl Failure {
             message: message.into(),
             detail: None,
             retry_after: None,
+            can_be_looked_up: false,
         }
     }
 
@@ -232,8 +235,11 @@ impl Pool<'_> {
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
-                idempotency_key: lease.idempotency_key.clone(),
-                resume_request_id: lease.request_id.clone(),
+                idempotency_key: self.idempotency_key(lease),
+                resume_request_id: lease
+                    .request_id
+                    .clone()
+                    .filter(|_| !self.conditions.forget_requests),
                 log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,
@@ -258,6 +264,15 @@ impl Pool<'_> {
             }
         };
         in_doubt(attempt, purchase.as_deref(), carrier)
+    }
+
+    /// Returns the key of the purchase; a person who gave an old request up wants
+    /// a new one, which the old key would not bring.
+    fn idempotency_key(&self, lease: &Lease) -> String {
+        if self.conditions.forget_requests && lease.request_id.is_some() {
+            return format!("{}-{}", lease.idempotency_key, lease.attempt);
+        }
+        lease.idempotency_key.clone()
     }
 
     fn log_path(&self, lease: &Lease) -> PathBuf {
@@ -290,12 +305,7 @@ impl Pool<'_> {
             _ => ErrorClass::Permanent,
         };
         let mut message = error.to_string();
-        let nothing = matches!(
-            error,
-            ArtifactError::NoModel | ArtifactError::Missing { .. } | ArtifactError::Empty { .. }
-        );
-        if !nothing
-            && !self.conditions.dry_run
+        if !self.conditions.dry_run
             && let Ok(Some(kept)) = self.store.set_aside(lease)
         {
             message = format!("{message}; what it made is kept in {kept}");
@@ -321,6 +331,7 @@ fn from_adapter_error(
             message,
             detail,
             retry_after,
+            can_be_looked_up: purchase.is_some(),
         }),
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
@@ -366,6 +377,7 @@ fn in_doubt(attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Atte
                 },
             );
             failure.message = format!("{} ({advice})", failure.message);
+            failure.can_be_looked_up = purchase.is_some();
             Attempt::Failed(failure)
         }
         attempt => attempt,

@@ -95,6 +95,8 @@ pub struct Conditions {
     pub forced: Option<AlgoKey>,
     /// How often running jobs beat.
     pub rhythm: Rhythm,
+    /// Whether purchases of earlier attempts are given up instead of asked about.
+    pub forget_requests: bool,
 }
 
 /// Everything the threads of a pool share.

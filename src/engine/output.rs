@@ -20,6 +20,8 @@ use crate::workspace::paths::Workspace;
 
 /// A checked result, ready to be published.
 pub(super) struct Checked {
+    /// Previews that were named but are not there.
+    pub(super) ignored: Vec<String>,
     pub(super) product: Product,
     pub(super) artifacts: Vec<Artifact>,
 }
@@ -34,17 +36,21 @@ pub(super) fn check(
     price: &Price,
 ) -> Result<Checked, ArtifactError> {
     artifact::keep_own_metadata(staging)?;
-    let names = artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
+    let standard =
+        artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
     artifact::check_model(&staging.join(naming::GENERATED_GLB))?;
     let mut files = artifact::inventory(staging)?;
-    if result.raw_metadata.is_some() || files.len() > names.len() {
+    if result.raw_metadata.is_some() || files.len() > standard.names.len() {
         files.push(write_metadata(staging, result.raw_metadata, &files)?);
         files.sort_by(|a, b| a.name.cmp(&b.name));
     }
     let folder = workspace
         .relative(&store.output_dir(job))
         .unwrap_or_default();
-    let mut paths = names.into_iter().map(|name| format!("{folder}/{name}"));
+    let mut paths = standard
+        .names
+        .into_iter()
+        .map(|name| format!("{folder}/{name}"));
     let product = Product {
         object: paths.next().unwrap_or_default(),
         previews: paths.collect(),
@@ -64,7 +70,11 @@ pub(super) fn check(
             sha256: file.sha256,
         })
         .collect();
-    Ok(Checked { product, artifacts })
+    Ok(Checked {
+        ignored: standard.ignored,
+        product,
+        artifacts,
+    })
 }
 
 /// The adapter's own figures win; the configured price fills what it leaves open.

@@ -62,7 +62,20 @@ impl Pool<'_> {
     }
 
     fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
-        let Checked { product, artifacts } = checked;
+        let Checked {
+            ignored,
+            product,
+            artifacts,
+        } = checked;
+        if !ignored.is_empty() {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "job {}: the adapter named previews that are missing or empty: {}",
+                    lease.job_id,
+                    ignored.join(", ")
+                ),
+            });
+        }
         let mut patch = patch::completed(span, &self.conditions.worker, &product);
         if lease.entry == Entry::Redo {
             patch.insist();
@@ -180,7 +193,7 @@ impl Pool<'_> {
             cost_usd: None,
             at: self.clock.now(),
         };
-        let in_doubt = failure.class == ErrorClass::Unknown && lease.request_id.is_none();
+        let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;
         match self.store.finish(lease, ending) {
             Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
                 self.count(|tally| {

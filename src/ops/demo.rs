@@ -199,6 +199,7 @@ fn worker_request() -> WorkerRequest {
         simulate_ms: None,
         retries: None,
         resubmit_unknown: false,
+        forget_requests: false,
         rhythm: Rhythm::default(),
         allow_unsafe_locks: false,
     }

@@ -59,6 +59,8 @@ pub struct WorkerRequest {
     pub retries: Option<u32>,
     /// Buys failed jobs again that may have been billed.
     pub resubmit_unknown: bool,
+    /// Gives up purchases of earlier attempts and buys anew.
+    pub forget_requests: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
 }
@@ -181,6 +183,7 @@ fn work(
         limit: request.limit,
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
+        forget_requests: request.forget_requests,
     };
     let Prepared {
         jobs,

@@ -62,6 +62,12 @@ pub enum ArtifactError {
         /// What it is.
         what: &'static str,
     },
+    /// One file was named for two purposes.
+    #[error("the adapter named {name} twice")]
+    NamedTwice {
+        /// The file.
+        name: String,
+    },
     /// More previews than there is room for.
     #[error(
         "the adapter named {count} previews; at most {} are kept",
@@ -129,32 +135,61 @@ pub fn check_model(path: &Path) -> Result<(), ArtifactError> {
     })
 }
 
-/// Gives the model and its previews their standard names and returns them,
-/// relative to `staging`: the model first, then the previews.
+/// A result under its standard names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Standard {
+    /// The names relative to the folder: the model first, then the previews.
+    pub names: Vec<String>,
+    /// Previews that were named but are missing or empty; the model counts all the same.
+    pub ignored: Vec<String>,
+}
+
+/// Gives the model and its previews their standard names. Everything is checked
+/// before anything is renamed, and no file is ever overwritten.
 pub fn standardize(
     staging: &Path,
     model: Option<&Path>,
     previews: &[PathBuf],
-) -> Result<Vec<String>, ArtifactError> {
+) -> Result<Standard, ArtifactError> {
     let model = model.ok_or(ArtifactError::NoModel)?;
     if previews.len() > naming::MAX_PREVIEWS {
         return Err(ArtifactError::TooManyPreviews {
             count: previews.len(),
         });
     }
-    let mut names = vec![adopt(staging, model, naming::GENERATED_GLB)?];
-    for (position, preview) in previews.iter().enumerate() {
-        names.push(adopt(staging, preview, &naming::preview_png(position + 1))?);
+    let mut chosen = vec![check_named(staging, model)?];
+    let mut ignored = Vec::new();
+    for preview in previews {
+        match check_named(staging, preview) {
+            Ok(path) if chosen.contains(&path) => {
+                let name = preview.display().to_string();
+                return Err(ArtifactError::NamedTwice { name });
+            }
+            Ok(path) => chosen.push(path),
+            Err(ArtifactError::Missing { name } | ArtifactError::Empty { name }) => {
+                ignored.push(name);
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok(names)
+    let names = (0..chosen.len()).map(|position| match position {
+        0 => naming::GENERATED_GLB.to_owned(),
+        number => naming::preview_png(number),
+    });
+    let names: Vec<String> = names.collect();
+    rename_all(staging, &chosen, &names)?;
+    Ok(Standard { names, ignored })
 }
 
-/// Checks one named file and renames it to its standard name.
-fn adopt(staging: &Path, named: &Path, standard: &str) -> Result<String, ArtifactError> {
+/// Checks one named file and returns its full path.
+fn check_named(staging: &Path, named: &Path) -> Result<PathBuf, ArtifactError> {
     let path = if named.is_absolute() {
         named.to_owned()
     } else {
         staging.join(named)
+    };
+    let outside = || ArtifactError::Outside {
+        path: named.to_owned(),
     };
     let inside = path
         .strip_prefix(staging)
@@ -163,9 +198,7 @@ fn adopt(staging: &Path, named: &Path, standard: &str) -> Result<String, Artifac
             rest.components()
                 .all(|part| matches!(part, std::path::Component::Normal(_)))
         })
-        .ok_or_else(|| ArtifactError::Outside {
-            path: named.to_owned(),
-        })?;
+        .ok_or_else(outside)?;
     let shown = inside.to_string_lossy().into_owned();
     // A link anywhere on the way could lead out of the folder.
     let mut folder = staging.to_owned();
@@ -173,9 +206,7 @@ fn adopt(staging: &Path, named: &Path, standard: &str) -> Result<String, Artifac
         folder.push(part);
         let metadata = look(&folder)?;
         if metadata.is_some_and(|metadata| metadata.is_symlink()) {
-            return Err(ArtifactError::Outside {
-                path: named.to_owned(),
-            });
+            return Err(outside());
         }
     }
     let metadata = look(&path)?.ok_or_else(|| ArtifactError::Missing {
@@ -187,11 +218,33 @@ fn adopt(staging: &Path, named: &Path, standard: &str) -> Result<String, Artifac
     if metadata.len() == 0 {
         return Err(ArtifactError::Empty { name: shown });
     }
-    let target = staging.join(standard);
-    if path != target {
-        platform::rename_replace(&path, &target).map_err(|source| io_error(&path, source))?;
+    Ok(path)
+}
+
+/// Renames the chosen files to their names, by way of names that nobody has, so
+/// that swapped ones do not overwrite each other. What else stands there keeps
+/// its content under another name.
+fn rename_all(staging: &Path, chosen: &[PathBuf], names: &[String]) -> Result<(), ArtifactError> {
+    let rename = |from: &Path, to: &Path| {
+        platform::rename_replace(from, to).map_err(|source| io_error(from, source))
+    };
+    let passing = |position: usize| staging.join(format!(".archi3d-{position}.part"));
+    for (position, path) in chosen.iter().enumerate() {
+        if *path != staging.join(&names[position]) {
+            rename(path, &passing(position))?;
+        }
     }
-    Ok(standard.to_owned())
+    for (position, path) in chosen.iter().enumerate() {
+        let target = staging.join(&names[position]);
+        if *path == target {
+            continue;
+        }
+        if look(&target)?.is_some() {
+            rename(&target, &staging.join(format!("other_{}", names[position])))?;
+        }
+        rename(&passing(position), &target)?;
+    }
+    Ok(())
 }
 
 fn look(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
@@ -337,7 +390,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("out.glb"), b"abc").unwrap();
         let names = standardize(folder.path(), Some(Path::new("out.glb")), &[]).unwrap();
-        assert_eq!(names, ["generated.glb"]);
+        assert_eq!(names.names, ["generated.glb"]);
         let files = inventory(folder.path()).unwrap();
         assert_eq!(files[0].name, "generated.glb");
         assert!(files[0].sha256.starts_with("ba7816bf"));
@@ -353,6 +406,48 @@ mod tests {
             4,
             &files[0].sha256
         ));
+    }
+
+    #[test]
+    fn swapped_names_and_bystanders_lose_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        for name in [
+            "model.glb",
+            "generated.glb",
+            "preview_1.png",
+            "preview_2.png",
+        ] {
+            write(name);
+        }
+        let previews = ["preview_2.png".into(), "preview_1.png".into()];
+        let standard = standardize(folder.path(), Some(Path::new("model.glb")), &previews).unwrap();
+        assert_eq!(
+            standard.names,
+            ["generated.glb", "preview_1.png", "preview_2.png"]
+        );
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("generated.glb"), "model.glb");
+        assert_eq!(read("preview_1.png"), "preview_2.png");
+        assert_eq!(read("preview_2.png"), "preview_1.png");
+        assert_eq!(read("other_generated.glb"), "generated.glb");
+    }
+
+    #[test]
+    fn a_missing_preview_costs_no_model_and_one_file_has_one_purpose() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("m.glb"), b"x").unwrap();
+        let standard = standardize(
+            folder.path(),
+            Some(Path::new("m.glb")),
+            &["front.png".into()],
+        )
+        .unwrap();
+        assert_eq!(standard.names, ["generated.glb"]);
+        assert_eq!(standard.ignored, ["front.png"]);
+        let model = Path::new("generated.glb");
+        let twice = standardize(folder.path(), Some(model), &[model.to_owned()]);
+        assert!(matches!(twice, Err(ArtifactError::NamedTwice { .. })));
     }
 
     #[test]

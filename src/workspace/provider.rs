@@ -54,9 +54,16 @@ impl ProviderGate {
         self.folder.join(format!("{provider}.closed.json"))
     }
 
-    /// Closes a provider for everyone; a later closing replaces an earlier one.
+    /// Closes a provider for everyone; a later closing replaces an earlier one,
+    /// but a time never replaces one that only a person ends.
     pub fn close(&self, closure: &Closure) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
+        let now = closure.closed_at;
+        let standing = self.closed(&closure.provider, now)?;
+        if closure.until.is_some() && standing.is_some_and(|standing| standing.until.is_none()) {
+            // Somebody must look at it; no time may open it instead.
+            return Ok(());
+        }
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
         durable::replace(&self.path(&closure.provider), &text, &tag).map(drop)

@@ -77,6 +77,14 @@ impl Relief {
     }
 
     fn model(self, picture: &RgbaImage, context: &JobContext<'_>) -> Result<Model, AdapterError> {
+        if silhouette::is_invisible(picture) {
+            return Err(AdapterError::Failed {
+                class: ErrorClass::BadInput,
+                message: "the picture is fully transparent: there is nothing to model".to_owned(),
+                detail: None,
+                retry_after: None,
+            });
+        }
         let mut silhouette = silhouette::find(picture);
         check_stop(context)?;
         let (width, height) = picture.dimensions();

@@ -42,6 +42,11 @@ const MOST_SHARE: f64 = 0.985;
 /// So much of the border must look like one background.
 const PLAIN_BORDER: f64 = 0.6;
 
+/// Tells whether no pixel can be seen.
+pub(super) fn is_invisible(picture: &RgbaImage) -> bool {
+    picture.pixels().all(|pixel| pixel[3] < INSIDE)
+}
+
 /// Finds the object.
 pub(super) fn find(picture: &RgbaImage) -> Silhouette {
     let cut = by_alpha(picture).or_else(|| by_background(picture));

@@ -73,6 +73,7 @@ impl Worker {
                 fail_fast: false,
                 limit: None,
                 forced: None,
+                forget_requests: false,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,
