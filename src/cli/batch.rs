@@ -1,7 +1,6 @@
 //! `archi3d batch …`: the jobs of a run, made from the catalog.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -10,13 +9,12 @@ use crate::cli::catalog::warn_of_risky;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
+use crate::cli::waiting;
 use crate::cli::working::while_working;
 use crate::domain::plan::ItemFilter;
+use crate::domain::text::counted;
 use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
 use crate::ops::{OpsContext, OpsError};
-
-/// After how long a busy lock is told, and how often it is told again.
-const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// What can be done with batches.
 #[derive(Debug, Subcommand)]
@@ -89,17 +87,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         },
         dry_run: args.dry_run,
     };
-    let mut told = Duration::ZERO;
-    let mut waiting = |waited: Duration| {
-        if waited >= told + TELL_EVERY {
-            told = waited;
-            ui.say(&format!(
-                "waiting for tables/generations.lock, which another program holds ({} s so far)",
-                waited.as_secs()
-            ));
-        }
-        true
-    };
+    let mut waiting = waiting::for_registry(ui);
     let configured = ConfiguredAlgos::of(&context.settings);
     let clock = &*context.clock;
     let workspace = &context.workspace;
@@ -131,11 +119,13 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
 fn to_text(report: &BatchReport) -> String {
     let verb = if report.dry_run { "would be " } else { "" };
     let mut text = format!(
-        "run {}: {} jobs {verb}enqueued from {} items",
-        report.run_id, report.enqueued, report.candidates
+        "run {}: {} {verb}enqueued from {}",
+        report.run_id,
+        counted(report.enqueued, "job"),
+        counted(report.candidates, "item")
     );
     if let Some(jobs) = report.manifest_jobs {
-        let _ = write!(text, " ({jobs} jobs in its manifest)");
+        let _ = write!(text, " ({} in its manifest)", counted(jobs, "job"));
     }
     if report.skipped > 0 {
         let _ = write!(text, "\n{} skipped:", report.skipped);

@@ -10,6 +10,7 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
 use crate::domain::item::ImageOrder;
+use crate::domain::text::counted;
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
 use crate::ops::table_file::RiskyCell;
 use crate::ops::{OpsContext, OpsError};
@@ -95,21 +96,28 @@ pub(super) fn warn_of_risky(ui: &Ui, cells: &[RiskyCell]) {
         ui.warn(&cell.warning());
     }
     if cells.len() > WARNED {
-        ui.warn(&format!("… and {} more such cells", cells.len() - WARNED));
+        let more = counted(cells.len() - WARNED, "more such cell");
+        ui.warn(&format!("… and {more}"));
     }
 }
 
 fn to_text(report: &CatalogReport) -> String {
     let mut text = format!(
-        "{} items in tables/items.csv ({} with images, {} with ground truth)",
-        report.items_total, report.items_with_img, report.items_with_gt
+        "{} in tables/items.csv ({} with images, {} with ground truth)",
+        counted(report.items_total, "item"),
+        report.items_with_img,
+        report.items_with_gt
     );
     let total: usize = report.issues.values().sum();
     if total == 0 {
         text.push_str("\nno issues");
         return text;
     }
-    let _ = write!(text, "\n{total} issues in tables/items_issues.csv:");
+    let _ = write!(
+        text,
+        "\n{} in tables/items_issues.csv:",
+        counted(total, "issue")
+    );
     for (kind, count) in &report.issues {
         let _ = write!(text, "\n  {:<24}{count}", kind.word());
     }

@@ -6,15 +6,23 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 pub mod field;
+mod kept;
+mod lenient;
+
+use kept::Keep;
+use lenient::Lenient;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// How much strict JSON is handed over at a time.
+const READ_AHEAD: usize = 1 << 16;
 
 /// What is known about a product; unknown fields are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +35,17 @@ pub struct Enrichment {
     pub description: String,
     /// Up to three levels of categories.
     pub categories: [String; 3],
+}
+
+/// What a products file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Products {
+    /// The products that were asked for, by id.
+    pub found: HashMap<String, Enrichment>,
+    /// How many entries the file has, products or not.
+    pub entries: usize,
+    /// How many texts were too long to be kept whole.
+    pub cut_texts: usize,
 }
 
 /// Why a products file cannot be used.
@@ -63,39 +82,44 @@ impl From<serde_json::Error> for ProductsError {
 /// Reads a products file and returns the products whose id is `wanted`.
 ///
 /// The file is a list of products or an object keyed by product id; a byte
-/// order mark is accepted. The last entry of an id wins; entries that are no
-/// objects or have no id are passed over.
+/// order mark is accepted, and so is what Python's `json` writes beyond the
+/// standard. The last entry of an id wins; entries that are no objects or have
+/// no id are passed over.
 pub fn read_products(
     mut input: impl Read,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<HashMap<String, Enrichment>, ProductsError> {
+) -> Result<Products, ProductsError> {
     let mut head = Vec::with_capacity(BOM.len());
     (&mut input)
         .take(BOM.len() as u64)
         .read_to_end(&mut head)
         .map_err(ProductsError::Unreadable)?;
     let start = head.strip_prefix(BOM).unwrap_or(&head);
-    let mut json = serde_json::Deserializer::from_reader(start.chain(input));
-    let mut found = HashMap::new();
+    let mut strict = Lenient::new(start.chain(input));
+    let buffered = BufReader::with_capacity(READ_AHEAD, &mut strict);
+    let mut json = serde_json::Deserializer::from_reader(buffered);
+    let mut products = Products::default();
     let whole = Whole {
-        found: &mut found,
+        products: &mut products,
         wanted,
     };
     whole.deserialize(&mut json)?;
     json.end()?;
-    Ok(found)
+    drop(json);
+    products.cut_texts = strict.cut;
+    Ok(products)
 }
 
 /// The file as a whole: puts each product it meets where it belongs.
 struct Whole<'a> {
-    found: &'a mut HashMap<String, Enrichment>,
+    products: &'a mut Products,
     wanted: &'a dyn Fn(&str) -> bool,
 }
 
 impl Whole<'_> {
     fn keep(&mut self, id: String, entry: &Record) {
         if (self.wanted)(&id) {
-            self.found.insert(id, entry.enrichment());
+            self.products.found.insert(id, entry.enrichment());
         }
     }
 }
@@ -117,6 +141,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         while let Some(Entry(entry)) = list.next_element()? {
+            self.products.entries += 1;
             if let Some(entry) = entry
                 && let Some(id) = entry.id()
             {
@@ -127,8 +152,11 @@ impl<'de> Visitor<'de> for Whole<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((id, Entry(entry))) = map.next_entry::<String, Entry>()? {
-            if let Some(entry) = entry {
+        while let Some(id) = map.next_key::<String>()? {
+            self.products.entries += 1;
+            if !(self.wanted)(&id) {
+                map.next_value::<IgnoredAny>()?;
+            } else if let Entry(Some(entry)) = map.next_value()? {
                 self.keep(id, &entry);
             }
         }
@@ -200,7 +228,12 @@ impl<'de> Visitor<'de> for EntryVisitor {
                     continue;
                 }
             };
-            *slot = map.next_value()?;
+            let keep = if key.to_ascii_lowercase().ends_with("id") {
+                Keep::Id
+            } else {
+                Keep::TEXT
+            };
+            *slot = map.next_value_seed(keep)?;
         }
         Ok(Entry(Some(record)))
     }
@@ -240,7 +273,8 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> HashMap<String, Enrichment> {
-        read_products(json.as_bytes(), &|_| true).expect("valid")
+        let products = read_products(json.as_bytes(), &|_| true);
+        products.expect("valid").found
     }
 
     #[test]
@@ -287,9 +321,21 @@ mod tests {
     }
 
     #[test]
+    fn what_python_writes_beyond_the_standard_is_understood() {
+        let found = read(
+            r#"[NaN, {"_id":"1","Name":"a\ud83e","Manufacturer":NaN,"Price":-Infinity,
+                "Categories":[NaN,"A > B"]}]"#,
+        );
+        assert_eq!(found["1"].product_name, "a\u{fffd}");
+        assert_eq!(found["1"].manufacturer, "");
+        assert_eq!(found["1"].categories, ["A", "B", ""]);
+    }
+
+    #[test]
     fn only_wanted_products_are_kept() {
         let found = read_products(r#"[{"_id":"1"},{"_id":"2"}]"#.as_bytes(), &|id| id == "2");
-        assert_eq!(found.expect("valid").into_keys().collect::<Vec<_>>(), ["2"]);
+        let found = found.expect("valid").found;
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["2"]);
     }
 
     #[test]

@@ -39,6 +39,12 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns a count with its noun: `1 job`, `2 jobs`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Puts an apostrophe before text that a spreadsheet would run as a formula.
 pub fn formula_safe(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']);

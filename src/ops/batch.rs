@@ -150,6 +150,7 @@ pub fn create(
     };
     let (items, no_table) = items::read(workspace)?;
     let mut plan = Plan::new(&items, &algos, &request.filter);
+    let mut warnings = Vec::new();
     let manifest_jobs = if request.dry_run {
         let registry = table_file::read(&workspace.registry())?;
         rows::leave_out_existing(&mut plan, registry, workspace, &run_id)?;
@@ -161,13 +162,16 @@ pub fn create(
         let _held = held.ok_or_else(|| BatchError::Busy {
             lock: workspace.relative(&lock).unwrap_or_default(),
         })?;
-        Some(write(workspace, clock, &run_id, &mut plan)?)
+        let (jobs, found_wrong) = write(workspace, clock, &run_id, &mut plan)?;
+        warnings = found_wrong;
+        Some(jobs)
     };
     let mut report = BatchReport::new(clock.now(), run_id, algos.clone(), &plan);
     report.dry_run = request.dry_run;
     report.manifest_jobs = manifest_jobs;
     report.notices.extend(notice);
     report.warnings.extend(no_table);
+    report.warnings.extend(warnings);
     report.risky_cells = risky_cells(&plan);
     report.log(workspace);
     Ok(report)
@@ -201,14 +205,15 @@ fn default_run_id(now: Timestamp) -> Result<RunId, IdError> {
     RunId::parse(&now.as_datetime().format("%Y-%m-%dT%H-%M-%SZ").to_string())
 }
 
-/// Adds the jobs the run lacks; returns how many jobs its manifest has then.
+/// Adds the jobs the run lacks; returns how many jobs its manifest has then, and
+/// what looked wrong.
 /// The caller holds the registry's lock.
 fn write(
     workspace: &Workspace,
     clock: &dyn Clock,
     run_id: &RunId,
     plan: &mut Plan<'_>,
-) -> Result<usize, StoreError> {
+) -> Result<(usize, Vec<String>), StoreError> {
     let registry_path = workspace.registry();
     let manifest_path = workspace.run(run_id).manifest();
     let mut registry = match table_file::read(&registry_path)? {
@@ -228,7 +233,7 @@ fn write(
         fs::create_dir_all(&folder).context("create", &folder)?;
         replace(&manifest_path, manifest.table.bytes(), &tag)?;
     }
-    Ok(manifest.table.len())
+    Ok((manifest.table.len(), manifest.warnings))
 }
 
 fn replace(path: &Path, bytes: &[u8], tag: &str) -> Result<(), StoreError> {

@@ -1,21 +1,25 @@
 //! `catalog build`: the dataset and the products file → the item table and its issues.
 //!
 //! Everything is read and judged before the first byte is written, and both
-//! tables are replaced together, so an error leaves the old ones as they were.
+//! tables are replaced together under a lock, so an error leaves the old ones as
+//! they were and a death no temporary file for ever.
 //! The dataset itself is only ever read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::issue::{Issue, IssueKind, Trouble, issues_of, twins};
 use crate::domain::item::{ImageOrder, Item, split_folder_name};
-use crate::domain::products::{Enrichment, ProductsError, read_products};
+use crate::domain::products::{Enrichment, Products, ProductsError, read_products};
+use crate::domain::text::counted;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 use crate::workspace::scan::{Scan, ScanError, scan};
 
@@ -27,6 +31,12 @@ pub use report::CatalogReport;
 
 /// The name of the products file where none is given.
 const PRODUCTS_JSON: &str = "products-with-3d.json";
+
+/// The lock that writers of the two tables take, beside them.
+const LOCK: &str = "items.lock";
+
+/// Writing takes well under a second, so who waits this long waits for nothing.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much of the products file is read at a time.
 const READ_AHEAD: usize = 1 << 18;
@@ -64,6 +74,9 @@ pub enum CatalogError {
     /// A table cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Somebody else writes the tables and does not come to an end.
+    #[error("another program holds {}", .0.display())]
+    Busy(PathBuf),
 }
 
 impl CatalogError {
@@ -72,6 +85,7 @@ impl CatalogError {
         match self {
             Self::Dataset(_) | Self::NoProducts(_) | Self::Products { .. } => true,
             Self::Store(error) => error.is_setup(),
+            Self::Busy(_) => false,
         }
     }
 
@@ -82,6 +96,7 @@ impl CatalogError {
             Self::NoProducts(_) => Some("check the path given with --products-json"),
             Self::Products { .. } => Some("correct the file, or move it away to build without it"),
             Self::Store(error) => error.hint(),
+            Self::Busy(_) => Some("nothing was changed; try again later"),
         }
     }
 }
@@ -112,6 +127,11 @@ pub fn build(
             "there is no {PRODUCTS_JSON} in the workspace or beside it: names, descriptions and categories stay empty"
         ));
     }
+    if let (Some(path), Some(products)) = (&report.products_json, &products) {
+        let warnings = doubts(path, products, found.folders.len());
+        report.warnings.extend(warnings);
+    }
+    let products = products.map(|products| products.found);
     let chosen = order::choose(workspace, &found, request.image_order)?;
     report.take_order(&chosen);
     let catalog = Catalog::new(&found, &chosen.orders, products.as_ref());
@@ -220,7 +240,7 @@ fn find_products(
     Ok(usual.find(|path| path.exists()))
 }
 
-fn load_products(path: &Path, found: &Scan) -> Result<HashMap<String, Enrichment>, CatalogError> {
+fn load_products(path: &Path, found: &Scan) -> Result<Products, CatalogError> {
     let broken = |source| CatalogError::Products {
         path: path.to_owned(),
         source,
@@ -235,6 +255,29 @@ fn load_products(path: &Path, found: &Scan) -> Result<HashMap<String, Enrichment
     read_products(input, &|id| wanted.contains(id)).map_err(broken)
 }
 
+/// Returns what looks wrong with a products file that can be read.
+fn doubts(path: &str, products: &Products, folders: usize) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if products.found.is_empty() && folders > 0 {
+        let entries = match products.entries {
+            1 => "1 entry".to_owned(),
+            count => format!("{count} entries"),
+        };
+        doubts.push(format!(
+            "{path}: none of its {entries} belongs to a product folder; an entry is an object with \
+             `_id`, `ProductId` or `product_id`, or stands under the id, and the id is what the \
+             folder's name begins with"
+        ));
+    }
+    if products.cut_texts > 0 {
+        doubts.push(format!(
+            "{path}: {} longer than 1 MiB, of which only the beginning was read",
+            counted(products.cut_texts, "text")
+        ));
+    }
+    doubts
+}
+
 fn stored(workspace: &Workspace, path: &Path) -> String {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let inside = workspace
@@ -247,16 +290,25 @@ fn write(
     workspace: &Workspace,
     build_time: Timestamp,
     catalog: &Catalog<'_>,
-) -> Result<(), StoreError> {
+) -> Result<(), CatalogError> {
     let (items, issues) = (workspace.items(), workspace.items_issues());
+    let tables = workspace.tables();
+    fs::create_dir_all(&tables).context("create", &tables)?;
+    let lock = tables.join(LOCK);
+    let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).context("lock", &lock)?;
+    let _held = held.ok_or(CatalogError::Busy(lock))?;
     let old = |path: &Path| table_file::read_bytes(path);
     let items_table = rows::items_table(catalog, build_time, old(&items)?.as_deref());
     let issues_table = rows::issues_table(catalog, old(&issues)?.as_deref());
-    fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
+    for path in [&issues, &items] {
+        durable::sweep_temporaries(path).context("look through the folder of", path)?;
+    }
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+    // The items last: whoever sees new items can trust that their issues are there.
     let files: [(&Path, &[u8]); 2] = [
-        (&items, items_table.bytes()),
         (&issues, issues_table.bytes()),
+        (&items, items_table.bytes()),
     ];
-    durable::replace_together(&files, &tag).context("replace", &items)
+    durable::replace_together(&files, &tag).context("replace", &items)?;
+    Ok(())
 }

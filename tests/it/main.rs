@@ -6,7 +6,10 @@
 //! - [`bad_disk`]: disks that are full or may not be written cost no result.
 //! - [`bad_files`]: folders, links, pipes and damage where plain files should be.
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
+//! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
+//! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
 //! - [`config_show`]: where the workspace and each setting come from.
 //! - [`consolidate`]: rows brought in line with what is on disk.
@@ -23,17 +26,18 @@
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
-//! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
+//! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
+//! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - `billed_provider`: whatever dies while buying, every job is paid for once.
 //! - `process_adapter`: programs as adapters, from the request to the result.
 //! - `process_guard`: nothing outlives its worker, however that ends.
 //! - `process_hostile`: programs that misbehave cost their own job only.
-//! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
 
 #![expect(
     clippy::disallowed_methods,
@@ -51,7 +55,12 @@ mod bad_disk;
 mod bad_files;
 mod bad_input;
 mod batch;
+mod batch_damage;
+#[cfg(target_os = "linux")]
+mod billed_provider;
 mod catalog;
+mod catalog_history;
+mod catalog_products;
 mod config_show;
 mod consolidate;
 mod demo;

@@ -6,65 +6,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::binary::Running;
+use crate::support::billing::{CANARY, Provider, use_fixture};
 use crate::support::process::{children, entry, files_with, shell, survivors};
 use crate::support::{Invocation, TestWorkspace, fixture, wait_until};
-
-const CANARY: &str = "canary-5f3a9c-secret";
 
 /// The smallest picture that an example takes: one white pixel.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3a\x7e\x9b\x55\
 \0\0\0\nIDATx\x9cc\xf8\x0f\0\x01\x01\x01\0\x1b\xb6\xeeV\0\0\0\0IEND\xaeB`\x82";
-
-fn use_fixture(workspace: &TestWorkspace, name: &str) {
-    let program = fs::read(fixture(&format!("adapters/{name}"))).expect("shipped");
-    workspace.write(&format!("adapters/{name}"), &program);
-}
-
-/// A provider that bills, as long as it is kept.
-struct Provider {
-    _running: Running,
-    url: String,
-    ledger: std::path::PathBuf,
-}
-
-impl Provider {
-    fn start(workspace: &TestWorkspace, options: &[&str]) -> Self {
-        let (ledger, port) = (
-            workspace.outside().join("ledger"),
-            workspace.outside().join("port"),
-        );
-        let mut invocation = Invocation::program(
-            std::path::Path::new("python3"),
-            [fixture("adapters/fake_provider.py")],
-        );
-        for (option, path) in [
-            ("--model", fixture("simulate/cube.glb")),
-            ("--ledger", ledger.clone()),
-            ("--port-file", port.clone()),
-        ] {
-            invocation = invocation.arg(option).arg(path);
-        }
-        for option in options {
-            invocation = invocation.arg(*option);
-        }
-        let running = invocation.spawn();
-        wait_until("the provider", || port.exists());
-        let port = fs::read_to_string(port).expect("written");
-        Self {
-            _running: running,
-            url: format!("http://127.0.0.1:{port}"),
-            ledger,
-        }
-    }
-
-    fn charges(&self) -> usize {
-        fs::read_to_string(&self.ledger)
-            .unwrap_or_default()
-            .lines()
-            .count()
-    }
-}
 
 fn queue_workspace(jobs: usize, options: &[&str]) -> TestWorkspace {
     let mut lines = vec![

@@ -1,14 +1,16 @@
 //! The manifest of a run, completed from the registry.
 //!
 //! It keeps every job of the run, finished ones too: jobs it has stay where they
-//! are, jobs that only the registry has are added in the registry's order.
+//! are, jobs that only the registry has are added in the registry's order. Other
+//! tools write it in place, so a row may be half a row: then the registry counts.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use crate::domain::id::RunId;
+use crate::domain::text::counted;
 use crate::ops::table_file::{self, Columns};
-use crate::store::csv::table::{Table, TableError};
+use crate::store::csv::table::{RowEdit, Table, TableError};
 use crate::store::error::StoreError;
 
 const MANIFEST_COLUMNS: &[&str] = &[
@@ -32,6 +34,17 @@ const MANIFEST_COLUMNS: &[&str] = &[
 /// How many rows are handed to the table at a time: bounds the memory they take.
 const AT_A_TIME: usize = 8192;
 
+/// The columns that decide from which pictures a job generates.
+const PICTURE_COLUMNS: &[&str] = &[
+    "used_image_1_path",
+    "used_image_2_path",
+    "used_image_3_path",
+    "used_image_4_path",
+    "used_image_5_path",
+    "used_image_6_path",
+    "image_set_hash",
+];
+
 /// A manifest, and whether its file must be written.
 #[derive(Debug)]
 pub(super) struct Completed {
@@ -39,70 +52,212 @@ pub(super) struct Completed {
     pub(super) table: Table,
     /// Whether it says more than the file.
     pub(super) changed: bool,
+    /// What looked wrong, one sentence each.
+    pub(super) warnings: Vec<String>,
 }
 
-/// Reads the manifest and adds what it lacks.
+/// Reads the manifest, adds what it lacks and mends what contradicts the registry.
 pub(super) fn complete(
     registry: &mut Table,
     registry_path: &Path,
     manifest_path: &Path,
     run_id: &RunId,
 ) -> Result<Completed, StoreError> {
-    let mut manifest = match table_file::read(manifest_path)? {
-        Some(table) => table,
-        None => Table::with_header(MANIFEST_COLUMNS),
-    };
     let of_manifest = |error: TableError| table_file::content(manifest_path, &error);
-    manifest.require(&["job_id"]).map_err(of_manifest)?;
-    let mut listed: HashSet<String> = HashSet::with_capacity(manifest.len());
-    let job_id = Columns::find(&manifest, &["job_id"]);
-    for row in 0..manifest.len() {
-        let id = job_id.text(&manifest, row, 0).map_err(of_manifest)?;
-        listed.insert(id.into_owned());
-    }
-    let rows: Vec<usize> = registry.index(run_id.as_str()).rows().collect();
-    let columns = Columns::find(registry, MANIFEST_COLUMNS);
     let of_registry = |error: TableError| table_file::content(registry_path, &error);
-    let mut missing = Vec::new();
-    for row in rows {
-        let id = columns.text(registry, row, 0).map_err(of_registry)?;
-        if !id.is_empty() && !listed.contains(&*id) {
-            listed.insert(id.into_owned());
-            missing.push(row);
-        }
+    let mut warnings = Vec::new();
+    let (mut manifest, cut) = read(manifest_path)?;
+    manifest.require(&["job_id"]).map_err(of_manifest)?;
+    let before = manifest.len();
+    let index = registry.index(run_id.as_str());
+    let has = |id: &str| index.first_of(id).is_some();
+    drop_cut_id(&mut manifest, has);
+    let mut mended = before - manifest.len() + usize::from(cut);
+    let listed = listed(&manifest).map_err(of_manifest)?;
+    let missing = missing(registry, run_id, listed).map_err(of_registry)?;
+    if missing.without_algo > 0 {
+        warnings.push(format!(
+            "{} of run {run_id} in {} without an algo: no job can be made of that, \
+             and the manifest leaves it out",
+            counted(missing.without_algo, "row"),
+            registry_path.display()
+        ));
     }
-    let changed = !missing.is_empty();
-    if changed {
+    if !missing.rows.is_empty() {
         manifest.ensure_columns(MANIFEST_COLUMNS);
     }
-    let positions: Vec<Option<usize>> = MANIFEST_COLUMNS
-        .iter()
-        .map(|name| manifest.column(name))
-        .collect();
-    for rows in missing.chunks(AT_A_TIME) {
-        let rows: Result<Vec<_>, TableError> = rows
-            .iter()
-            .map(|row| copy_of(registry, &columns, *row, &positions))
-            .collect();
-        manifest.append(&rows.map_err(of_registry)?);
+    let edits = mending(&manifest, registry, run_id).map_err(of_registry)?;
+    mended += edits.len();
+    manifest.patch(&edits);
+    append(&mut manifest, registry, &missing.rows).map_err(of_registry)?;
+    if mended > 0 {
+        warnings.push(format!(
+            "{} of {} had been cut off or named other pictures than the registry: made again from it",
+            counted(mended, "row"),
+            manifest_path.display()
+        ));
     }
     Ok(Completed {
+        changed: mended > 0 || !missing.rows.is_empty(),
         table: manifest,
-        changed,
+        warnings,
     })
 }
 
+/// Reads the file, and tells whether its end had to be given up. What a writer
+/// that died left (nothing, half a header, an open quote) can all be made again.
+fn read(path: &Path) -> Result<(Table, bool), StoreError> {
+    let fresh = || Table::with_header(MANIFEST_COLUMNS);
+    let mut end = None;
+    loop {
+        let Some(mut bytes) = table_file::read_bytes(path)? else {
+            return Ok((fresh(), false));
+        };
+        let cut = end.is_some();
+        bytes.truncate(end.unwrap_or(bytes.len()));
+        match Table::parse(bytes) {
+            Ok(table) if table.is_empty() && table.ends_without_line_end() => {
+                return Ok((fresh(), cut));
+            }
+            Ok(table) => return Ok((table, cut)),
+            Err(TableError::Empty | TableError::NoHeader) => return Ok((fresh(), cut)),
+            Err(TableError::UnclosedQuote { line }) => {
+                end = Some(start_of_line(path, line)?);
+            }
+            Err(error) => return Err(table_file::content(path, &error)),
+        }
+    }
+}
+
+fn start_of_line(path: &Path, line: usize) -> Result<usize, StoreError> {
+    let bytes = table_file::read_bytes(path)?.unwrap_or_default();
+    let mut breaks = memchr::memchr_iter(b'\n', &bytes);
+    let before = line.checked_sub(2).and_then(|earlier| breaks.nth(earlier));
+    Ok(before.map_or(0, |at| at + 1))
+}
+
+/// Removes a last row that was cut within its id, so that no job has half a name.
+fn drop_cut_id(manifest: &mut Table, has: impl Fn(&str) -> bool) {
+    let (Some(last), Some(column)) = (manifest.len().checked_sub(1), manifest.column("job_id"))
+    else {
+        return;
+    };
+    if !manifest.ends_without_line_end() || !manifest.is_short(last) {
+        return;
+    }
+    let known = str::from_utf8(&manifest.cell(last, column)).is_ok_and(has);
+    if !known {
+        manifest.remove(&[last]);
+    }
+}
+
+fn listed(manifest: &Table) -> Result<HashSet<String>, TableError> {
+    let job_id = Columns::find(manifest, &["job_id"]);
+    let id = |row| Ok(job_id.text(manifest, row, 0)?.into_owned());
+    (0..manifest.len()).map(id).collect()
+}
+
+/// Rows of the registry that the manifest lacks.
+struct Missing {
+    rows: Vec<usize>,
+    /// How many others cannot be a job.
+    without_algo: usize,
+}
+
+fn missing(
+    registry: &mut Table,
+    run_id: &RunId,
+    mut listed: HashSet<String>,
+) -> Result<Missing, TableError> {
+    let mut missing = Missing {
+        rows: Vec::new(),
+        without_algo: 0,
+    };
+    let rows: Vec<usize> = registry.index(run_id.as_str()).rows().collect();
+    let columns = Columns::find(registry, &["job_id", "algo"]);
+    for row in rows {
+        let id = columns.text(registry, row, 0)?;
+        if id.is_empty() || listed.contains(&*id) {
+            continue;
+        }
+        if columns.text(registry, row, 1)?.trim().is_empty() {
+            missing.without_algo += 1;
+            continue;
+        }
+        listed.insert(id.into_owned());
+        missing.rows.push(row);
+    }
+    Ok(missing)
+}
+
+/// Returns what must change so that every row names the registry's pictures.
+fn mending(
+    manifest: &Table,
+    registry: &mut Table,
+    run_id: &RunId,
+) -> Result<Vec<RowEdit>, TableError> {
+    let job_id = Columns::find(manifest, &["job_id"]);
+    let positions = positions(manifest);
+    let shared: Vec<(usize, usize)> = PICTURE_COLUMNS
+        .iter()
+        .filter_map(|name| Some((manifest.column(name)?, registry.column(name)?)))
+        .collect();
+    let copied = Columns::find(registry, MANIFEST_COLUMNS);
+    let index = registry.index(run_id.as_str());
+    let registry = index.table();
+    let mut edits = Vec::new();
+    for row in 0..manifest.len() {
+        let Some(source) = index.first_of(&job_id.text(manifest, row, 0)?) else {
+            continue;
+        };
+        // A registry of another shape may not know the pictures; then the manifest does.
+        let mut known = false;
+        let mut differs = manifest.is_short(row);
+        for (ours, theirs) in &shared {
+            // Bytes, since a row may be cut in the middle of a letter.
+            let right = registry.cell(source, *theirs);
+            known |= !right.is_empty();
+            differs = differs || manifest.cell(row, *ours) != right;
+        }
+        if known && differs {
+            let cells = copy_of(registry, &copied, source, &positions, true)?;
+            edits.push(RowEdit { row, cells });
+        }
+    }
+    Ok(edits)
+}
+
+fn append(manifest: &mut Table, registry: &Table, rows: &[usize]) -> Result<(), TableError> {
+    let columns = Columns::find(registry, MANIFEST_COLUMNS);
+    let positions = positions(manifest);
+    for rows in rows.chunks(AT_A_TIME) {
+        let rows: Result<Vec<_>, TableError> = rows
+            .iter()
+            .map(|row| copy_of(registry, &columns, *row, &positions, false))
+            .collect();
+        manifest.append(&rows?);
+    }
+    Ok(())
+}
+
+fn positions(manifest: &Table) -> Vec<Option<usize>> {
+    let names = MANIFEST_COLUMNS.iter();
+    names.map(|name| manifest.column(name)).collect()
+}
+
+/// Returns a row of the registry as cells of the manifest.
 fn copy_of(
     registry: &Table,
     columns: &Columns,
     row: usize,
     positions: &[Option<usize>],
+    with_empty: bool,
 ) -> Result<Vec<(usize, String)>, TableError> {
     let mut cells = Vec::with_capacity(positions.len());
     for (index, position) in positions.iter().enumerate() {
         let text = columns.text(registry, row, index)?;
         if let Some(position) = position
-            && !text.is_empty()
+            && (with_empty || !text.is_empty())
         {
             cells.push((*position, text.into_owned()));
         }

@@ -76,9 +76,31 @@ pub(super) fn leave_out(
     registry
         .require(KEY_COLUMNS)
         .map_err(|error| table_file::content(path, &error))?;
+    refuse_cut(registry, path)?;
     let index = registry.index(run_id.as_str());
     plan.leave_out_existing(|job_id| index.first_of(job_id).is_some());
     Ok(())
+}
+
+/// Refuses a table whose writer died within the last row: half a row is no job,
+/// and what is appended would become part of it.
+fn refuse_cut(registry: &Table, path: &Path) -> Result<(), StoreError> {
+    let last = registry.len().checked_sub(1);
+    match last {
+        Some(last) if registry.ends_without_line_end() && registry.is_short(last) => {
+            Err(StoreError::Content {
+                what: format!(
+                    "line {}: the last row is cut off, it has fewer cells than the header",
+                    registry.line_of(last)
+                ),
+                path: path.to_owned(),
+                hint: "restore the file from a backup, or remove that line; \
+                       the same command then creates its job again"
+                    .to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the cells whose text comes from outside, in column order.

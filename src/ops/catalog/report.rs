@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::domain::issue::IssueKind;
+use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::ops::catalog::Catalog;
 use crate::ops::catalog::order::Chosen;
@@ -32,7 +33,7 @@ pub struct CatalogReport {
     pub items_with_gt: usize,
     /// How many issues there are of each kind.
     pub issues: BTreeMap<IssueKind, usize>,
-    /// Folders that keep their image order by name.
+    /// Folders that get the order by name because existing tables hold it.
     pub kept_name_order: Vec<String>,
     /// Outside text that a spreadsheet would run.
     pub risky_cells: Vec<RiskyCell>,
@@ -64,17 +65,17 @@ impl CatalogReport {
         self.kept_name_order.clone_from(&chosen.kept);
         if !chosen.kept.is_empty() {
             self.notices.push(format!(
-                "existing tables hold the images of {} item(s) in name order, which their job ids depend on; \
-                 that order is kept ({}); --image-order tags changes it",
-                chosen.kept.len(),
+                "existing tables hold images in name order, which job ids depend on; that order is kept \
+                 for {}, new and changed ones too ({}); --image-order tags changes it",
+                counted(chosen.kept.len(), "item"),
                 some(&chosen.kept)
             ));
         }
         if !chosen.changed.is_empty() {
             self.warnings.push(format!(
-                "{} item(s) had their images in name order and now follow their tags ({}); \
+                "{} had images in name order that now follow their tags ({}); \
                  their jobs get new ids; --image-order name keeps the old ones",
-                chosen.changed.len(),
+                counted(chosen.changed.len(), "item"),
                 some(&chosen.changed)
             ));
         }

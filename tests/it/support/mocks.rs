@@ -50,7 +50,9 @@ pub fn set_algo(workspace: &TestWorkspace, index: usize, algo: &str) {
         let text = String::from_utf8(workspace.bytes(table)).expect("it is text");
         let lines = text.split_inclusive('\n').map(|line| {
             if line.contains(workspace.id(index)) {
-                line.replace(",trellis_single,", &format!(",{algo},"))
+                let other = format!(",{algo},");
+                line.replace(",trellis_single,", &other)
+                    .replace(",tool,", &other)
             } else {
                 line.to_owned()
             }

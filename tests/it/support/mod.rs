@@ -3,6 +3,8 @@
 //! It computes ids and tables on its own, so that it can contradict the program.
 
 pub mod bench;
+#[cfg(target_os = "linux")]
+pub mod billing;
 pub mod binary;
 pub mod dataset;
 pub mod mocks;

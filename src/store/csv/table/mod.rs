@@ -235,6 +235,19 @@ impl Table {
             .collect()
     }
 
+    /// Tells whether a row has fewer cells than the header.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn is_short(&self, row: usize) -> bool {
+        codec::field_count(self.content(row)) < self.columns.len()
+    }
+
+    /// Tells whether the file stops in the middle of a line.
+    pub fn ends_without_line_end(&self) -> bool {
+        !self.bytes.ends_with(b"\n")
+    }
+
     fn header_content(&self) -> &[u8] {
         let end = self.starts.first().copied().unwrap_or(self.bytes.len());
         let slot = &self.bytes[self.header..end];
