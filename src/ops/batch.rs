@@ -4,6 +4,7 @@
 //! and leaves every existing row as it is. The registry is written first: if the
 //! process dies before the manifest, the same command completes the manifest.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct ConfiguredAlgos {
     pub known: Vec<KnownAlgo>,
     /// Those listed for `ecotest`; the first is taken where none is asked for.
     pub listed: Vec<AlgoKey>,
+    /// Those that cannot run for real yet, and why.
+    pub not_runnable: BTreeMap<AlgoKey, &'static str>,
 }
 
 impl ConfiguredAlgos {
@@ -66,15 +69,24 @@ impl ConfiguredAlgos {
             })
             .collect();
         let listed = settings.global.algorithms.clone();
+        let endpoints = settings.algos.iter().filter(|algo| algo.kind.is_none());
+        let mut not_runnable: BTreeMap<_, _> = endpoints
+            .map(|algo| (algo.key.clone(), "has only an endpoint and no command"))
+            .collect();
         for key in &listed {
             if !known.iter().any(|algo| algo.key == *key) {
+                not_runnable.insert(key.clone(), "is not in adapters.yaml");
                 known.push(KnownAlgo {
                     mode: mode_by_name(key),
                     key: key.clone(),
                 });
             }
         }
-        Self { known, listed }
+        Self {
+            known,
+            listed,
+            not_runnable,
+        }
     }
 }
 
@@ -99,6 +111,9 @@ pub enum BatchError {
     /// The run cannot have this name.
     #[error(transparent)]
     RunId(#[from] IdError),
+    /// The run's name would be a formula in a table.
+    #[error("run id {:?} starts like a formula, which a spreadsheet would run", .0.as_str())]
+    Formula(RunId),
     /// A table cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -127,7 +142,7 @@ impl BatchError {
             Self::Algo(AlgoError::Empty) | Self::NoAlgo => {
                 Some("name algos with --algos a,b or list some in config/global.yaml")
             }
-            Self::RunId(_) => Some("give another name with --run-id"),
+            Self::RunId(_) | Self::Formula(_) => Some("give another name with --run-id"),
             Self::Store(error) => error.hint(),
             Self::Busy { .. } => Some("nothing was changed; try again later"),
         }
@@ -145,6 +160,10 @@ pub fn create(
 ) -> Result<BatchReport, BatchError> {
     let (algos, notice) = chosen_algos(configured, request.algos.as_deref())?;
     let run_id = match &request.run_id {
+        // The name stands in a cell of its own, which a spreadsheet would run.
+        Some(run_id) if run_id.as_str().starts_with(['=', '+', '@']) => {
+            return Err(BatchError::Formula(run_id.clone()));
+        }
         Some(run_id) => run_id.clone(),
         None => default_run_id(clock.now())?,
     };
@@ -171,6 +190,14 @@ pub fn create(
     report.manifest_jobs = manifest_jobs;
     report.notices.extend(notice);
     report.warnings.extend(no_table);
+    let not_runnable = algos.algos.iter().filter_map(|key| {
+        let why = configured.not_runnable.get(key)?;
+        Some(format!(
+            "algo {key} {why}: its jobs fail until config/adapters.yaml gives it one; \
+             `archi3d adapters list` shows what can run"
+        ))
+    });
+    report.warnings.extend(not_runnable);
     report.warnings.extend(warnings);
     report.risky_cells = risky_cells(&plan);
     report.log(workspace);

@@ -207,6 +207,28 @@ fn a_run_id_that_leaves_the_workspace_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_run_id_that_a_spreadsheet_would_run_is_refused() {
+    let workspace = catalog(1);
+    let before = workspace.tree();
+    for run in ["=1+1", "+1", "@x"] {
+        let refused = create(&workspace, run, &["--algos", "relief"]);
+        let _ = refused
+            .expect_code(2)
+            .expect_stderr("starts like a formula");
+    }
+    assert_eq!(workspace.tree(), before);
+}
+
+#[test]
+fn algos_that_cannot_run_yet_are_planned_with_a_word_of_warning() {
+    let workspace = catalog(1);
+    let planned = create(&workspace, "r", &["--algos", "trellis_single,relief"]);
+    let _ = planned
+        .expect_code(0)
+        .expect_stderr("algo trellis_single has only an endpoint and no command");
+}
+
+#[test]
 fn an_unknown_algo_is_refused_with_the_nearest_names() {
     let workspace = catalog(1);
     let before = workspace.tree();

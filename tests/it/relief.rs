@@ -218,6 +218,11 @@ fn hostile() -> Vec<(&'static str, Vec<u8>, Option<&'static str>)> {
         (
             "16 bit, fully transparent",
             encoded(&deep, ImageFormat::Png),
+            Some("fully transparent"),
+        ),
+        (
+            "16 bit",
+            encoded(&DynamicImage::new_rgb16(40, 30), ImageFormat::Png),
             None,
         ),
     ]

@@ -77,14 +77,6 @@ impl Relief {
     }
 
     fn model(self, picture: &RgbaImage, context: &JobContext<'_>) -> Result<Model, AdapterError> {
-        if silhouette::is_invisible(picture) {
-            return Err(AdapterError::Failed {
-                class: ErrorClass::BadInput,
-                message: "the picture is fully transparent: there is nothing to model".to_owned(),
-                detail: None,
-                retry_after: None,
-            });
-        }
         let mut silhouette = silhouette::find(picture);
         check_stop(context)?;
         let (width, height) = picture.dimensions();
@@ -157,6 +149,10 @@ impl Adapter for Relief {
         })?;
         let name = shown(path, &request.workspace);
         let picture = picture::load(path, &name, &context.stop).map_err(refusal)?;
+        if silhouette::is_invisible(&picture.pixels) {
+            let message = format!("{name} is fully transparent: there is nothing to model");
+            return Err(failure(ErrorClass::BadInput, &message));
+        }
         step(context, 0.2, "building the mesh")?;
         let model = self.model(&picture.pixels, context)?;
         step(context, 0.5, "writing the model")?;
