@@ -62,6 +62,8 @@ pub struct GenerationResult {
     pub price_source: Option<String>,
     /// Whatever the provider said, kept in `metadata.json`.
     pub raw_metadata: Option<Map<String, Value>>,
+    /// What helps to find the cause if the result cannot be taken.
+    pub detail: Option<String>,
 }
 
 /// Why an adapter brought no result.
@@ -78,6 +80,17 @@ pub enum AdapterError {
         detail: Option<String>,
         /// How long the provider asks to wait.
         retry_after: Option<Duration>,
+    },
+    /// Something cut it off in the middle of its work, such as a crash of its
+    /// program: nobody can say whether something was bought.
+    #[error("{message}")]
+    CutOff {
+        /// What kind of failure, where nobody wants to be asked.
+        class: ErrorClass,
+        /// One sentence for the person.
+        message: String,
+        /// Everything else worth keeping, for `error.txt`.
+        detail: Option<String>,
     },
     /// It was told to stop and did.
     #[error("stopped before it was finished")]

@@ -43,6 +43,7 @@ impl Adapter for Simulate {
             estimated_cost_usd: Some(0.0),
             price_source: Some(DRY_RUN.to_owned()),
             raw_metadata: None,
+            detail: None,
         })
     }
 }

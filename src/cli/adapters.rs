@@ -12,6 +12,7 @@ use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
 use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::guard;
 use crate::cli::signal::Signals;
 use crate::cli::status::{lines_of, plain_table, short_duration};
 use crate::cli::ui::Ui;
@@ -72,10 +73,14 @@ pub fn run(command: &AdaptersCommand, global: &Global, ui: &Ui) -> Result<Exit, 
 
 fn open(global: &Global, ui: &Ui) -> Result<OpsContext, CliError> {
     let context = OpsContext::open(global.workspace.as_deref())?;
+    warn_of(&context, ui);
+    Ok(context)
+}
+
+fn warn_of(context: &OpsContext, ui: &Ui) {
     for warning in &context.settings.warnings {
         ui.warn(warning);
     }
-    Ok(context)
 }
 
 fn list(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
@@ -184,7 +189,11 @@ fn closed_text(provider: &str, closed: &ClosedProvider) -> String {
 
 fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let key = args.key.as_deref().map(AlgoKey::parse).transpose()?;
-    let context = open(global, ui)?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    if let Some(exit) = guard::stand_to_check(&context, key.as_ref(), ui) {
+        return Ok(exit);
+    }
+    warn_of(&context, ui);
     let request = CheckRequest {
         key,
         image: args.image.clone(),
@@ -195,6 +204,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
+    guard::accept(&cancel, ui);
     stop_at_first_signal(&cancel);
     let mut told = |key: &AlgoKey, source: &PictureSource| {
         ui.say(&format!("checking {key} with {}", picture_text(source)));

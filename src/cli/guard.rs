@@ -1,37 +1,48 @@
-//! `run worker` under a guard, when programs will be started: this process
-//! becomes the guard and the worker its child.
+//! `run worker` and `adapters check` under a guard, when programs will be
+//! started: this process becomes the guard and the worker its child.
 //!
-//! Used by `run worker` alone. What a guard does is in `ops::guard`; here its
-//! worker's end becomes the end of the program.
+//! What a guard does is in `ops::guard`; here its worker's end becomes the end of
+//! the program.
 
 use crate::cancel::Cancel;
 use crate::cli::error::Exit;
 use crate::cli::ui::Ui;
+use crate::domain::id::AlgoKey;
 use crate::ops::OpsContext;
 use crate::ops::guard;
 use crate::ops::run::WorkerRequest;
 
 /// Runs the worker under a guard if it needs one; returns how it ended then.
 pub fn stand(context: &OpsContext, request: &WorkerRequest, ui: &Ui) -> Option<Exit> {
-    if !guard::is_needed(context, request) {
-        return None;
-    }
+    let needed = guard::is_needed(context, request);
+    let hint = "nothing finished is lost; run the same command again to go on";
+    needed.then(|| under_guard("worker", hint, ui)).flatten()
+}
+
+/// Runs a check under a guard if it needs one; returns how it ended then.
+pub fn stand_to_check(context: &OpsContext, key: Option<&AlgoKey>, ui: &Ui) -> Option<Exit> {
+    let needed = guard::is_needed_to_check(context, key);
+    let hint = "a check changes nothing; run the same command again";
+    needed.then(|| under_guard("check", hint, ui)).flatten()
+}
+
+fn under_guard(what: &str, hint: &str, ui: &Ui) -> Option<Exit> {
     match guard::stand() {
         Ok(Some(guard::Ended::Code(code))) => {
             Some(Exit::Worker(u8::try_from(code).unwrap_or(u8::MAX)))
         }
         Ok(Some(guard::Ended::Signal(number))) => {
             ui.say(&format!(
-                "the worker was ended by signal {number}, and with it everything it had started"
+                "the {what} was ended by signal {number}, and with it everything it had started"
             ));
-            ui.hint("nothing finished is lost; run the same command again to go on");
+            ui.hint(hint);
             let code = u8::try_from(number).unwrap_or_default();
             Some(Exit::Worker(code.saturating_add(128)))
         }
         Ok(None) => None,
         Err(error) => {
             ui.warn(&format!(
-                "the worker runs without a guard ({error}): if it is killed, programs it \
+                "the {what} runs without a guard ({error}): if it is killed, programs it \
                  has started may run on"
             ));
             None

@@ -280,8 +280,9 @@ impl Pool<'_> {
         run.attempt_log(&lease.job_id, lease.attempt)
     }
 
-    fn check(&self, result: GenerationResult, lease: &Lease, carrier: &Carrier) -> Attempt {
+    fn check(&self, mut result: GenerationResult, lease: &Lease, carrier: &Carrier) -> Attempt {
         let workspace = &self.conditions.workspace;
+        let detail = result.detail.take();
         let checked = output::check(
             result,
             &lease.staging,
@@ -292,7 +293,10 @@ impl Pool<'_> {
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),
-            Err(error) => Attempt::Failed(self.refuse_result(lease, &error)),
+            Err(error) => Attempt::Failed(Failure {
+                detail,
+                ..self.refuse_result(lease, &error)
+            }),
         }
     }
 
@@ -332,6 +336,14 @@ fn from_adapter_error(
             detail,
             retry_after,
             can_be_looked_up: purchase.is_some(),
+        }),
+        AdapterError::CutOff {
+            class,
+            message,
+            detail,
+        } => Attempt::Failed(Failure {
+            detail,
+            ..Failure::new(cut_off_class(class, carrier, purchase), message)
         }),
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.

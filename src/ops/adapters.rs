@@ -5,6 +5,7 @@
 //! of a run; `check` tries an adapter in a folder of its own.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -19,6 +20,9 @@ use crate::ops::{OpsContext, OpsError, real_env};
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod check;
+
+/// How long a program may take whose entry says nothing.
+const PROGRAM_TIME_LIMIT: Duration = Duration::from_secs(3600);
 
 pub use check::{CheckOutcome, CheckRequest, Checked, CheckedFile, PictureSource, check};
 
@@ -142,6 +146,15 @@ fn entry(
     })
 }
 
+/// Returns how long one attempt may take: what the entry says, else an hour for a
+/// program, because nothing else would ever end one that hangs.
+pub(super) fn time_limit(settings: &AlgoSettings) -> Option<Duration> {
+    let configured = settings.options.get("timeout_s").and_then(Value::as_f64);
+    let configured = configured.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let is_program = settings.kind.as_deref() == Some("process");
+    configured.or(is_program.then_some(PROGRAM_TIME_LIMIT))
+}
+
 /// Returns whose account an algorithm uses: the provider it names, else itself.
 pub(super) fn provider_of(settings: &AlgoSettings) -> Result<AlgoKey, String> {
     match settings.options.get("provider").and_then(Value::as_str) {
@@ -223,5 +236,33 @@ fn not_closed(context: &OpsContext, key: &AlgoKey, closed: &[Closure]) -> OpsErr
     OpsError::Setup {
         message,
         hint: Some(hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    #[test]
+    fn a_program_ends_some_day_even_if_its_entry_says_nothing() {
+        let limit = |kind: &str, timeout: Value| {
+            let mut settings = AlgoSettings {
+                key: AlgoKey::parse("tool").expect("valid"),
+                kind: Some(kind.to_owned()),
+                image_mode: ImageMode::Single,
+                endpoint: None,
+                unit_price_usd: None,
+                price_source: None,
+                defaults: Map::new(),
+                options: std::collections::BTreeMap::new(),
+            };
+            settings.options.insert("timeout_s".to_owned(), timeout);
+            time_limit(&settings).map(|limit| limit.as_secs())
+        };
+        assert_eq!(limit("process", Value::Null), Some(3600));
+        assert_eq!(limit("process", json!(7200)), Some(7200));
+        assert_eq!(limit("mock", Value::Null), None);
     }
 }

@@ -10,6 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
+use crate::domain::algo::AlgoSettings;
+use crate::domain::id::AlgoKey;
 use crate::ops::OpsContext;
 use crate::ops::run::WorkerRequest;
 use crate::platform::process;
@@ -26,6 +28,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Tells whether the worker must run under a guard that is not there yet.
 pub fn is_needed(context: &OpsContext, request: &WorkerRequest) -> bool {
     guard_id().is_none() && starts_programs(context, request)
+}
+
+/// Tells whether a check of adapters, all or the one that `key` names, must run
+/// under a guard that is not there yet.
+pub fn is_needed_to_check(context: &OpsContext, key: Option<&AlgoKey>) -> bool {
+    let is_wanted = |algo: &AlgoSettings| key.is_none_or(|key| algo.key == *key);
+    let mut wanted = context.settings.algos.iter().filter(|algo| is_wanted(algo));
+    guard_id().is_none() && wanted.any(is_program)
 }
 
 /// Runs the worker as a guarded child and tells how it ended; nothing where
@@ -60,25 +70,28 @@ fn guard_id() -> Option<u32> {
     (process::parent_id() == Some(id)).then_some(id)
 }
 
+fn is_program(algo: &AlgoSettings) -> bool {
+    algo.kind.as_deref() == Some("process")
+}
+
 /// Tells whether a job that may be selected is carried out by a program. Looks
 /// at the manifest alone: how the jobs stand is found out under the guard.
 fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
-    let is_program = |key: &str| {
-        let settings = context.settings.algo(key);
-        settings.is_some_and(|algo| algo.kind.as_deref() == Some("process"))
-    };
     if request.dry_run {
         return false;
     }
     if let Some(forced) = &request.adapter {
-        return is_program(forced.as_str());
+        return context
+            .settings
+            .algo(forced.as_str())
+            .is_some_and(is_program);
     }
     let programs: BTreeSet<&str> = context
         .settings
         .algos
         .iter()
+        .filter(|algo| is_program(algo))
         .map(|algo| algo.key.as_str())
-        .filter(|key| is_program(key))
         .collect();
     if programs.is_empty() {
         return false;

@@ -140,7 +140,7 @@ fn a_secret_that_a_program_repeats_everywhere_is_found_nowhere() {
         \x20   sys.exit('bad key ' + key)\n\
         else:\n\
         \x20   os.system('cp $ARCHI3D_WORKSPACE/cube.glb generated.glb')\n\
-        \x20   say(event='result', algo_version=key, price_source=key, raw_metadata={key: [key]})\n";
+        \x20   say(event='result', success=True, algo_version=key, price_source=key, raw_metadata={key: [key]})\n";
     let workspace = TestWorkspace::with_products(3)
         .algo("tool")
         .job_ids(["a1", "c1", "d1"])

@@ -169,3 +169,24 @@ fn the_exit_code_is_the_workers_and_without_programs_there_is_no_guard() {
     assert_eq!(children(running.pid()), [0; 0]);
     let _ = running.wait().expect_code(0);
 }
+
+#[test]
+fn a_check_leaves_nothing_behind_however_it_ends() {
+    for (options, signal, code) in [
+        (&["timeout_s: 1"][..], None, 1),
+        (&[], Some("INT"), 130),
+        (&[], Some("KILL"), 137),
+    ] {
+        let workspace = python(1, FAMILY, options);
+        let check = ["adapters", "check", "tool", "--yes"];
+        let running = workspace.archi3d(&check).spawn();
+        workspace.wait_for_file("ready-check");
+        match signal {
+            Some("KILL") => kill("KILL", worker_of(&running)),
+            Some(name) => running.signal(name),
+            None => {}
+        }
+        let _ = running.wait().expect_code(code);
+        expect_all_gone(&workspace, Duration::from_secs(1));
+    }
+}

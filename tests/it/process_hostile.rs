@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::process::{children, is_running, peak_memory_kb, python, shell, survivors};
+use crate::support::process::{
+    children, files_with, is_running, peak_memory_kb, python, shell, survivors,
+};
 use crate::support::{TestWorkspace, wait_until};
 
 /// More than enough for a job that is stopped with all its grace.
@@ -225,19 +227,19 @@ fn a_result_outside_its_folder_or_through_a_link_is_refused() {
         ("mkdir generated.glb", "is a folder"),
         (": > generated.glb", "is empty"),
         (
-            r#"echo '{"event":"result","generated_glb":"../../../../../cube.glb"}'"#,
+            r#"echo '{"event":"result","success":true,"generated_glb":"../../../../../cube.glb"}'"#,
             "is outside its output folder",
         ),
         (
-            r#"echo '{"event":"result","generated_glb":"/etc/passwd"}'"#,
+            r#"echo '{"event":"result","success":true,"generated_glb":"/etc/passwd"}'"#,
             "is outside its output folder",
         ),
         (
-            r#"ln -s $ARCHI3D_WORKSPACE d; echo '{"event":"result","generated_glb":"d/cube.glb"}'"#,
+            r#"ln -s $ARCHI3D_WORKSPACE d; echo '{"event":"result","success":true,"generated_glb":"d/cube.glb"}'"#,
             "is outside its output folder",
         ),
         (
-            r#"echo '{"event":"result","generated_glb":"none.glb"}'"#,
+            r#"echo '{"event":"result","success":true,"generated_glb":"none.glb"}'"#,
             "does not exist",
         ),
         (
@@ -262,4 +264,27 @@ fn a_missing_program_fails_its_job_and_says_where_it_was_looked_for() {
         message.contains("no-such-program-xyz is neither on PATH nor in the workspace"),
         "{message}"
     );
+}
+
+#[test]
+fn a_program_cut_off_before_its_purchase_was_noted_is_asked_about() {
+    for (script, stall) in [("kill -9 $$", 30.0), ("exec sleep 60", 0.2)] {
+        let stall = format!("stall_s: {stall}");
+        let options = ["on_interrupt: ask", "retries: 2", &stall];
+        let message = failure(&shell(1, script, &options));
+        assert!(
+            message.contains("--resubmit-unknown"),
+            "{script}: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_result_keeps_the_last_words_of_its_program() {
+    let script = "echo out of memory >&2; echo '{\"event\":\"result\",\"success\":true}'; exit 3";
+    let workspace = shell(1, script, &[]);
+    let message = failure(&workspace);
+    assert!(message.contains("does not exist"), "{message}");
+    let errors = files_with(workspace.root(), "It ended with exit code 3.");
+    assert!(!errors.is_empty());
 }

@@ -22,10 +22,10 @@ use serde_json::{Map, Value};
 
 use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
 use crate::domain::algo::AlgoSettings;
-use crate::domain::retry::ErrorClass;
 use crate::platform::process::Group;
 use log::AttemptLog;
 use secrets::Secrets;
+use session::Outcome;
 use streams::Shared;
 use verdict::Circumstances;
 
@@ -80,8 +80,12 @@ impl Process {
     fn secrets(&self) -> Secrets {
         let visible = self.visible.iter();
         let visible = visible.map(|(name, value)| (name.as_str(), value.as_str()));
-        let defaults = self.defaults.iter();
-        let defaults = defaults.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+        let mut defaults = Vec::new();
+        for (name, value) in &self.defaults {
+            secrets::named_texts(name, value, &mut defaults);
+        }
+        let defaults = defaults.iter();
+        let defaults = defaults.map(|(name, value)| (name.as_str(), value.as_str()));
         Secrets::of(visible.chain(defaults))
     }
 
@@ -124,12 +128,10 @@ impl Adapter for Process {
         drop(command);
         let outcome = session::run(group, words, &shared, self.stall, context);
         shared.log.close();
-        let outcome = outcome.map_err(|error| AdapterError::Failed {
-            class: ErrorClass::Transient,
-            message: format!("{} cannot be looked after: {error}", self.shown()),
-            detail: None,
-            retry_after: None,
-        })?;
+        let outcome = outcome.unwrap_or_else(|error| Outcome {
+            lost: Some(error),
+            ..Outcome::default()
+        });
         Circumstances {
             program: self.shown(),
             out_dir: &request.out_dir,

@@ -20,6 +20,12 @@ const MAX_REQUEST_ID_BYTES: usize = 4096;
 /// The longest wait that a provider can ask for.
 const MAX_WAIT: Duration = Duration::from_secs(7 * 86_400);
 
+/// What is said for a program that does not say why it failed.
+const NO_REASON: &str = "the adapter gave no reason";
+
+/// What is said of a result that is none.
+const NO_SUCCESS: &str = "the adapter sent a result without \"success\": true";
+
 /// Something a program says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
@@ -54,6 +60,8 @@ pub(super) struct Complaint {
     pub(super) class: ErrorClass,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
+    /// Whether it was meant as a result, perhaps.
+    pub(super) garbled: bool,
 }
 
 /// Returns the request as the program reads it.
@@ -96,7 +104,9 @@ fn text(path: &Path) -> Result<&str, AdapterError> {
 /// Reads a line; `None` means that it is no event.
 pub(super) fn parse(line: &[u8]) -> Option<Event> {
     let text = String::from_utf8_lossy(line);
-    let Ok(Value::Object(mut object)) = serde_json::from_str(&text) else {
+    let is_blank = |letter: char| letter == '\u{feff}' || letter.is_ascii_whitespace();
+    let text = text.trim_start_matches(is_blank);
+    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
         return None;
     };
     let event = object.get("event")?.as_str()?.to_owned();
@@ -109,11 +119,12 @@ pub(super) fn parse(line: &[u8]) -> Option<Event> {
             fraction: object.get("fraction").and_then(Value::as_f64)?,
             message: words(&object, "message"),
         }),
-        "result" if object.get("success") == Some(&json!(false)) => {
-            Some(Event::Error(complaint(&object)))
-        }
-        "result" => Some(Event::Result(Box::new(answer(&mut object)))),
-        "error" => Some(Event::Error(complaint(&object))),
+        "result" => Some(match object.get("success") {
+            Some(Value::Bool(true)) => Event::Result(Box::new(answer(&mut object))),
+            Some(Value::Bool(false)) => Event::Error(complaint(&object, false)),
+            _ => Event::Error(complaint(&object, true)),
+        }),
+        "error" => Some(Event::Error(complaint(&object, false))),
         _ => None,
     }
 }
@@ -150,16 +161,18 @@ fn answer(object: &mut Map<String, Value>) -> Answer {
     }
 }
 
-fn complaint(object: &Map<String, Value>) -> Complaint {
+fn complaint(object: &Map<String, Value>, garbled: bool) -> Complaint {
+    let no_reason = if garbled { NO_SUCCESS } else { NO_REASON };
     let class = object.get("class").cloned().unwrap_or_default();
     let message = words(object, "message").or_else(|| words(object, "error"));
     let wait = amount(object, "retry_after_s");
     Complaint {
         class: serde_json::from_value(class).unwrap_or(ErrorClass::Permanent),
-        message: message.unwrap_or_else(|| "the adapter gave no reason".to_owned()),
+        message: message.unwrap_or_else(|| no_reason.to_owned()),
         retry_after: wait
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .map(|wait| wait.min(MAX_WAIT)),
+        garbled,
     }
 }
 
@@ -251,6 +264,22 @@ mod tests {
     }
 
     #[test]
+    fn only_a_plain_true_is_a_success() {
+        for rest in [
+            "",
+            r#","success":"true""#,
+            r#","success":1"#,
+            r#","success":null"#,
+        ] {
+            let found = complaint_of(&format!(r#"{{"event":"result"{rest}}}"#));
+            assert_eq!(
+                (found.class, found.message.as_str()),
+                (ErrorClass::Permanent, NO_SUCCESS)
+            );
+        }
+    }
+
+    #[test]
     fn the_wait_a_provider_asks_for_is_sane() {
         for (wait, seconds) in [
             ("2.5", Some(2.5)),
@@ -289,6 +318,15 @@ mod tests {
         assert!(
             matches!(number, Some(Event::Submitted { request_id: Some(id), .. }) if id == "12345")
         );
+    }
+
+    #[test]
+    fn what_stands_before_an_event_hides_nothing() {
+        for before in ["\u{feff}", "  \t", "\r\r", " \u{feff} ", "\u{c}"] {
+            let line = format!("{before}{{\"event\":\"submitted\",\"request_id\":\"r\"}}\r\n");
+            let event = parse(line.as_bytes());
+            assert!(matches!(event, Some(Event::Submitted { .. })), "{line:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,25 @@ static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("the pattern is a constant")
 });
 
+/// Lists every text below `value` with the name that tells what it is: a telling
+/// one stands for everything below it.
+pub(super) fn named_texts(name: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => found.push((name.to_owned(), text.clone())),
+        Value::Number(number) => found.push((name.to_owned(), number.to_string())),
+        Value::Array(list) => list
+            .iter()
+            .for_each(|value| named_texts(name, value, found)),
+        Value::Object(object) => {
+            for (own, value) in object {
+                let telling = if is_secret(name) { name } else { own };
+                named_texts(telling, value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
 /// The secrets of one program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
@@ -57,6 +76,12 @@ impl Secrets {
         found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         found.dedup();
         Self(found)
+    }
+
+    /// Tells whether `text` holds one of them.
+    pub(super) fn are_in(&self, text: &str) -> bool {
+        let holds = |secret: &Vec<u8>| memmem::find(text.as_bytes(), secret).is_some();
+        self.0.iter().any(holds)
     }
 
     /// Returns `bytes` without secrets.

@@ -26,6 +26,12 @@ const LINGER: Duration = Duration::from_secs(10);
 /// How long its last words are waited for after its end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How long they are waited for in all. A process that got away may go on talking.
+const ALL_LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// More than what can be under way at the end of a program.
+const MAX_LAST_BYTES: usize = 64 << 20;
+
 /// If nobody looked for longer, we were paused, and so perhaps was the program.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -57,9 +63,13 @@ pub(super) struct Outcome {
     pub(super) ended: Option<Ended>,
     pub(super) stopped: Option<Stopped>,
     pub(super) submitted: bool,
+    /// What is wrong with the id of a purchase that cannot be asked for again.
+    pub(super) nameless: Option<&'static str>,
     pub(super) answer: Option<Answer>,
     pub(super) complaint: Option<Complaint>,
     pub(super) unnoted: Option<AdapterError>,
+    /// Why the program could not be looked after.
+    pub(super) lost: Option<io::Error>,
 }
 
 /// Listens to a started program until it has ended, one way or the other.
@@ -86,15 +96,10 @@ pub(super) fn run(
         last_look: Instant::now(),
         outcome: Outcome::default(),
     };
-    while !group.has_ended()? {
-        session.listen_once(&heard);
-        match session.judge() {
-            Order::GoOn => {}
-            Order::Ask => group.terminate(),
-            Order::End => break,
-        }
+    match session.look_after(group, &heard) {
+        Ok(ended) => session.outcome.ended = Some(ended),
+        Err(error) => session.outcome.lost = Some(error),
     }
-    session.outcome.ended = Some(group.finish()?);
     session.hear_last_words(&heard);
     session.outcome.stopped = session.stopping.map(|(why, _)| why);
     Ok(session.outcome)
@@ -121,6 +126,18 @@ struct Session<'a, 'c> {
 }
 
 impl Session<'_, '_> {
+    fn look_after(&mut self, mut group: Group, heard: &Receiver<Heard>) -> io::Result<Ended> {
+        while !group.has_ended()? {
+            self.listen_once(heard);
+            match self.judge() {
+                Order::GoOn => {}
+                Order::Ask => group.terminate(),
+                Order::End => break,
+            }
+        }
+        group.finish()
+    }
+
     fn listen_once(&mut self, heard: &Receiver<Heard>) {
         match heard.recv_timeout(self.look_after) {
             Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
@@ -173,12 +190,22 @@ impl Session<'_, '_> {
     }
 
     /// Hears what was said before the end. A process that got away may keep the
-    /// pipes open; nobody waits for it.
+    /// pipes open; nobody waits for it. Only waiting counts: to note a purchase
+    /// may take long.
     fn hear_last_words(&mut self, heard: &Receiver<Heard>) {
-        let end = Instant::now() + LAST_WORDS;
-        while let Some(left) = end.checked_duration_since(Instant::now()) {
-            match heard.recv_timeout(left) {
-                Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
+        let mut waited = Duration::ZERO;
+        let mut bytes = 0;
+        while waited < ALL_LAST_WORDS && bytes < MAX_LAST_BYTES {
+            let started = Instant::now();
+            let word = heard.recv_timeout(LAST_WORDS);
+            waited += started.elapsed();
+            match word {
+                Ok(Heard::Lines(lines)) => {
+                    bytes += lines.iter().map(Vec::len).sum::<usize>();
+                    for line in &lines {
+                        self.take(line);
+                    }
+                }
                 Ok(Heard::DealtWith | Heard::Closed) => {}
                 Err(_) => return,
             }
@@ -206,10 +233,19 @@ impl Session<'_, '_> {
 
     fn note_purchase(&mut self, request_id: Option<String>, cost_usd: Option<f64>) {
         self.outcome.submitted = true;
-        let Some(id) = request_id else {
-            let note = "[a purchase was reported without an id that can be used]\n";
-            self.shared.log.add(note.as_bytes());
-            return;
+        let id = match request_id {
+            Some(id) if self.shared.secrets.are_in(&id) => Err("with an id that holds a secret"),
+            Some(id) => Ok(id),
+            None => Err("without an id that can be used"),
+        };
+        let id = match id {
+            Ok(id) => id,
+            Err(fault) => {
+                self.outcome.nameless.get_or_insert(fault);
+                let note = format!("[a purchase was reported {fault}]\n");
+                self.shared.log.add(note.as_bytes());
+                return;
+            }
         };
         if let Err(error) = self.context.reporter.submitted(&id, cost_usd) {
             self.outcome.unnoted.get_or_insert(error);
@@ -223,8 +259,9 @@ impl Session<'_, '_> {
         }
         self.last_progress = Some(Instant::now());
         let remark = message.map(|text| {
-            let start: String = text.chars().take(MAX_REMARK_CHARS).collect();
-            self.shared.secrets.mask_text(&start)
+            // The start of a secret would not be found.
+            let masked = self.shared.secrets.mask_text(&text);
+            masked.chars().take(MAX_REMARK_CHARS).collect::<String>()
         });
         self.context.reporter.progress(fraction, remark.as_deref());
     }

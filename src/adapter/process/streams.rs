@@ -5,6 +5,7 @@
 //! After a purchase the next line is read only when it was noted. Everything else
 //! goes to the log from here.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,12 @@ use super::secrets::{MaskedStream, Secrets};
 
 /// The longest event; a longer line is left out.
 const MAX_EVENT_BYTES: usize = 16 << 20;
+
+/// How much may stand before the `{` of an event.
+const MAX_BLANK_BYTES: usize = 4 << 10;
+
+/// What some programs write before their first word.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// These threads keep little on their stack, and there may be many.
 const STACK_BYTES: usize = 256 << 10;
@@ -173,7 +180,7 @@ struct Splitter {
 
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Within {
-    /// Between two lines.
+    /// At the start of a line, with nothing but blanks so far.
     #[default]
     Nothing,
     /// In a line that may be an event.
@@ -188,17 +195,11 @@ impl Splitter {
     fn feed(&mut self, piece: &[u8], take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let ends = part.ends_with(b"\n");
-            if self.state == Within::Nothing {
-                self.state = if part.starts_with(b"{") {
-                    Within::Event
-                } else {
-                    Within::Text
-                };
-            }
             let goes_on = match self.state {
+                Within::Nothing => self.begin(part, ends, take),
                 Within::Text => take(Part::Text(part)),
                 Within::Event => self.add(part, ends, take),
-                Within::TooLong | Within::Nothing => true,
+                Within::TooLong => true,
             };
             if !goes_on {
                 return false;
@@ -208,6 +209,31 @@ impl Splitter {
             }
         }
         take(Part::Pause)
+    }
+
+    /// Decides what kind of line this is as soon as that is known.
+    fn begin(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
+        let mut start = std::mem::take(&mut self.line);
+        let start = if start.is_empty() {
+            Cow::Borrowed(part)
+        } else {
+            start.extend_from_slice(part);
+            Cow::Owned(start)
+        };
+        match may_be_event(&start) {
+            Some(true) => {
+                self.state = Within::Event;
+                self.add(&start, ends, take)
+            }
+            None if !ends && start.len() <= MAX_BLANK_BYTES => {
+                self.line = start.into_owned();
+                true
+            }
+            _ => {
+                self.state = Within::Text;
+                take(Part::Text(&start))
+            }
+        }
     }
 
     fn add(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
@@ -227,6 +253,17 @@ impl Splitter {
             take(Part::Pause);
         }
     }
+}
+
+/// Tells whether a line that starts like this may be an event; `None` means that
+/// only blanks are known so far.
+fn may_be_event(start: &[u8]) -> Option<bool> {
+    let mut rest = start.trim_ascii_start();
+    while let Some(after) = rest.strip_prefix(BYTE_ORDER_MARK) {
+        rest = after.trim_ascii_start();
+    }
+    let first = rest.first()?;
+    (!BYTE_ORDER_MARK.starts_with(rest)).then_some(*first == b'{')
 }
 
 #[cfg(test)]
@@ -261,6 +298,30 @@ mod tests {
         ]);
         assert_eq!(lines, ["{\"a\":1}\n", "{\"b\":2}\n", "{\"c\""]);
         assert_eq!(text, "hello\nworld {x}\n");
+    }
+
+    #[test]
+    fn blanks_and_a_byte_order_mark_hide_no_event() {
+        let (lines, text) = split(&[
+            b"\xef\xbb",
+            b"\xbf{\"a\":1}\r\n  ",
+            b"\t{\"b\":2}\n\r\r{\"c\":3}\n \n  word\n",
+            b"\x0b",
+            b"\n",
+        ]);
+        assert_eq!(
+            lines,
+            [
+                "\u{feff}{\"a\":1}\r\n",
+                "  \t{\"b\":2}\n",
+                "\r\r{\"c\":3}\n"
+            ]
+        );
+        assert_eq!(text, " \n  word\n\u{b}\n");
+        let blanks = vec![b' '; 3 << 10];
+        let (lines, text) = split(&[&blanks, &blanks, b"{}\n{}\n"]);
+        assert_eq!(lines, ["{}\n"]);
+        assert_eq!(text.trim_start(), "{}\n");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::adapter::testing::{Bench, entry};
 use crate::cancel::{Stage, StopReason};
+use crate::domain::retry::ErrorClass;
 
 /// A program that is a line of shell; the test's own PATH and one secret are visible.
 fn shell(script: &str) -> Process {
@@ -24,12 +25,19 @@ fn shell(script: &str) -> Process {
 
 fn failure(script: &str) -> (ErrorClass, String, String) {
     match Bench::new().run(&shell(script), 1) {
-        Err(AdapterError::Failed {
-            class,
-            message,
-            detail,
-            ..
-        }) => (class, message, detail.unwrap_or_default()),
+        Err(
+            AdapterError::Failed {
+                class,
+                message,
+                detail,
+                ..
+            }
+            | AdapterError::CutOff {
+                class,
+                message,
+                detail,
+            },
+        ) => (class, message, detail.unwrap_or_default()),
         other => panic!("{script}: {other:?}"),
     }
 }
@@ -95,6 +103,10 @@ fn exit_codes_have_a_meaning_until_something_was_bought() {
         (format!("{bought} exit 0"), ErrorClass::Unknown),
         (format!("{bought} kill -9 $$"), ErrorClass::Unknown),
         (format!("{bought} exit 75"), ErrorClass::Transient),
+        (
+            format!(r#"{bought} echo '{{"event":"result"}}'"#),
+            ErrorClass::Unknown,
+        ),
         (format!("{bought} exit 69"), ErrorClass::OutOfCredit),
         (
             r#"echo '{"event":"error","class":"transient","message":"x"}'; exit 1"#.to_owned(),
@@ -157,7 +169,8 @@ fn a_silent_program_is_stopped_and_one_that_lingers_keeps_its_result() {
         error.to_string(),
         "sh said nothing for 0.2 s (stall_s) and was stopped"
     );
-    let mut lingers = shell(r#"echo '{"event":"result","generated_glb":"m.glb"}'; sleep 60"#);
+    let mut lingers =
+        shell(r#"echo '{"event":"result","success":true,"generated_glb":"m.glb"}'; sleep 60"#);
     lingers.stall = Some(Duration::from_millis(200));
     let result = Bench::new().run(&lingers, 1).expect("it said its answer");
     assert_eq!(result.generated_glb, Some("m.glb".into()));
@@ -176,4 +189,147 @@ fn early_ends_of_pipes_hang_nobody() {
         Bench::new().run(&shell(script), 1).expect(script);
         assert!(started.elapsed() < Duration::from_secs(5), "{script}");
     }
+}
+
+/// Stops a job once its program has made the file `said`, and returns what came of it.
+fn stopped_after_words(script: &str, stage: Stage) -> Result<GenerationResult, AdapterError> {
+    let bench = Bench::new();
+    let said = bench.out_dir().join("said");
+    let cancel = bench.cancel.clone();
+    let raiser = std::thread::spawn(move || {
+        while !said.exists() {
+            std::thread::yield_now();
+        }
+        cancel.raise(stage);
+    });
+    let result = bench.run(&shell(script), 1);
+    raiser.join().expect("raised");
+    result
+}
+
+#[test]
+fn a_purchase_without_a_usable_id_is_never_forgotten() {
+    for id in ["null", r#""""#, "[]", r#""id-$FAL_KEY""#] {
+        let id = id.replace('"', "\\\"");
+        let bought =
+            format!(r#"echo "{{\"event\":\"submitted\",\"request_id\":{id}}}"; : > said;"#);
+        let transient = r#"echo '{"event":"error","class":"transient","message":"x"}'"#;
+        for end in ["exit 75", "exit 0", "kill -9 $$", transient] {
+            let (class, message, _) = failure(&format!("{bought} {end}"));
+            assert_eq!(class, ErrorClass::Unknown, "{id} {end}: {message}");
+        }
+        let script = format!("{bought} exec sleep 60");
+        match stopped_after_words(&script, Stage::Kill) {
+            Err(AdapterError::Failed { class, message, .. }) => {
+                assert_eq!(class, ErrorClass::Unknown);
+                assert!(
+                    message.contains("had announced a purchase with"),
+                    "{message}"
+                );
+                assert!(!message.contains("canary"), "{message}");
+            }
+            other => panic!("{id}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_cut_off_is_told_from_one_that_failed() {
+    let is_cut_off = |adapter: &Process| {
+        let error = Bench::new().run(adapter, 1).expect_err("no result");
+        matches!(error, AdapterError::CutOff { .. })
+    };
+    assert!(is_cut_off(&shell("kill -9 $$")));
+    assert!(!is_cut_off(&shell("exit 1")));
+    let mut quiet = shell("sleep 60");
+    quiet.stall = Some(Duration::from_millis(100));
+    assert!(is_cut_off(&quiet));
+}
+
+#[test]
+fn a_doubt_that_is_said_when_asked_to_end_counts() {
+    let says = |class: &str| {
+        format!(
+            r#"trap 'echo "{{\"event\":\"error\",\"class\":\"{class}\",\"message\":\"x\"}}"; exit 1' TERM
+            : > said; while :; do sleep 0.05; done"#
+        )
+    };
+    match stopped_after_words(&says("unknown"), Stage::Kill) {
+        Err(AdapterError::Failed { class, .. }) => assert_eq!(class, ErrorClass::Unknown),
+        other => panic!("{other:?}"),
+    }
+    let given_back = stopped_after_words(&says("transient"), Stage::Kill);
+    assert_eq!(given_back, Err(AdapterError::Stopped(StopReason::Killed)));
+}
+
+#[test]
+fn a_result_knows_how_its_program_ended() {
+    let script = r#"echo why >&2; echo '{"event":"result","success":true}'; exit 3"#;
+    let result = Bench::new().run(&shell(script), 1).expect("announced");
+    let detail = result.detail.expect("kept");
+    assert!(
+        detail.contains("exit code 3") && detail.contains("why"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn secrets_deep_in_the_defaults_are_masked() {
+    let mut adapter = shell("echo one-nested-secret two-nested-secret >&2; exit 9");
+    let defaults = json!({
+        "login": {"api_key": "one-nested-secret"},
+        "credentials": [{"user": "two-nested-secret"}],
+    });
+    adapter.defaults = defaults.as_object().expect("an object").clone();
+    let error = Bench::new().run(&adapter, 1).expect_err("fails");
+    assert_eq!(error.to_string(), "sh ended with exit code 9: *** ***");
+}
+
+/// Notes purchases on a disk that is slower than the patience for last words.
+#[derive(Default)]
+struct SlowDisk {
+    remarks: Vec<String>,
+}
+
+impl crate::adapter::JobReporter for SlowDisk {
+    fn progress(&mut self, _: f64, remark: Option<&str>) {
+        self.remarks.extend(remark.map(str::to_owned));
+    }
+
+    fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
+        std::thread::sleep(Duration::from_millis(700));
+        Ok(())
+    }
+}
+
+#[test]
+fn remarks_have_no_secrets_and_a_result_is_heard_after_a_slow_purchase() {
+    let bench = Bench::new();
+    let request = GenerationRequest {
+        job_id: "d610ebfd455b".to_owned(),
+        product_id: "100001".to_owned(),
+        variant: String::new(),
+        algo: "a".to_owned(),
+        used_images: Vec::new(),
+        out_dir: bench.out_dir(),
+        workspace: bench.workspace.path().to_owned(),
+        extra: Map::new(),
+    };
+    let mut reporter = SlowDisk::default();
+    let mut context = JobContext {
+        attempt: 1,
+        idempotency_key: "key".to_owned(),
+        resume_request_id: None,
+        log_path: None,
+        stop: crate::cancel::JobStop::new(bench.cancel.clone(), None),
+        reporter: &mut reporter,
+    };
+    let script = r#"x=$(printf '%0195d' 0)
+        echo "{\"event\":\"progress\",\"fraction\":0.1,\"message\":\"$x$FAL_KEY\"}"
+        for id in a b; do echo "{\"event\":\"submitted\",\"request_id\":\"$id\"}"; done
+        echo '{"event":"result","success":true}'; kill -9 $$"#;
+    let result = shell(script).generate(&request, &mut context);
+    assert!(result.expect("announced").success);
+    let masked = format!("{}***", "0".repeat(195));
+    assert_eq!(reporter.remarks, [masked], "no start of a secret is left");
 }

@@ -6,10 +6,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::protocol::Answer;
+use super::protocol::{Answer, Complaint};
 use super::session::{Outcome, Stopped};
 use super::streams::Shared;
 use crate::adapter::{AdapterError, GenerationResult};
+use crate::cancel::StopReason;
 use crate::domain::naming;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
@@ -40,47 +41,107 @@ pub(super) struct Circumstances<'a> {
 
 impl Circumstances<'_> {
     /// Decides what the run of a program brought.
-    pub(super) fn judge(&self, outcome: Outcome) -> Result<GenerationResult, AdapterError> {
-        let clean_end = outcome.ended == Some(Ended::Code(0)) && outcome.stopped.is_none();
-        if let Some(answer) = outcome.answer {
-            return Ok(self.result(answer));
+    pub(super) fn judge(&self, mut outcome: Outcome) -> Result<GenerationResult, AdapterError> {
+        if let Some(answer) = outcome.answer.take() {
+            return Ok(self.result(answer, outcome.ended));
         }
-        if let Some(error) = outcome.unnoted {
+        if let Some(error) = outcome.unnoted.take() {
             return Err(error);
         }
-        if let Some(Stopped::Job(reason)) = outcome.stopped {
-            return Err(AdapterError::Stopped(reason));
-        }
-        if let Some(complaint) = outcome.complaint {
-            return Err(AdapterError::Failed {
-                class: complaint.class,
-                message: self.shared.secrets.mask_text(&complaint.message),
-                detail: self.detail(),
-                retry_after: complaint.retry_after,
-            });
-        }
-        if clean_end && self.is_there(naming::GENERATED_GLB) {
-            return Ok(self.result(Answer::default()));
-        }
-        let (class, message) = self.failure(outcome.ended, outcome.stopped);
-        let class = match class {
-            // Once a provider took the request, it may bill although nothing came.
-            ErrorClass::Permanent if outcome.submitted => ErrorClass::Unknown,
-            _ if outcome.submitted && outcome.stopped == Some(Stopped::Stalled) => {
-                ErrorClass::Unknown
+        let stop = match outcome.stopped {
+            Some(Stopped::Job(StopReason::LeaseLost)) => {
+                return Err(AdapterError::Stopped(StopReason::LeaseLost));
             }
-            class => class,
+            Some(Stopped::Job(reason)) => Some(reason),
+            _ => None,
         };
-        Err(AdapterError::Failed {
-            class,
-            message: self.shared.secrets.mask_text(&message),
-            detail: self.detail(),
-            retry_after: None,
-        })
+        if let Some(complaint) = outcome.complaint.take()
+            && (stop.is_none() || complaint.class == ErrorClass::Unknown)
+        {
+            return Err(self.complained(complaint, &outcome));
+        }
+        if let Some(reason) = stop {
+            return Err(self.stopped(reason, &outcome));
+        }
+        let clean_end = outcome.ended == Some(Ended::Code(0)) && outcome.stopped.is_none();
+        if clean_end && self.is_there(naming::GENERATED_GLB) {
+            return Ok(self.result(Answer::default(), outcome.ended));
+        }
+        Err(self.failed(&outcome))
     }
 
-    fn failure(&self, ended: Option<Ended>, stopped: Option<Stopped>) -> (ErrorClass, String) {
+    fn complained(&self, complaint: Complaint, outcome: &Outcome) -> AdapterError {
+        let class = match (complaint.class, outcome.nameless) {
+            // What was bought cannot be asked for: to try again is to buy again.
+            (ErrorClass::Transient, Some(_)) => ErrorClass::Unknown,
+            (ErrorClass::Permanent, _) if complaint.garbled && outcome.submitted => {
+                ErrorClass::Unknown
+            }
+            (class, _) => class,
+        };
+        AdapterError::Failed {
+            class,
+            message: self.shared.secrets.mask_text(&complaint.message),
+            detail: self.detail(outcome.ended),
+            retry_after: complaint.retry_after,
+        }
+    }
+
+    /// A job that may have bought what nobody can ask for is not given back.
+    fn stopped(&self, reason: StopReason, outcome: &Outcome) -> AdapterError {
+        let Some(fault) = outcome.nameless else {
+            return AdapterError::Stopped(reason);
+        };
+        let how = match reason {
+            StopReason::TimedOut => "timed out",
+            _ => "was stopped",
+        };
+        AdapterError::Failed {
+            class: ErrorClass::Unknown,
+            message: format!("{} {how}, {}", self.program, announced(fault)),
+            detail: self.detail(outcome.ended),
+            retry_after: None,
+        }
+    }
+
+    fn failed(&self, outcome: &Outcome) -> AdapterError {
+        let (class, mut message) = self.failure(outcome);
+        let stalled = outcome.stopped == Some(Stopped::Stalled);
+        let class = match class {
+            _ if outcome.nameless.is_some() => ErrorClass::Unknown,
+            // Once a provider took the request, it may bill although nothing came.
+            ErrorClass::Permanent if outcome.submitted => ErrorClass::Unknown,
+            _ if outcome.submitted && stalled => ErrorClass::Unknown,
+            class => class,
+        };
+        if let Some(fault) = outcome.nameless {
+            message = format!("{message}, {}", announced(fault));
+        }
+        let message = self.shared.secrets.mask_text(&message);
+        let detail = self.detail(outcome.ended);
+        if stalled || !matches!(outcome.ended, Some(Ended::Code(_))) {
+            AdapterError::CutOff {
+                class,
+                message,
+                detail,
+            }
+        } else {
+            AdapterError::Failed {
+                class,
+                message,
+                detail,
+                retry_after: None,
+            }
+        }
+    }
+
+    fn failure(&self, outcome: &Outcome) -> (ErrorClass, String) {
+        let Outcome { ended, stopped, .. } = *outcome;
         let program = self.program;
+        if let Some(error) = &outcome.lost {
+            let message = format!("{program} cannot be looked after: {error}");
+            return (ErrorClass::Transient, message);
+        }
         if stopped == Some(Stopped::Stalled) {
             let limit = self.stall.unwrap_or_default().as_secs_f64();
             let message = format!("{program} said nothing for {limit} s (stall_s) and was stopped");
@@ -109,7 +170,7 @@ impl Circumstances<'_> {
         }
     }
 
-    fn result(&self, answer: Answer) -> GenerationResult {
+    fn result(&self, answer: Answer, ended: Option<Ended>) -> GenerationResult {
         let fact = |text: String| {
             let line = one_line(&self.shared.secrets.mask_text(&text));
             line.chars().take(MAX_FACT_CHARS).collect()
@@ -126,6 +187,7 @@ impl Circumstances<'_> {
             raw_metadata: answer
                 .raw_metadata
                 .map(|metadata| self.shared.secrets.mask_map(metadata)),
+            detail: self.detail(ended),
         }
     }
 
@@ -153,8 +215,13 @@ impl Circumstances<'_> {
     }
 
     /// Everything that helps to find the cause.
-    fn detail(&self) -> Option<String> {
+    fn detail(&self, ended: Option<Ended>) -> Option<String> {
         let mut text = String::new();
+        let _ = match ended {
+            Some(Ended::Code(code)) => writeln!(text, "It ended with exit code {code}.\n"),
+            Some(Ended::Signal(number)) => writeln!(text, "It was ended by signal {number}.\n"),
+            None => Ok(()),
+        };
         let words = self.shared.log.last_words();
         if !words.trim().is_empty() {
             let _ = writeln!(
@@ -175,4 +242,9 @@ impl Circumstances<'_> {
         }
         (!text.is_empty()).then_some(text)
     }
+}
+
+/// Says that something was bought which nobody can ask for.
+fn announced(fault: &str) -> String {
+    format!("and it had announced a purchase {fault}")
 }

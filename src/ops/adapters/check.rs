@@ -25,7 +25,7 @@ use crate::domain::retry::ErrorClass;
 use crate::ops::{OpsContext, OpsError, real_env};
 use crate::workspace::artifact;
 
-use super::{AdapterEntry, list};
+use super::{AdapterEntry, list, time_limit};
 
 /// Kinds that use nobody's account.
 const FREE_KINDS: [&str; 3] = ["simulate", "mock", "relief"];
@@ -334,9 +334,7 @@ fn run(
         workspace: context.workspace.root().to_owned(),
         extra: Map::new(),
     };
-    let limit = settings.options.get("timeout_s").and_then(Value::as_f64);
-    let limit = limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let deadline = time_limit(settings).and_then(|limit| Instant::now().checked_add(limit));
     let mut job = JobContext {
         attempt: 1,
         idempotency_key: format!("archi3d-check-{}", uuid::Uuid::new_v4().simple()),
@@ -400,6 +398,12 @@ fn failed(error: AdapterError) -> CheckOutcome {
             message,
             detail,
             retry_after,
+        },
+        AdapterError::CutOff { class, detail, .. } => CheckOutcome::Failed {
+            class,
+            message,
+            detail,
+            retry_after: None,
         },
         AdapterError::Stopped(reason) => CheckOutcome::Failed {
             class: ErrorClass::Transient,

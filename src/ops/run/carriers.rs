@@ -10,7 +10,7 @@ use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::engine::{Carrier, Carriers, PlannedJob};
-use crate::ops::adapters::provider_of;
+use crate::ops::adapters::{provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError, real_env};
 
 use super::{Teller, WorkerRequest};
@@ -98,7 +98,6 @@ fn carrier(
     })
     .map_err(|error| error.to_string())?;
     let option = |name: &str| settings.options.get(name);
-    let configured = option("timeout_s").and_then(serde_json::Value::as_f64);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
     let provider = provider_of(settings)?;
     let on_interrupt = match option("on_interrupt").and_then(serde_json::Value::as_str) {
@@ -116,9 +115,7 @@ fn carrier(
                 .clone()
                 .or_else(|| settings.unit_price_usd.map(|_| "adapters.yaml".to_owned())),
         },
-        timeout: request
-            .timeout
-            .or(configured.and_then(|secs| Duration::try_from_secs_f64(secs).ok())),
+        timeout: request.timeout.or_else(|| time_limit(settings)),
         retry: RetryPolicy {
             retries: request
                 .retries
