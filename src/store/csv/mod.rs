@@ -45,6 +45,7 @@ mod recover;
 mod redo;
 mod registry;
 mod snapshot;
+mod story;
 mod sweep;
 pub mod table;
 

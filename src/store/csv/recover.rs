@@ -3,12 +3,11 @@
 //! Runs under `state/recovery.lock`, changes a job only under its own lock, and
 //! every step can be repeated, so a crash in here is just one more to recover.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
-use std::io;
 use std::path::Path;
 
-use crate::domain::id::{JobId, Nonce};
+use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::naming::{self, StateFile};
 use crate::domain::time::Timestamp;
@@ -23,25 +22,10 @@ use super::CsvStore;
 use super::claim::state_after;
 use super::evidence::{self, Evidence};
 use super::finish::{Author, Published, is_lease_of};
-use super::journal::{self, Finished, Line, What};
+use super::journal::{self, Finished};
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
-
-/// What one dead worker's journal says.
-struct Story {
-    author: Author,
-    finished: Vec<Finished>,
-    submitted: Vec<Submitted>,
-    jobs: BTreeSet<JobId>,
-}
-
-struct Submitted {
-    job_id: JobId,
-    nonce: Nonce,
-    request_id: String,
-    claim: Option<(u32, Entry)>,
-    at: Timestamp,
-}
+use super::story::{Story, Submitted, story_of, tell};
 
 impl CsvStore {
     pub(super) fn recover_run(&self, now: Timestamp) -> Result<Recovery, StoreError> {
@@ -422,78 +406,6 @@ impl CsvStore {
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }
     }
-}
-
-fn story_of(found: &journal::Found) -> Result<Option<Story>, StoreError> {
-    match journal::read(&found.path) {
-        Ok((lines, _)) => Ok(Some(tell(found, lines))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).context("read", &found.path),
-    }
-}
-
-fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
-    let mut story = Story {
-        author: Author {
-            worker_id: found.worker_id.clone(),
-            boot_id: String::new(),
-        },
-        finished: Vec::new(),
-        submitted: Vec::new(),
-        jobs: BTreeSet::new(),
-    };
-    let mut claims: HashMap<Nonce, (u32, Entry)> = HashMap::new();
-    let mut ended: HashSet<Nonce> = HashSet::new();
-    for Line { at, what } in lines {
-        match what {
-            What::Opened { boot_id, .. } => story.author.boot_id = boot_id,
-            What::Claimed {
-                job_id,
-                attempt,
-                nonce,
-                entry,
-                ..
-            } => {
-                story.jobs.insert(job_id);
-                claims.insert(nonce, (attempt, entry));
-            }
-            What::Submitted {
-                job_id,
-                nonce,
-                request_id,
-                ..
-            } => {
-                let claim = claims.get(&nonce).copied();
-                story.submitted.push(Submitted {
-                    job_id,
-                    nonce,
-                    request_id,
-                    claim,
-                    at,
-                });
-            }
-            What::Finished(finished) => {
-                ended.insert(finished.nonce.clone());
-                story.finished.push(*finished);
-            }
-            // A power loss may have dropped the marker that carries the purchase on.
-            What::Released { job_id, .. } => {
-                story.jobs.insert(job_id);
-            }
-            What::Cancelled { nonce, .. } => {
-                ended.insert(nonce);
-            }
-            What::Fenced { nonce, .. } => {
-                story.finished.retain(|finished| finished.nonce != nonce);
-                ended.insert(nonce);
-            }
-            What::Folded { .. } | What::Closed { .. } | What::Other => {}
-        }
-    }
-    story
-        .submitted
-        .retain(|submitted| !ended.contains(&submitted.nonce));
-    story
 }
 
 /// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
