@@ -495,13 +495,23 @@ fn pandas_reads_every_table_and_writes_the_same_bytes() {
         (REGISTRY, 8),
         ("runs/001/manifest.csv", 8),
     ];
-    let mut arguments = vec!["-c".to_owned(), ROUND_TRIP.to_owned()];
-    arguments.extend(tables.map(|(path, _)| path.to_owned()));
-    let mut output = Invocation::program(&python, arguments)
-        .current_dir(workspace.root())
-        .run()
-        .expect_code(0);
-    for (path, rows) in tables {
-        output = output.expect_stdout(&format!("{path} {rows}"));
-    }
+    let round_trip = || {
+        let mut arguments = vec!["-c".to_owned(), ROUND_TRIP.to_owned()];
+        arguments.extend(tables.map(|(path, _)| path.to_owned()));
+        let mut output = Invocation::program(&python, arguments)
+            .current_dir(workspace.root())
+            .run()
+            .expect_code(0);
+        for (path, rows) in tables {
+            output = output.expect_stdout(&format!("{path} {rows}"));
+        }
+    };
+    round_trip();
+    // After results and failures, and after the table was consolidated.
+    let worker = workspace.archi3d(&["run", "worker", "--run-id", "001"]);
+    let _ = worker.run().expect_code(1);
+    round_trip();
+    let consolidate = workspace.archi3d(&["consolidate", "--run-id", "001"]);
+    let _ = consolidate.run().expect_code(0);
+    round_trip();
 }
