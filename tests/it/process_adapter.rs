@@ -108,6 +108,19 @@ fn further_files_are_kept_and_listed() {
 }
 
 #[test]
+fn a_preview_that_is_missing_costs_no_model() {
+    let script = "cp $ARCHI3D_WORKSPACE/cube.glb made.glb; \
+                  echo '{\"event\":\"result\",\"success\":true,\"generated_glb\":\"made.glb\",\"previews\":[\"front.png\"]}'";
+    let workspace = shell(1, script, &[]);
+    let done = workspace.worker(&[]).run().expect_code(0);
+    let _ = done.expect_stderr("front.png");
+    let row = workspace.row(workspace.id(0));
+    assert_eq!(&row["status"], "completed");
+    assert_eq!(&row["preview_1_path"], "");
+    assert!(workspace.path(&row["gen_object_path"]).exists());
+}
+
+#[test]
 fn what_cannot_be_seen_is_refused_as_a_model() {
     for (script, reason) in [
         (

@@ -248,3 +248,25 @@ fn by_default_a_job_killed_before_its_purchase_was_noted_simply_runs_again() {
     assert_eq!(executed(&workspace), [0, 0]);
     assert_eq!(statuses(&workspace), ["completed"]);
 }
+
+#[test]
+fn a_request_that_is_given_up_is_bought_anew_and_only_then() {
+    let workspace = one_job_each(&[("one", "submit: true, fail: dead at the provider")]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("one", "submit: true, fail: still dead")]);
+    let again = workspace.worker(&["--only-status", "failed"]);
+    let _ = again.run().expect_code(1);
+    change_mocks(&workspace, &[("one", "submit: true")]);
+    let anew = workspace.worker(&["--only-status", "failed", "--forget-requests"]);
+    let _ = anew.run().expect_code(0);
+    let first = Some(request_id(&workspace, 1));
+    let resumes: Vec<_> = executions(&workspace)
+        .into_iter()
+        .map(|execution| execution.resumes)
+        .collect();
+    assert_eq!(resumes, [None, first, None]);
+    assert_eq!(
+        metadata(&workspace)["request_id"],
+        request_id(&workspace, 3)
+    );
+}
