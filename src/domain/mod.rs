@@ -4,6 +4,7 @@
 //! network, so every rule of the house can be tested by calling a function.
 
 pub mod algo;
+pub mod budget;
 pub mod filter;
 pub mod glb;
 pub mod id;
