@@ -105,6 +105,15 @@ pub enum Standing {
     NotInManifest,
 }
 
+/// How far a running job is, as its adapter says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Progress {
+    /// From 0 to 1.
+    pub fraction: f64,
+    /// What it is doing, on one line.
+    pub message: Option<String>,
+}
+
 /// Who holds a running job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holder {
@@ -294,6 +303,16 @@ pub trait Store: Send + Sync {
         cost_usd: Option<f64>,
         now: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// Notes how far a running job is, for whoever watches; losing it loses nothing.
+    fn note_progress(
+        &self,
+        _lease: &Lease,
+        _progress: &Progress,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Ends an attempt. When this returns, the ending survives the death of the
     /// process. A result is published only if nobody else holds or finished the

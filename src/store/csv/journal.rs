@@ -75,6 +75,14 @@ pub(super) enum What {
         attempt: u32,
         nonce: Nonce,
     },
+    /// How far the holder says it is; for people, nothing is decided by it.
+    Progress {
+        job_id: JobId,
+        nonce: Nonce,
+        fraction: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     Folded {
         rows: usize,
     },

@@ -21,8 +21,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Setback, Store,
-    StoreNotice, WorkerIdentity,
+    Beat, Claim, Ending, Finish, NoticeSink, Progress, Recovery, ReleaseReason, RunJobs, Setback,
+    Store, StoreNotice, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -234,6 +234,21 @@ impl Store for CsvStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.note_submitted(lease, request_id, cost_usd, now)
+    }
+
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Progress {
+            job_id: lease.job_id.clone(),
+            nonce: lease.nonce.clone(),
+            fraction: progress.fraction,
+            message: progress.message.clone(),
+        };
+        self.note(now, what)
     }
 
     fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
