@@ -27,6 +27,7 @@ pub mod panic;
 pub mod progress;
 pub mod resume;
 pub mod run;
+pub mod selection_args;
 pub mod signal;
 pub mod status;
 pub mod ui;
