@@ -22,8 +22,11 @@ use crate::store::{NoticeSink, Store, StoreNotice};
 mod carriers;
 mod prepare;
 
-use carriers::{carriers, expected_cost, known_algo};
-use prepare::{Prepared, list, prepare, selection, words};
+use carriers::{carriers, expected_cost};
+use prepare::{Prepared, list, prepare, words};
+
+pub(super) use carriers::{carrier, known_algo};
+pub(super) use prepare::{matches_filters, selection};
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq)]

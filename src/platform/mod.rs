@@ -3,6 +3,7 @@
 //! Every function here exists on every system with the same meaning; where a
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
+mod names;
 pub mod process;
 
 #[cfg(unix)]
@@ -112,6 +113,11 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<bool> {
 /// Renames over `to`; on Windows waits for readers that hold it open.
 pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
     imp::rename_replace(from, to)
+}
+
+/// Hands over every name in a folder, in no order; nothing is opened.
+pub fn each_name(folder: &Path, take: &mut dyn FnMut(&std::ffi::OsStr)) -> io::Result<()> {
+    names::each_name(folder, take)
 }
 
 /// Writes at a position without moving the descriptor's own.

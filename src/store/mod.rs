@@ -31,12 +31,14 @@ use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
+use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
 
 pub mod attempt;
 pub mod csv;
 pub mod error;
 pub mod memory;
+pub mod overview;
 
 pub use error::StoreError;
 
@@ -96,6 +98,10 @@ pub enum Standing {
         not_before: Option<Timestamp>,
         /// It failed, may have been billed, and no request id tells.
         doubtful: bool,
+        /// A purchase that was made and has not brought its result yet.
+        purchase: Option<String>,
+        /// How many failures were followed by another attempt.
+        failures: u32,
     },
     /// The status cell holds a word we do not know; the job is left alone.
     Unknown(String),
@@ -103,6 +109,28 @@ pub enum Standing {
     NotRegistered,
     /// The registry has it as waiting, the manifest does not name it.
     NotInManifest,
+}
+
+impl Standing {
+    /// Returns what decides whether a worker takes the job; nothing for one that
+    /// no worker takes.
+    pub fn seen(&self) -> Option<Seen> {
+        match self {
+            Self::Known {
+                state,
+                holder,
+                unmarked,
+                doubtful,
+                ..
+            } => Some(Seen {
+                state: *state,
+                unmarked: *unmarked,
+                holder: holder.as_ref().map(|holder| holder.verdict),
+                doubtful: *doubtful,
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// How far a running job is, as its adapter says.

@@ -80,7 +80,8 @@ pub(super) fn expected_cost(
     ((known * 1e6).round() / 1e6, unknown)
 }
 
-fn carrier(
+/// Builds what carries out one algorithm, or says why nothing can.
+pub(in crate::ops) fn carrier(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
@@ -138,7 +139,7 @@ fn rehearsal(request: &WorkerRequest) -> Carrier {
     }
 }
 
-pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+pub(in crate::ops) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
     if context.settings.algo(key.as_str()).is_some() {
         return Ok(());
     }

@@ -40,6 +40,8 @@ mod liveness;
 pub mod manifest;
 mod marker;
 mod open;
+mod overview;
+mod pending;
 mod projection;
 mod recover;
 mod redo;
@@ -58,6 +60,8 @@ use registry::Registry;
 pub use attempts::attempts;
 pub use inspect::Inspector;
 pub use open::read_manifest;
+pub use overview::{history, overview};
+pub use pending::unpublished;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
