@@ -18,6 +18,7 @@ pub mod attempts;
 pub mod batch;
 pub mod catalog;
 pub mod config;
+mod confirm;
 pub mod consolidate;
 pub mod demo;
 pub mod error;

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cancel::Cancel;
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
@@ -20,7 +21,8 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
-use crate::ops::run::{WorkerRequest, run_worker};
+use crate::ops::budget::Question;
+use crate::ops::run::{Spending, WorkerRequest, run_worker_asking};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -41,6 +43,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try failed jobs again
   archi3d run worker --run-id r1 --jobs 'd610*' --redo
       make the results of some jobs again
+  archi3d run worker --run-id r1 --budget-usd 5
+      start nothing that would bring the run above $5
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
@@ -103,6 +107,11 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
 
+    /// Start no job that would bring the run above this many US dollars, counting
+    /// what all workers have spent and reserved; a limit in global.yaml holds too
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    budget_usd: Option<f64>,
+
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
     yes: bool,
@@ -127,7 +136,8 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let ended = run_worker(&context, &request, &cancel, progress.clone());
+    let asks = |question: &Question| confirm::ask(question, &cancel, ui);
+    let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {
         Ok(summary) => {
@@ -146,7 +156,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 show_summary(&summary, ui);
             }
             match signals.first() {
-                Some(signal) if error.was_cut_short() => {
+                Some(signal) if error.was_cut_short() || error.is_setup() => {
                     ui.say(&error.to_string());
                     Ok(Exit::Interrupted(signal))
                 }
@@ -213,6 +223,10 @@ impl WorkerArgs {
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,
             allow_unsafe_locks: self.allow_unsafe_locks,
+            spending: Spending {
+                budget_usd: self.budget_usd,
+                confirmed: self.yes,
+            },
         })
     }
 }
@@ -230,6 +244,14 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(number) if number < 1 => Err("must be at least 1".into()),
         Ok(number) => usize::try_from(number).map_err(|_| "is too large".into()),
         Err(_) => Err("must be a whole number, at least 1".into()),
+    }
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
+        _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
     }
 }
 
@@ -283,9 +305,11 @@ mod tests {
             "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
              --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
              --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
-             --allow-unsafe-locks",
+             --allow-unsafe-locks --budget-usd 2.5",
         )
         .expect("valid");
+        assert_eq!(request.spending.budget_usd, Some(2.5));
+        assert!(request.spending.confirmed);
         assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
         assert_eq!(
             request.only_status,
@@ -308,6 +332,8 @@ mod tests {
             ("--run-id r1 --max-parallel 1025", "must be at most 1024"),
             ("--run-id r1 --max-parallel many", "must be a whole number"),
             ("--run-id r1 --limit 0", "must be at least 1"),
+            ("--run-id r1 --budget-usd -1", "0 or more"),
+            ("--run-id r1 --budget-usd nan", "0 or more"),
             ("--run-id r1 --timeout 0", "must be at least 0.001"),
             ("--run-id r1 --timeout -1", "must be at least 0.001"),
             ("--run-id r1 --timeout nan", "must be at most a year"),

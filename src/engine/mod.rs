@@ -23,6 +23,7 @@ use crate::domain::time::Clock;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod budget;
 pub mod event;
 mod gate;
 mod heartbeat;
@@ -31,6 +32,8 @@ mod output;
 mod queue;
 mod settle;
 
+pub use budget::Money;
+use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use queue::Queue;
@@ -97,6 +100,8 @@ pub struct Conditions {
     pub rhythm: Rhythm,
     /// Whether purchases of earlier attempts are given up instead of asked about.
     pub forget_requests: bool,
+    /// Where money is accounted and how much may be spent; nothing for rehearsals.
+    pub money: Option<Money>,
 }
 
 /// Everything the threads of a pool share.
@@ -108,6 +113,7 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    till: Till,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -184,11 +190,13 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        till: Till::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),
         tally: Mutex::default(),
     };
+    pool.settle_what_others_left(None);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.heartbeat.run(&pool));
         // Also when a thread of ours panics: the scope waits for the heartbeat.
@@ -253,6 +261,9 @@ impl Pool<'_> {
                 }
                 queue::Next::Empty => {
                     self.claim_answered(false);
+                    if self.afford_again() {
+                        continue;
+                    }
                     if !self.jobs_may_come_back() {
                         return;
                     }
@@ -262,14 +273,16 @@ impl Pool<'_> {
         }
     }
 
-    /// Tells whether a job that runs now may be queued again for a retry.
+    /// Tells whether a job that runs now may be queued again for a retry, or may
+    /// leave money for one that waits.
     fn jobs_may_come_back(&self) -> bool {
         let retries = |carrier: &Result<Carrier, String>| {
             carrier
                 .as_ref()
                 .is_ok_and(|carrier| carrier.retry.retries > 0)
         };
-        self.carriers.values().any(retries) && self.heartbeat.has_jobs()
+        (self.carriers.values().any(retries) || self.till.has_waiting())
+            && self.heartbeat.has_jobs()
     }
 
     /// Decides what a free thread may do. A claim counts against the limit from
@@ -377,6 +390,7 @@ impl Pool<'_> {
         }
         let mut summary = tally.summary;
         summary.not_started = self.queue.remaining();
+        self.close_till(&mut summary);
         if summary.processed > 0 {
             let mean = tally.total_duration.as_secs_f64() / summary.processed as f64;
             summary.avg_duration_s = (mean * 1e6).round() / 1e6;
@@ -384,16 +398,17 @@ impl Pool<'_> {
         summary.elapsed_s = (start.elapsed().as_secs_f64() * 1e6).round() / 1e6;
         summary.max_parallel = self.conditions.max_parallel;
         summary.dry_run = self.conditions.dry_run;
-        summary.stopped_by = self.stopped_by();
+        summary.stopped_by = self.stopped_by(&summary);
         summary
     }
 
-    fn stopped_by(&self) -> Option<String> {
+    fn stopped_by(&self, summary: &Summary) -> Option<String> {
         let interrupted = self.cancel.stage() != Stage::Go;
         let word = match self.halted() {
             Some(Halt::Store) => "store",
             _ if interrupted => "interrupted",
             Some(Halt::FailFast) => "fail_fast",
+            _ if summary.blocked_by_budget > 0 => "budget",
             Some(Halt::Limit) => "limit",
             None => return None,
         };

@@ -18,6 +18,7 @@ use crate::workspace::paths::Workspace;
 pub mod adapters;
 pub mod attempts;
 pub mod batch;
+pub mod budget;
 mod capacity;
 pub mod catalog;
 pub mod consolidate;

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::budget::Stake;
 use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
@@ -39,8 +40,10 @@ pub mod csv;
 pub mod error;
 pub mod memory;
 pub mod overview;
+pub mod purse;
 
 pub use error::StoreError;
+pub use purse::{Fate, Purse};
 
 /// One worker process, as records name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -252,6 +255,8 @@ pub enum ReleaseReason {
     Retry,
     /// The store or the disk cannot take its result.
     StoreTrouble,
+    /// A limit on spending does not allow it; nothing was started.
+    Budget,
 }
 
 /// A failed attempt that is followed by another one.
@@ -374,6 +379,12 @@ pub trait Store: Send + Sync {
     /// Brings everything into the registry and makes it durable. After this the
     /// handle takes no more claims. Calling it again does nothing.
     fn close(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns, one for one, what is on record about the money of attempts that
+    /// their workers may not have come to settle. A store that cannot tell says so.
+    fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        Ok(vec![Fate::Open; stakes.len()])
+    }
 
     /// Stops waiting for other tools: what is not in the registry yet stays where
     /// the next start finds it, and [`Store::close`] says so.

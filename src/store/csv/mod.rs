@@ -5,7 +5,8 @@
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
 //! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
-//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
+//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
+//! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
@@ -21,8 +23,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Progress, Recovery, ReleaseReason, RunJobs, Setback,
-    Store, StoreNotice, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, RunJobs,
+    Setback, Store, StoreNotice, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -43,6 +45,7 @@ mod open;
 mod overview;
 mod pending;
 mod projection;
+mod purse;
 mod recover;
 mod redo;
 mod registry;
@@ -62,6 +65,7 @@ pub use inspect::Inspector;
 pub use open::read_manifest;
 pub use overview::{history, overview};
 pub use pending::unpublished;
+pub use purse::FilePurse;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
@@ -307,6 +311,10 @@ impl Store for CsvStore {
             .journal
             .sync()
             .context("sync", self.shared.journal.path())
+    }
+
+    fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        self.fates_of(stakes)
     }
 
     fn hurry(&self) {
