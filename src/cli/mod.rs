@@ -20,6 +20,7 @@ pub mod catalog;
 pub mod config;
 mod confirm;
 pub mod consolidate;
+pub mod cost;
 pub mod demo;
 pub mod error;
 pub mod explain;
@@ -99,6 +100,9 @@ enum Command {
     /// Show and try what makes the models
     #[command(subcommand)]
     Adapters(adapters::AdaptersCommand),
+    /// Show what was paid
+    #[command(subcommand)]
+    Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
     /// Look at the configuration
@@ -135,6 +139,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
+        Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),

@@ -191,7 +191,7 @@ mod tests {
 
     /// A run of two algorithms with uneven jobs on four threads, stopped after
     /// `done` of its jobs; returns the guess and what the rest really took.
-    fn synthetic(jobs: usize, done: f64, seed: u64) -> (f64, f64) {
+    fn synthetic(jobs: usize, done: usize, seed: u64) -> (f64, f64) {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut random = || {
             state = state
@@ -221,7 +221,7 @@ mod tests {
         let end = spans.iter().map(|s| s.2).fold(0.0, f64::max);
         let mut ends: Vec<f64> = spans.iter().map(|s| s.2).collect();
         ends.sort_unstable_by(f64::total_cmp);
-        let now = ends[(jobs as f64 * done) as usize];
+        let now = ends[done];
         (guess(&spans, now), end - now)
     }
 
@@ -241,8 +241,8 @@ mod tests {
             ended_ago: (now - s.2).max(0.0),
         };
         let pace = pace(
-            &ended.iter().map(|s| stretch(s)).collect::<Vec<_>>(),
-            &running.iter().map(|s| stretch(s)).collect::<Vec<_>>(),
+            &ended.iter().map(&stretch).collect::<Vec<_>>(),
+            &running.iter().map(stretch).collect::<Vec<_>>(),
         );
         let waiting: Vec<Portion> = (0..2)
             .map(|algo| {
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn after_a_fifth_of_a_run_the_rest_is_known_within_a_fifth() {
         for seed in 0..50 {
-            let (guess, truth) = synthetic(1000, 0.2, seed);
+            let (guess, truth) = synthetic(1000, 200, seed);
             let off = (guess - truth).abs() / truth;
             assert!(off < 0.2, "seed {seed}: {guess:.0} s, really {truth:.0} s");
         }

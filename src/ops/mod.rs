@@ -22,6 +22,7 @@ pub mod budget;
 mod capacity;
 pub mod catalog;
 pub mod consolidate;
+pub mod cost;
 pub mod demo;
 pub mod explain;
 pub mod guard;

@@ -15,7 +15,7 @@ use crate::domain::job::Entry;
 use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::Carrier;
-use crate::ops::money::{self, Money};
+use crate::ops::money::{self, Limit, Money};
 use crate::ops::run::{WorkerRequest, carrier, known_algo, matches_filters, selection};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
@@ -199,6 +199,7 @@ pub(super) struct Planner<'a> {
     ledger: &'a Ledger,
     now: Timestamp,
     caps: Caps,
+    limits: Vec<Limit>,
     closed: Vec<Closure>,
     unpublished: HashMap<JobId, u32>,
     carriers: HashMap<AlgoKey, Result<Carrier, String>>,
@@ -217,12 +218,14 @@ impl<'a> Planner<'a> {
         now: Timestamp,
     ) -> Result<Self, OpsError> {
         let gate = ProviderGate::new(&context.workspace);
+        let caps = money::caps(context, request);
         Ok(Self {
             context,
             request,
             ledger,
             now,
-            caps: money::caps(context, request),
+            limits: money::in_ledger(ledger, &request.run_id, caps, now).limits,
+            caps,
             // A folder that cannot be read closes nothing.
             closed: gate.all_closed(now).unwrap_or_default(),
             unpublished: csv::unpublished(&context.workspace, &request.run_id)?,
@@ -262,9 +265,8 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&mut self, job: JobRecord) -> JobPlan {
         let key = self.request.adapter.clone().or(job.algo.clone().ok());
         let algo = match (&key, &job.algo) {
-            (Some(key), _) => key.to_string(),
+            (Some(key), _) | (None, Ok(key)) => key.to_string(),
             (None, Err(text)) => text.clone(),
-            (None, Ok(key)) => key.to_string(),
         };
         if let Some(key) = &key
             && !self.carriers.contains_key(key)
@@ -396,7 +398,7 @@ impl<'a> Planner<'a> {
         let mut portions = Vec::new();
         for algo in &mut algos {
             cost.join(&algo.cost);
-            let portion = self.portion(algo);
+            let portion = Self::portion(algo);
             algo.time = portion.map(|portion| forecast::time_for(&[portion], parallel));
             portions.push(portion);
         }
@@ -433,7 +435,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the work of an algorithm; nothing if it has some and no past.
-    fn portion(&self, algo: &AlgoPlan) -> Option<Portion> {
+    fn portion(algo: &AlgoPlan) -> Option<Portion> {
         let jobs = algo.fates[Fate::Run as usize] + algo.fates[Fate::Reattach as usize];
         Some(Portion {
             jobs,

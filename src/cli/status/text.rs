@@ -1,5 +1,6 @@
 //! How the state of a run looks on a page of any size.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::cli::table::{Page, cut, dollars, lines_of, right, short_duration, straight_table};
@@ -80,27 +81,18 @@ fn head(status: &RunStatus, page: Page) -> Vec<String> {
 
 /// Returns a bar that leaves room for words, or none where there is no room.
 fn bar(ended: usize, total: usize, width: usize) -> String {
-    let length = match width {
+    let length: usize = match width {
         0..60 => return String::new(),
         60..100 => 16,
         _ => 32,
     };
-    let share = ended as f64 / total.max(1) as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a short bar"
-    )]
-    let full = (share * f64::from(length)) as usize;
+    let full = ended * length / total.max(1);
     let mut bar: String = "=".repeat(full);
-    if full < length as usize {
+    if full < length {
         bar.push('>');
     }
-    format!(
-        "[{bar:<length$}] {:.0} %  ",
-        share * 100.0,
-        length = length as usize
-    )
+    let percent = ended * 100 / total.max(1);
+    format!("[{bar:<length$}] {percent} %  ")
 }
 
 fn pace(status: &RunStatus) -> Option<String> {
@@ -156,10 +148,8 @@ fn money(status: &RunStatus) -> Vec<String> {
             dollars(status.to_finish_usd)
         );
         if status.to_finish_unpriced > 0 {
-            line.push_str(&format!(
-                " and {} of unknown price",
-                counted(status.to_finish_unpriced, "job")
-            ));
+            let jobs = counted(status.to_finish_unpriced, "job");
+            let _ = write!(line, " and {jobs} of unknown price");
         }
         lines.push(line);
     }
@@ -296,7 +286,7 @@ fn closed(status: &RunStatus) -> Vec<String> {
     let closed = status.closed.iter().map(|closure| {
         let until = closure.until.map_or_else(
             || format!("`archi3d adapters resume {}`", closure.provider),
-            |until| until.iso(),
+            crate::domain::time::Timestamp::iso,
         );
         format!(
             "  provider {} is closed until {until}: {}",
@@ -316,7 +306,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
@@ -327,7 +317,7 @@ pub mod tests {
     use crate::store::Progress;
 
     /// A run in the middle of its work.
-    pub fn sample() -> RunStatus {
+    pub(crate) fn sample() -> RunStatus {
         let failed = JobId::parse("41ee2eedbabf").expect("valid");
         let message = "GPU\u{1b}[2J out of memory".to_owned();
         RunStatus {

@@ -60,10 +60,10 @@ use liveness::Watch;
 use marker::Record;
 use registry::Registry;
 
-pub use attempts::attempts;
+pub use attempts::{all_attempts, attempts};
 pub use inspect::Inspector;
 pub use open::read_manifest;
-pub use overview::{history, overview};
+pub use overview::{algos_of, history, overview};
 pub use pending::unpublished;
 pub use purse::FilePurse;
 pub use snapshot::read_run;

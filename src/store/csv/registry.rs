@@ -211,6 +211,7 @@ pub(super) struct RowColumns {
     pub(super) job_id: Option<usize>,
     pub(super) status: Option<usize>,
     start: Option<usize>,
+    end: Option<usize>,
     price_source: Option<usize>,
     error: Option<usize>,
     created_at: Option<usize>,
@@ -228,6 +229,7 @@ impl RowColumns {
             job_id: table.column("job_id"),
             status: table.column("status"),
             start: table.column("generation_start"),
+            end: table.column("generation_end"),
             price_source: table.column("price_source"),
             error: table.column("error_msg"),
             created_at: table.column("created_at"),
@@ -254,8 +256,7 @@ impl RowColumns {
 
     /// Returns when the row says that its job ended.
     pub(super) fn ended(&self, table: &Table, row: usize) -> Option<Timestamp> {
-        let column = table.column("generation_end");
-        Timestamp::parse(&text(table, row, column))
+        Timestamp::parse(&text(table, row, self.end))
     }
 
     /// Reads the row at `number`.
