@@ -17,6 +17,7 @@ use crate::domain::plan::{
 };
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
+use crate::platform::fault;
 use crate::store::csv::table::Table;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
@@ -252,13 +253,17 @@ fn write(
     // Both files are ready before the first is touched.
     let manifest = manifest::complete(&mut registry, &registry_path, &manifest_path, run_id)?;
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+    fault::here("batch.before");
     if !plan.jobs.is_empty() {
         replace(&registry_path, registry.bytes(), &tag)?;
     }
+    fault::here("batch.registry_written");
     if manifest.changed {
         let folder = workspace.run(run_id).root().to_owned();
         fs::create_dir_all(&folder).context("create", &folder)?;
+        fault::here("batch.folder_made");
         replace(&manifest_path, manifest.table.bytes(), &tag)?;
+        fault::here("batch.manifest_written");
     }
     Ok((manifest.table.len(), manifest.warnings))
 }

@@ -66,6 +66,7 @@ mod consolidate;
 mod demo;
 mod disputed_results;
 mod engine;
+mod fault_points;
 mod fixtures;
 mod init;
 mod kill_and_resume;

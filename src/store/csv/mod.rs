@@ -18,7 +18,7 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::naming::StateFile;
 use crate::domain::time::{Clock, Timestamp};
-use crate::platform::{self, FileIdentity};
+use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
     Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Setback, Store,
@@ -209,12 +209,14 @@ impl Store for CsvStore {
         let path = self
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
+        fault::here("beat.before");
         platform::write_at(
             &held.file,
             now.fixed_width().as_bytes(),
             marker::TIMESTAMP_OFFSET,
         )
         .context("beat in", &path)?;
+        fault::here("beat.written");
         if !self.still_names(&lease.job_id, held) {
             return Ok(Beat::Lost);
         }
@@ -270,18 +272,23 @@ impl Store for CsvStore {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        fault::here("close.before");
         self.committer.stop()?;
+        fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
         self.project(&BTreeSet::new(), now)?;
+        fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.
             self.shared.sync_everything()?;
         }
+        fault::here("close.synced");
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };
         if self.leases().is_empty() && self.unpublished().is_empty() {
             self.note(now, what)?;
+            fault::here("close.noted");
         }
         self.shared.journal.trim();
         self.shared
@@ -317,5 +324,6 @@ fn ensure_dir(path: &Path) -> Result<(), StoreError> {
             hint: "move it away and try again".into(),
         });
     }
+    fault::io("open.creating_folder").context("create", path)?;
     fs::create_dir_all(path).context("create", path)
 }
