@@ -163,7 +163,8 @@ fn says_more(status: Status, row_start: Option<Timestamp>, wanted: &Wanted) -> b
         Status::Enqueued => newer && wanted.patch.get("error_msg").is_some(),
         Status::Failed => newer,
         Status::Completed => newer && row_start.is_some(),
-        Status::Running | Status::Cancelled => false,
+        Status::Cancelled => newer,
+        Status::Running => false,
     }
 }
 
