@@ -18,6 +18,7 @@ use crate::workspace::paths::Workspace;
 pub mod adapters;
 pub mod attempts;
 pub mod batch;
+pub mod cancel;
 mod capacity;
 pub mod catalog;
 pub mod consolidate;

@@ -8,6 +8,7 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
@@ -58,6 +59,7 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;

@@ -53,6 +53,10 @@ impl CsvStore {
         if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
             return Ok(answer);
         }
+        if let Some(state) = self.take_out_if_asked(job, entry, &evidence, state, now)? {
+            self.committer.hint(self.ruling_hint(job)?);
+            return Ok(Claim::Changed(state));
+        }
         let took_over = entry == Entry::Takeover;
         let entry = continued(entry, &evidence);
         let lease = self.take(job, entry, attempt, &evidence, &row, now)?;
@@ -206,7 +210,7 @@ impl CsvStore {
     }
 
     /// Returns a purchase that an earlier attempt made, by marker or by journal.
-    fn open_purchase(
+    pub(super) fn open_purchase(
         &self,
         job: &JobId,
         evidence: &Evidence,
@@ -358,7 +362,7 @@ impl CsvStore {
     }
 
     /// Returns the job's row; a job without one cannot be claimed.
-    fn row(&self, job: &JobId) -> Result<RowBrief, StoreError> {
+    pub(super) fn row(&self, job: &JobId) -> Result<RowBrief, StoreError> {
         if let Some(brief) = self.rows().get(job) {
             return Ok(brief.clone());
         }

@@ -96,6 +96,7 @@ impl CsvStore {
             evidence.lease().is_some()
                 || evidence.of(RecordKind::Completed).is_some()
                 || evidence.of(RecordKind::Failed).is_some()
+                || evidence.of(RecordKind::Cancelled).is_some()
                 || evidence.highest_attempt() > lease.attempt
         });
         if taken {
@@ -209,10 +210,11 @@ impl CsvStore {
             return Ok(Published::NameTaken);
         };
         fault::here("publish_result.marked");
+        // It ended before its holder heard that somebody wanted it stopped.
+        self.remove_state_file(job, StateFile::Cancel)?;
         if finished.completed {
             for kind in [StateFile::ErrorText, StateFile::Failed, StateFile::Released] {
-                let path = self.paths().state_file(job, kind);
-                remove_if_there(&path).context("remove", &path)?;
+                self.remove_state_file(job, kind)?;
             }
         } else {
             let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
@@ -228,6 +230,7 @@ impl CsvStore {
         if leased {
             self.end_redo(job, finished.attempt, finished.request_id.as_deref())?;
         }
+        self.remove_state_file(job, StateFile::Cancel)?;
         let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
         self.committer.hint(self.ruling_hint(job)?);
         Ok(Published::OldResultKept)

@@ -4,7 +4,7 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,8 +21,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Setback, Store,
-    StoreNotice, WorkerIdentity,
+    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs, Setback,
+    Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -48,6 +48,7 @@ mod snapshot;
 mod story;
 mod sweep;
 pub mod table;
+mod withdraw;
 
 use committer::{Committer, Shared};
 use journal::What;
@@ -266,6 +267,14 @@ impl Store for CsvStore {
 
     fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
         self.cancel_job(lease, now)
+    }
+
+    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
+        self.withdraw_job(job, now)
+    }
+
+    fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError> {
+        self.restore_job(job, now)
     }
 
     fn close(&self, now: Timestamp) -> Result<(), StoreError> {

@@ -381,7 +381,7 @@ impl CsvStore {
                 .is_some_and(|lease| lease.record().is_some())
                 && evidence
                     .ruling()
-                    .is_some_and(|marker| marker.kind.is_terminal());
+                    .is_some_and(|m| m.kind.is_terminal() || m.kind == RecordKind::Cancelled);
             if void {
                 let path = self.paths().state_file(&job, StateFile::InProgress);
                 super::claim::remove_if_there(&path).context("remove", &path)?;
