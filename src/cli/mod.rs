@@ -27,6 +27,7 @@ pub mod guard;
 pub mod init;
 pub mod panic;
 pub mod progress;
+pub mod registry;
 pub mod resume;
 pub mod run;
 pub mod selection_args;
@@ -98,6 +99,9 @@ enum Command {
     Adapters(adapters::AdaptersCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Make the registry again from what is recorded
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -133,6 +137,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -27,6 +27,7 @@
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
@@ -85,6 +86,7 @@ mod process_hostile;
 mod providers;
 mod purchases;
 mod python_interop;
+mod rebuild;
 mod relief;
 mod retries;
 mod seed_requirements;

@@ -34,6 +34,7 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod history;
 mod inspect;
 mod journal;
 mod liveness;
@@ -57,6 +58,7 @@ use marker::Record;
 use registry::Registry;
 
 pub use attempts::attempts;
+pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;
 pub use snapshot::read_run;
