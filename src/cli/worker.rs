@@ -7,17 +7,16 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
-use crate::cli::run::parse_run_id;
+use crate::cli::selection_args::SelectionArgs;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::domain::filter::{JobsFilter, parse_statuses};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::engine::event::Summary;
@@ -50,19 +49,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
 pub struct WorkerArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-
-    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
-    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
-    jobs: Option<String>,
-
-    /// Only jobs in one of these states, separated by commas [default: enqueued;
-    /// with --redo: completed]
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    only_status: Option<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
 
     /// How many jobs run at once, from 1 to 1024
     #[arg(long, value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
@@ -79,15 +67,6 @@ pub struct WorkerArgs {
     /// Stop at the first failure; running jobs may finish
     #[arg(long)]
     fail_fast: bool,
-
-    /// Only jobs of this algorithm; may be repeated or separated by commas
-    #[arg(
-        long,
-        value_name = "ALGO",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
-    algo: Vec<String>,
 
     /// Make completed jobs again; never widens a given --only-status
     #[arg(long)]
@@ -157,7 +136,10 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let asks = |question: &Question| confirm::ask(question, &cancel, ui);
+    let asks = |question: &Question| {
+        let words = format!("{}. Run them?", question.figures());
+        confirm::can_ask(ui) && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+    };
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {
@@ -225,15 +207,12 @@ impl WorkerArgs {
             )
             .hint("add --dry-run, or leave --simulate-ms out"));
         }
+        let selected = self.selection.read()?;
         Ok(WorkerRequest {
-            run_id: parse_run_id(&self.run_id)?,
-            jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
-            only_status: self
-                .only_status
-                .as_deref()
-                .map(parse_statuses)
-                .transpose()?,
-            algo: self.algo_keys()?,
+            run_id: selected.run_id,
+            jobs: selected.jobs,
+            only_status: selected.only_status,
+            algo: selected.algo,
             adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
             max_parallel: self.max_parallel,
             dry_run: self.dry_run,
@@ -252,17 +231,6 @@ impl WorkerArgs {
                 confirmed: self.yes,
             },
         })
-    }
-
-    fn algo_keys(&self) -> Result<Vec<AlgoKey>, CliError> {
-        let mut keys = Vec::new();
-        for text in &self.algo {
-            let key = AlgoKey::parse(text.trim())?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        Ok(keys)
     }
 }
 
