@@ -1,45 +1,48 @@
-//! Asks a person on a terminal before something expensive starts.
+//! Asking a person yes or no, where there is one to ask.
 //!
-//! Elsewhere nobody is asked: the answer is no, and the error says what to add.
+//! Used by commands that stop or spend something. Never asks programs: where no
+//! terminal is on both ends, the caller decides what silence means.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use crate::cancel::{Cancel, Stage};
-use crate::cli::ui::Ui;
-use crate::ops::budget::Question;
+use crate::cli::ui::{Ui, clean};
 
-/// How soon a signal ends the wait for an answer.
+/// How soon a wait for an answer is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Asks and waits for the answer; anything but yes is no, and so is a signal.
-pub(super) fn ask(question: &Question, cancel: &Cancel, ui: &Ui) -> bool {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return false;
-    }
-    ui.say(&question.figures());
-    ui.say("Run them? Type yes to go on, anything else stops here:");
+/// Tells whether a person can be asked.
+pub fn can_ask(ui: &Ui) -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal() && !ui.is_json()
+}
+
+/// Asks on the terminal; anything but a clear yes means no.
+pub fn ask(question: &str) -> bool {
+    let mut stderr = io::stderr().lock();
+    let asked = write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    asked.is_ok() && io::stdin().lock().read_line(&mut answer).is_ok() && means_yes(&answer)
+}
+
+/// The same, but `stopped` ends the wait for an answer, which then is no.
+pub fn ask_unless(question: &str, stopped: impl Fn() -> bool) -> bool {
+    let question = question.to_owned();
     let (answer, heard) = mpsc::channel();
-    // Left behind when a signal comes first; it ends with the process.
-    thread::spawn(move || {
-        let mut line = String::new();
-        let read = io::stdin().read_line(&mut line);
-        let _ = answer.send(read.is_ok() && is_yes(&line));
-    });
+    // Left behind when the wait is stopped; it ends with the process.
+    thread::spawn(move || answer.send(ask(&question)));
     loop {
         match heard.recv_timeout(LOOK_EVERY) {
             Ok(yes) => return yes,
-            Err(RecvTimeoutError::Disconnected) => return false,
-            Err(RecvTimeoutError::Timeout) if cancel.stage() != Stage::Go => return false,
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) if !stopped() => {}
+            Err(_) => return false,
         }
     }
 }
 
-fn is_yes(line: &str) -> bool {
-    matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+fn means_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 #[cfg(test)]
@@ -47,15 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_yes_is_yes() {
-        for (line, yes) in [
-            ("y\n", true),
-            ("YES\n", true),
-            ("\n", false),
-            ("no\n", false),
-            ("yesterday\n", false),
-        ] {
-            assert_eq!(is_yes(line), yes, "{line:?}");
+    fn only_a_clear_yes_means_yes() {
+        for yes in ["y\n", "YES\n", " yes "] {
+            assert!(means_yes(yes), "{yes:?}");
+        }
+        for no in ["", "\n", "n\n", "yep\n", "ja\n"] {
+            assert!(!means_yes(no), "{no:?}");
         }
     }
 }

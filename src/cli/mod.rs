@@ -16,9 +16,10 @@ use crate::cli::ui::{Color, Ui};
 pub mod adapters;
 pub mod attempts;
 pub mod batch;
+pub mod cancel;
 pub mod catalog;
 pub mod config;
-mod confirm;
+pub mod confirm;
 pub mod consolidate;
 pub mod cost;
 pub mod demo;
@@ -29,6 +30,7 @@ pub mod init;
 pub mod panic;
 pub mod plan;
 pub mod progress;
+pub mod registry;
 pub mod resume;
 pub mod run;
 pub mod selection_args;
@@ -105,6 +107,9 @@ enum Command {
     Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Make the registry again from what is recorded
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -141,6 +146,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use crate::cli::Global;
 use crate::cli::attempts::{self, AttemptsArgs};
+use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::explain::{self, ExplainArgs};
 use crate::cli::plan::{self, PlanArgs};
@@ -27,6 +28,8 @@ pub enum RunCommand {
     Explain(ExplainArgs),
     /// Show every attempt of a run: how it ended, what it cost
     Attempts(AttemptsArgs),
+    /// Take jobs out of a run, or put them back
+    Cancel(CancelArgs),
 }
 
 /// Carries out the command.
@@ -37,6 +40,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
         RunCommand::Status(args) => status::run(args, global, ui),
         RunCommand::Explain(args) => explain::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),
+        RunCommand::Cancel(args) => cancel::run(args, global, ui),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
@@ -136,7 +136,10 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let asks = |question: &Question| confirm::ask(question, &cancel, ui);
+    let asks = |question: &Question| {
+        let words = format!("{}. Run them?", question.figures());
+        confirm::can_ask(ui) && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+    };
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {

@@ -487,7 +487,7 @@ pub(super) fn past_medians(
     context: &OpsContext,
     warnings: &mut Vec<String>,
 ) -> HashMap<String, f64> {
-    match csv::history(&context.workspace) {
+    match csv::past_durations(&context.workspace) {
         Ok(algos) => algos
             .into_iter()
             .filter_map(|mut algo| Some((algo.algo, forecast::median(&mut algo.took_s)?)))

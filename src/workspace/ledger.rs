@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::platform::{self, FileIdentity};
+use crate::platform::{self, FileIdentity, fault};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
@@ -71,6 +71,7 @@ impl LedgerFile {
         if matches!(grant, Grant::Yes(_)) {
             let file = self.append(stake, Change::Reserved { usd: price }, now)?;
             file.sync_data()?;
+            fault::here("ledger.synced");
         }
         Ok(grant)
     }
@@ -181,7 +182,9 @@ impl LedgerFile {
             // Somebody died in the middle of a line: end it before ours.
             line.insert(0, b'\n');
         }
+        fault::io("ledger.appending")?;
         file.write_all(&line)?;
+        fault::io("ledger.appended")?;
         if created && let Some(folder) = self.path.parent() {
             platform::sync_dir(folder)?;
         }

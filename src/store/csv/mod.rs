@@ -4,7 +4,7 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
 //! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
@@ -20,11 +20,11 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::naming::StateFile;
 use crate::domain::time::{Clock, Timestamp};
-use crate::platform::{self, FileIdentity};
+use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, RunJobs,
-    Setback, Store, StoreNotice, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
+    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -36,6 +36,7 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod history;
 mod inspect;
 mod journal;
 mod liveness;
@@ -53,6 +54,7 @@ mod snapshot;
 mod story;
 mod sweep;
 pub mod table;
+mod withdraw;
 
 use committer::{Committer, Shared};
 use journal::What;
@@ -61,9 +63,10 @@ use marker::Record;
 use registry::Registry;
 
 pub use attempts::{all_attempts, attempts};
+pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;
-pub use overview::{algos_of, history, overview};
+pub use overview::{algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;
 pub use snapshot::read_run;
@@ -217,12 +220,14 @@ impl Store for CsvStore {
         let path = self
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
+        fault::here("beat.before");
         platform::write_at(
             &held.file,
             now.fixed_width().as_bytes(),
             marker::TIMESTAMP_OFFSET,
         )
         .context("beat in", &path)?;
+        fault::here("beat.written");
         if !self.still_names(&lease.job_id, held) {
             return Ok(Beat::Lost);
         }
@@ -289,22 +294,35 @@ impl Store for CsvStore {
         self.cancel_job(lease, now)
     }
 
+    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
+        self.withdraw_job(job, now)
+    }
+
+    fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError> {
+        self.restore_job(job, now)
+    }
+
     fn close(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        fault::here("close.before");
         self.committer.stop()?;
+        fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
         self.project(&BTreeSet::new(), now)?;
+        fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.
             self.shared.sync_everything()?;
         }
+        fault::here("close.synced");
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };
         if self.leases().is_empty() && self.unpublished().is_empty() {
             self.note(now, what)?;
+            fault::here("close.noted");
         }
         self.shared.journal.trim();
         self.shared
@@ -344,5 +362,6 @@ fn ensure_dir(path: &Path) -> Result<(), StoreError> {
             hint: "move it away and try again".into(),
         });
     }
+    fault::io("open.creating_folder").context("create", path)?;
     fs::create_dir_all(path).context("create", path)
 }

@@ -93,7 +93,7 @@ pub fn overview(
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
 /// workspace, in seconds.
-pub fn history(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
+pub fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
     let mut registry = Registry::new(workspace.registry(), "reader");
     Ok(algos(&Rows::read(registry.load()?, None)))
 }
