@@ -25,6 +25,7 @@
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
+//! - [`plan`]: what a plan foretells is what a worker does, and it leaves no trace.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
@@ -37,6 +38,7 @@
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - [`views`]: status, explanations and cost reports show what is there.
 //! - `billed_provider`: whatever dies while buying, every job is paid for once.
 //! - `process_adapter`: programs as adapters, from the request to the result.
 //! - `process_guard`: nothing outlives its worker, however that ends.
@@ -85,6 +87,7 @@ mod process_adapter;
 mod process_guard;
 #[cfg(target_os = "linux")]
 mod process_hostile;
+mod plan;
 mod providers;
 mod purchases;
 mod python_interop;
@@ -97,3 +100,4 @@ mod seed_selection;
 mod store_contract;
 mod support;
 mod support_check;
+mod views;
