@@ -185,7 +185,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -258,7 +258,7 @@ fn dollars(text: &str) -> Result<f64, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text
         .trim()
         .parse()

@@ -20,7 +20,7 @@ use crate::engine::event::EventKind;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord};
+use crate::store::{Beat, Claim, JobRecord, Progress};
 use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a job that may have been bought without anybody knowing.
@@ -479,10 +479,20 @@ struct Reporter<'a> {
 
 impl JobReporter for Reporter<'_> {
     fn progress(&mut self, fraction: f64, message: Option<&str>) {
+        let progress = Progress {
+            fraction: if fraction.is_finite() {
+                fraction.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            message: message.map(|text| one_line(text).chars().take(200).collect()),
+        };
+        let job_id = &self.lease.job_id;
+        self.pool.heartbeat.progress(job_id, progress.clone());
         self.pool.report(EventKind::JobProgress {
-            job_id: self.lease.job_id.clone(),
-            fraction: fraction.clamp(0.0, 1.0),
-            message: message.map(one_line),
+            job_id: job_id.clone(),
+            fraction: progress.fraction,
+            message: progress.message,
         });
     }
 

@@ -23,8 +23,11 @@ use crate::store::{NoticeSink, Purse, Store, StoreNotice};
 mod carriers;
 mod prepare;
 
-use carriers::{carriers, expected_cost, highest_cost, known_algo};
-use prepare::{Prepared, list, prepare, selection, words};
+use carriers::{carriers, expected_cost, highest_cost};
+use prepare::{Prepared, list, prepare, words};
+
+pub(super) use carriers::{carrier, known_algo};
+pub(super) use prepare::{matches_filters, selection};
 
 /// Asks a person and returns whether the answer was yes.
 pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);

@@ -110,7 +110,8 @@ pub(super) fn price_of(
     }
 }
 
-fn carrier(
+/// Builds what carries out one algorithm, or says why nothing can.
+pub(in crate::ops) fn carrier(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
@@ -168,7 +169,7 @@ fn rehearsal(request: &WorkerRequest) -> Carrier {
     }
 }
 
-pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+pub(in crate::ops) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
     if context.settings.algo(key.as_str()).is_some() {
         return Ok(());
     }

@@ -23,8 +23,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Fate, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs,
-    Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
+    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -43,6 +43,8 @@ mod liveness;
 pub mod manifest;
 mod marker;
 mod open;
+mod overview;
+mod pending;
 mod projection;
 mod purse;
 mod recover;
@@ -64,6 +66,8 @@ pub use attempts::attempts;
 pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;
+pub use overview::{history, overview};
+pub use pending::unpublished;
 pub use purse::FilePurse;
 pub use snapshot::read_run;
 
@@ -243,6 +247,21 @@ impl Store for CsvStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.note_submitted(lease, request_id, cost_usd, now)
+    }
+
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Progress {
+            job_id: lease.job_id.clone(),
+            nonce: lease.nonce.clone(),
+            fraction: progress.fraction,
+            message: progress.message.clone(),
+        };
+        self.note(now, what)
     }
 
     fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
