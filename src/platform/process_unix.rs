@@ -77,6 +77,28 @@ impl Group {
         }
     }
 
+    pub(super) fn wait_at_most(&mut self, time: Duration) {
+        #[cfg(target_os = "linux")]
+        if self.wait_by_descriptor(time).is_ok() {
+            return;
+        }
+        thread::sleep(time);
+    }
+
+    /// Waits on a descriptor of the program, which tells its end at once.
+    #[cfg(target_os = "linux")]
+    fn wait_by_descriptor(&self, time: Duration) -> io::Result<()> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let program = pidfd_open(self.leader, PidfdFlags::empty())?;
+        let limit = rustix::time::Timespec::try_from(time).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&limit)) {
+            // Whoever waits looks again anyway.
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(super) fn terminate(&mut self) {
         let _ = kill_process_group(self.leader, Signal::TERM);
         // A stopped process hears nothing else.
@@ -145,9 +167,9 @@ fn kill_children(is_meant: impl Fn(&Entry) -> bool) -> usize {
     let leaders = leaders();
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut alive = 0;
-    for entry in process_tree::processes() {
+    for entry in process_tree::adopted(own) {
         let known = leaders.as_ref().is_some_and(|set| set.contains(&entry.pid));
-        let Some(pid) = Pid::from_raw(entry.pid).filter(|_| entry.parent == own && !known) else {
+        let Some(pid) = Pid::from_raw(entry.pid).filter(|_| !known) else {
             continue;
         };
         if entry.is_dead {
