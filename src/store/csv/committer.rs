@@ -4,6 +4,7 @@
 //! busy, with a rest between folds so that other tools get their turn. It waits
 //! for a busy lock as long as it takes; results are safe in the meantime.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
@@ -90,9 +91,10 @@ impl Shared {
     }
 
     /// Makes results durable: their files, and the journal that vouches for them.
-    fn make_durable(&self, wanted: &[(JobId, Wanted)]) -> Result<(), StoreError> {
-        let results: Vec<_> = wanted
-            .iter()
+    fn make_durable(&self, hints: &[Cow<'_, Hint>]) -> Result<(), StoreError> {
+        let beliefs = hints.iter().map(|hint| (&hint.job, &hint.wanted));
+        let results: Vec<_> = beliefs
+            .clone()
             .filter(|(_, wanted)| wanted.status == Status::Completed && !wanted.simulated)
             .collect();
         if results.len() > SYNC_SINGLY {
@@ -106,10 +108,8 @@ impl Shared {
                 platform::sync_dir(&outputs).context("sync", &outputs)?;
             }
         }
-        if wanted
-            .iter()
-            .any(|(_, w)| w.status.is_terminal() && !w.simulated)
-        {
+        let mut beliefs = beliefs;
+        if beliefs.any(|(_, w)| w.status.is_terminal() && !w.simulated) {
             self.sync_names()?;
             self.journal.sync().context("sync", self.journal.path())?;
         }
@@ -167,25 +167,24 @@ impl Shared {
 
     /// Projects `hints` into the registry; returns how many rows changed, or
     /// nothing if the wait for the lock was cut short.
-    pub(super) fn fold(&self, hints: &[Hint], now: Timestamp) -> Result<Option<usize>, StoreError> {
+    pub(super) fn fold<'a>(
+        &self,
+        hints: impl Iterator<Item = &'a Hint>,
+        now: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
         let state = self.paths.state();
-        let mut looked = Vec::with_capacity(hints.len());
+        let mut looked = Vec::new();
         for hint in hints {
             let hint = hint
                 .look(&self.paths, &self.facts)
                 .context("read markers in", &state)?;
             looked.extend(hint);
         }
-        let hints = &looked;
-        let beliefs: Vec<_> = hints
-            .iter()
-            .map(|hint| (hint.job.clone(), hint.wanted.clone()))
-            .collect();
-        self.make_durable(&beliefs)?;
+        self.make_durable(&looked)?;
         let Some(_lock) = self.lock_table()? else {
             return Ok(None);
         };
-        let changed = self.fold_locked(hints)?;
+        let changed = self.fold_locked(&looked)?;
         if changed > 0 {
             let what = What::Folded { rows: changed };
             self.journal
@@ -195,7 +194,7 @@ impl Shared {
         Ok(Some(changed))
     }
 
-    fn fold_locked(&self, hints: &[Hint]) -> Result<usize, StoreError> {
+    fn fold_locked(&self, hints: &[Cow<'_, Hint>]) -> Result<usize, StoreError> {
         let mut settled = Vec::with_capacity(hints.len());
         for hint in hints {
             let found = hint.settle(&self.paths, &self.facts);
@@ -204,14 +203,16 @@ impl Shared {
             };
             // A result that appeared since was not made durable here; its own
             // worker will fold it.
-            let synced = hint.wanted.patch == wanted.patch;
+            let is_believed = matches!(wanted, Cow::Borrowed(_));
+            let synced = is_believed || hint.wanted.patch == wanted.patch;
             if synced || !wanted.status.is_terminal() || wanted.simulated {
-                settled.push((hint.job.clone(), wanted));
+                settled.push((&hint.job, wanted));
             }
         }
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let table = registry.load()?;
-        let changed = projection::apply(table, &self.run_id, &settled);
+        let settled = settled.iter().map(|(job, wanted)| (*job, wanted.as_ref()));
+        let changed = projection::apply(table, &self.run_id, settled);
         if changed > 0 {
             registry.save()?;
         }
@@ -385,8 +386,8 @@ impl Loop {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let hints: Vec<Hint> = self.pending.values().cloned().collect();
-        match self.shared.fold(&hints, self.shared.clock.now()) {
+        let now = self.shared.clock.now();
+        match self.shared.fold(self.pending.values(), now) {
             Ok(Some(_)) => {
                 self.pending.clear();
                 self.recovered();
@@ -397,7 +398,7 @@ impl Loop {
                 reason: format!(
                     "{} rows are not in the registry yet because its lock is busy; \
                      their results are safe and the next start brings them in",
-                    hints.len()
+                    self.pending.len()
                 ),
             }),
             Err(error) => Err(error),
