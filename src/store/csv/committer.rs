@@ -10,8 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -233,121 +232,137 @@ impl Shared {
     }
 }
 
-enum Message {
-    Hint(Hint),
-    Flush(Sender<Result<(), StoreError>>),
+/// What the threads of the pool leave for the committer.
+#[derive(Default)]
+struct Inbox {
+    hints: Vec<Hint>,
+    /// Nobody will leave anything any more; what is there is folded without rest.
+    closed: bool,
+}
+
+/// The inbox and how to tell of its first hint. Later ones wake nobody: a busy
+/// worker would otherwise wake the committer twice a job, for nothing.
+#[derive(Default)]
+struct Post {
+    inbox: Mutex<Inbox>,
+    news: Condvar,
+}
+
+impl Post {
+    fn open(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The handle on the thread.
 pub(super) struct Committer {
-    sender: Mutex<Option<Sender<Message>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    post: Arc<Post>,
+    thread: Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
 }
 
 impl Committer {
     /// Starts the thread.
     pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        let (sender, receiver) = channel();
-        let thread = thread::Builder::new()
-            .name("committer".into())
-            .spawn(move || Loop::new(shared, receiver).run())?;
+        let post = Arc::new(Post::default());
+        let thread = thread::Builder::new().name("committer".into()).spawn({
+            let post = post.clone();
+            move || Loop::new(shared, post).run()
+        })?;
         Ok(Self {
-            sender: Mutex::new(Some(sender)),
+            post,
             thread: Mutex::new(Some(thread)),
         })
     }
 
     /// Tells the thread that a job's row may be behind.
     pub(super) fn hint(&self, hint: Hint) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = sender.as_ref() {
-            // After the end there is nobody to tell; recovery reads the markers.
-            let _ = sender.send(Message::Hint(hint));
+        let mut inbox = self.post.open();
+        // After the end there is nobody to tell; recovery reads the markers.
+        if inbox.closed {
+            return;
+        }
+        let first = inbox.hints.is_empty();
+        inbox.hints.push(hint);
+        drop(inbox);
+        if first {
+            self.post.news.notify_one();
         }
     }
 
     /// Folds everything hinted so far, without resting, and ends the thread.
     pub(super) fn stop(&self) -> Result<(), StoreError> {
-        let sender = self
-            .sender
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let result = match sender {
-            None => Ok(()),
-            Some(sender) => {
-                let (reply, answer) = channel();
-                let _ = sender.send(Message::Flush(reply));
-                answer.recv().unwrap_or(Ok(()))
-            }
-        };
         let thread = self
             .thread
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
-        result
+        let Some(thread) = thread else {
+            return Ok(());
+        };
+        self.post.open().closed = true;
+        self.post.news.notify_one();
+        thread.join().unwrap_or(Ok(()))
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let _ = self.stop();
     }
 }
 
 struct Loop {
     shared: Arc<Shared>,
-    receiver: Receiver<Message>,
+    post: Arc<Post>,
     pending: BTreeMap<JobId, Hint>,
     rest_until: Instant,
     last_complaint: Option<String>,
-    /// Whoever waits for the last fold.
-    flush: Option<Sender<Result<(), StoreError>>>,
 }
 
 impl Loop {
-    fn new(shared: Arc<Shared>, receiver: Receiver<Message>) -> Self {
+    fn new(shared: Arc<Shared>, post: Arc<Post>) -> Self {
         Self {
             shared,
-            receiver,
+            post,
             pending: BTreeMap::new(),
             rest_until: Instant::now(),
             last_complaint: None,
-            flush: None,
         }
     }
 
-    fn run(mut self) {
+    /// Folds until the inbox is closed and returns how the last fold went.
+    fn run(mut self) -> Result<(), StoreError> {
         loop {
-            if let Some(reply) = self.flush.take() {
-                let _ = reply.send(self.fold_all());
-                return;
+            self.wait_for_hints();
+            if self.rest() {
+                return self.fold_all();
             }
-            let message = if self.pending.is_empty() {
-                self.receiver
-                    .recv()
-                    .map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                let rest = self.rest_until.saturating_duration_since(Instant::now());
-                self.receiver.recv_timeout(rest)
-            };
-            match message {
-                Ok(Message::Hint(hint)) => self.take(hint),
-                Ok(Message::Flush(reply)) => self.flush = Some(reply),
-                Err(RecvTimeoutError::Timeout) => self.fold_and_rest(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    let _ = self.fold_all();
-                    return;
-                }
-            }
+            self.fold_and_rest();
         }
     }
 
-    fn take(&mut self, hint: Hint) {
-        if self.pending.is_empty() {
-            let age = self.table_age();
-            let earliest = Instant::now() + MIN_REST.saturating_sub(age);
-            self.rest_until = self.rest_until.max(earliest);
+    /// Waits until there is something to fold or everything ends.
+    fn wait_for_hints(&mut self) {
+        if !self.pending.is_empty() {
+            return;
         }
-        self.pending.insert(hint.job.clone(), hint);
+        let inbox = self.post.open();
+        let idle = |inbox: &mut Inbox| inbox.hints.is_empty() && !inbox.closed;
+        let inbox = self.post.news.wait_while(inbox, idle);
+        drop(inbox.unwrap_or_else(PoisonError::into_inner));
+        let earliest = Instant::now() + MIN_REST.saturating_sub(self.table_age());
+        self.rest_until = self.rest_until.max(earliest);
+    }
+
+    /// Lets others have their turn; tells whether everything ends.
+    fn rest(&self) -> bool {
+        let inbox = self.post.open();
+        let rest = self.rest_until.saturating_duration_since(Instant::now());
+        let waited = self
+            .post
+            .news
+            .wait_timeout_while(inbox, rest, |inbox| !inbox.closed);
+        waited.unwrap_or_else(PoisonError::into_inner).0.closed
     }
 
     /// Returns how long ago anybody changed the table.
@@ -374,15 +389,10 @@ impl Loop {
     }
 
     fn fold_all(&mut self) -> Result<(), StoreError> {
-        // Hints that came while the last fold ran belong to this one.
-        while let Ok(message) = self.receiver.try_recv() {
-            match message {
-                Message::Hint(hint) => {
-                    self.pending.insert(hint.job.clone(), hint);
-                }
-                Message::Flush(reply) => self.flush = Some(reply),
-            }
-        }
+        // Of two hints for a job the later one counts.
+        let hints = std::mem::take(&mut self.post.open().hints);
+        let hints = hints.into_iter().map(|hint| (hint.job.clone(), hint));
+        self.pending.extend(hints);
         if self.pending.is_empty() {
             return Ok(());
         }
