@@ -16,8 +16,10 @@ use crate::cli::ui::{Color, Ui};
 pub mod adapters;
 pub mod attempts;
 pub mod batch;
+pub mod cancel;
 pub mod catalog;
 pub mod config;
+pub mod confirm;
 pub mod consolidate;
 pub mod demo;
 pub mod error;
@@ -25,8 +27,10 @@ pub mod guard;
 pub mod init;
 pub mod panic;
 pub mod progress;
+pub mod registry;
 pub mod resume;
 pub mod run;
+pub mod selection_args;
 pub mod signal;
 pub mod status;
 pub mod ui;
@@ -95,6 +99,9 @@ enum Command {
     Adapters(adapters::AdaptersCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Make the registry again from what is recorded
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -130,6 +137,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use crate::cli::Global;
 use crate::cli::attempts::{self, AttemptsArgs};
+use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
@@ -21,6 +22,8 @@ pub enum RunCommand {
     Status(StatusArgs),
     /// Show every attempt of a run: how it ended, what it cost
     Attempts(AttemptsArgs),
+    /// Take jobs out of a run, or put them back
+    Cancel(CancelArgs),
 }
 
 /// Carries out the command.
@@ -29,6 +32,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
         RunCommand::Worker(args) => worker::run(args, global, ui),
         RunCommand::Status(args) => status::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),
+        RunCommand::Cancel(args) => cancel::run(args, global, ui),
     }
 }
 

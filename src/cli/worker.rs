@@ -13,10 +13,9 @@ use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
-use crate::cli::run::parse_run_id;
+use crate::cli::selection_args::SelectionArgs;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::domain::filter::{JobsFilter, parse_statuses};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::engine::event::Summary;
@@ -46,19 +45,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
 pub struct WorkerArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-
-    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
-    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
-    jobs: Option<String>,
-
-    /// Only jobs in one of these states, separated by commas [default: enqueued;
-    /// with --redo: completed]
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    only_status: Option<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
 
     /// How many jobs run at once, from 1 to 1024
     #[arg(long, value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
@@ -75,15 +63,6 @@ pub struct WorkerArgs {
     /// Stop at the first failure; running jobs may finish
     #[arg(long)]
     fail_fast: bool,
-
-    /// Only jobs of this algorithm; may be repeated or separated by commas
-    #[arg(
-        long,
-        value_name = "ALGO",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
-    algo: Vec<String>,
 
     /// Make completed jobs again; never widens a given --only-status
     #[arg(long)]
@@ -215,15 +194,12 @@ impl WorkerArgs {
             )
             .hint("add --dry-run, or leave --simulate-ms out"));
         }
+        let selected = self.selection.read()?;
         Ok(WorkerRequest {
-            run_id: parse_run_id(&self.run_id)?,
-            jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
-            only_status: self
-                .only_status
-                .as_deref()
-                .map(parse_statuses)
-                .transpose()?,
-            algo: self.algo_keys()?,
+            run_id: selected.run_id,
+            jobs: selected.jobs,
+            only_status: selected.only_status,
+            algo: selected.algo,
             adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
             max_parallel: self.max_parallel,
             dry_run: self.dry_run,
@@ -238,17 +214,6 @@ impl WorkerArgs {
             forget_requests: self.forget_requests,
             allow_unsafe_locks: self.allow_unsafe_locks,
         })
-    }
-
-    fn algo_keys(&self) -> Result<Vec<AlgoKey>, CliError> {
-        let mut keys = Vec::new();
-        for text in &self.algo {
-            let key = AlgoKey::parse(text.trim())?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        Ok(keys)
     }
 }
 

@@ -250,16 +250,7 @@ fn notice_sink(
     let clock = context.clock.clone();
     let run_id = request.run_id.clone();
     Arc::new(move |notice| {
-        let message = match notice {
-            StoreNotice::WaitingFor { lock, waited } => format!(
-                "waiting for {lock} for {} s: another program holds it; nothing is lost meanwhile",
-                waited.as_secs()
-            ),
-            StoreNotice::RegistryBlocked { reason } => format!(
-                "tables/generations.csv cannot be written now: {reason}; finished results are safe and it is tried again"
-            ),
-            StoreNotice::Warning(message) => message,
-        };
+        let message = notice_text(notice);
         let event = Event {
             at: clock.now(),
             run_id: run_id.clone(),
@@ -270,4 +261,18 @@ fn notice_sink(
             log.report(&event);
         }
     })
+}
+
+/// Says what the store has to tell.
+pub(super) fn notice_text(notice: StoreNotice) -> String {
+    match notice {
+        StoreNotice::WaitingFor { lock, waited } => format!(
+            "waiting for {lock} for {} s: another program holds it; nothing is lost meanwhile",
+            waited.as_secs()
+        ),
+        StoreNotice::RegistryBlocked { reason } => format!(
+            "tables/generations.csv cannot be written now: {reason}; finished results are safe and it is tried again"
+        ),
+        StoreNotice::Warning(message) => message,
+    }
 }

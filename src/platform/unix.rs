@@ -59,6 +59,21 @@ pub(super) fn steady_now() -> Duration {
     Duration::new(seconds, nanos)
 }
 
+/// Ends this process as a crash would: at once, with nothing cleaned up.
+#[cfg(feature = "failpoints")]
+pub(super) fn kill_ourselves() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Stops this process until somebody lets it go on.
+#[cfg(feature = "failpoints")]
+pub(super) fn stop_ourselves() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+}
+
 pub(super) fn identity(metadata: &Metadata) -> FileIdentity {
     FileIdentity {
         device: metadata.dev(),

@@ -177,3 +177,13 @@ pub(super) fn is_busy(error: &io::Error) -> bool {
 pub(super) fn reserve(_file: &File, _length: u64) -> io::Result<()> {
     Ok(())
 }
+
+/// Ends this process as a crash would: at once, with nothing cleaned up.
+#[cfg(feature = "failpoints")]
+pub(super) fn kill_ourselves() -> ! {
+    std::process::abort()
+}
+
+/// There is no way to stop a whole process here.
+#[cfg(feature = "failpoints")]
+pub(super) fn stop_ourselves() {}

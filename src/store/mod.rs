@@ -230,6 +230,37 @@ pub struct Setback {
     pub counts: bool,
 }
 
+/// What became of a wish to take a job out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// It will not run.
+    TakenOut {
+        /// A purchase that was made for it and may be billed; it is kept.
+        request_id: Option<String>,
+    },
+    /// Its holder lives and was asked to stop.
+    Asked,
+    /// Nobody lived to make its result again: the older one stands.
+    RedoStopped,
+    /// It was out already.
+    AlreadyOut,
+    /// It has ended; this is how.
+    Untouched(JobState),
+}
+
+/// What became of a wish to put a job back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// It waits again.
+    Waiting,
+    /// Its holder had not stopped it yet and goes on.
+    RequestWithdrawn,
+    /// It waits or runs, and nobody had asked to stop it.
+    NotCancelled,
+    /// It has ended; this is how.
+    Untouched(JobState),
+}
+
 /// What recovery found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -323,6 +354,16 @@ pub trait Store: Send + Sync {
 
     /// Takes a running job out because somebody asked for it.
     fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Takes a job out on behalf of a person who does not hold it. A job that nobody
+    /// works on is out when this returns; a live holder is only asked, and whatever
+    /// becomes of that holder, the request reaches whoever would go on with the job.
+    /// Must come after [`Store::recover`].
+    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError>;
+
+    /// Puts a job back that was taken out, or takes the request to stop it back. An
+    /// open purchase reaches its next attempt. Must come after [`Store::recover`].
+    fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError>;
 
     /// Brings everything into the registry and makes it durable. After this the
     /// handle takes no more claims. Calling it again does nothing.

@@ -141,6 +141,11 @@ impl RunPaths {
         self.root.join("manifest.csv")
     }
 
+    /// Returns the run's rows of the registry as they were made.
+    pub fn rows(&self) -> PathBuf {
+        self.root.join("rows.csv")
+    }
+
     /// Returns `outputs/`.
     pub fn outputs(&self) -> PathBuf {
         self.root.join("outputs")

@@ -8,6 +8,7 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
@@ -26,6 +27,7 @@
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
@@ -58,6 +60,7 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
@@ -66,6 +69,7 @@ mod consolidate;
 mod demo;
 mod disputed_results;
 mod engine;
+mod fault_points;
 mod fixtures;
 mod init;
 mod kill_and_resume;
@@ -82,6 +86,7 @@ mod process_hostile;
 mod providers;
 mod purchases;
 mod python_interop;
+mod rebuild;
 mod relief;
 mod retries;
 mod seed_requirements;

@@ -196,8 +196,9 @@ impl Prepared {
         }
         let cancelled = request.only_status.as_ref();
         if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
-            teller
-                .warn("cancelled jobs are never run; --only-status cancelled selects none".into());
+            teller.warn(
+                "cancelled jobs are never run; `archi3d run cancel --undo` puts them back".into(),
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::time::{Clock, Timestamp};
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice};
 use crate::workspace::lock::FileLock;
@@ -131,6 +131,7 @@ impl Shared {
         for folder in folders {
             platform::sync_dir(&folder).context("sync", &folder)?;
         }
+        fault::here("names.synced");
         self.names_synced.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -147,6 +148,7 @@ impl Shared {
                 other => other.context("sync", &path)?,
             }
         }
+        fault::here("fold.result_synced");
         for folder in folders {
             match platform::sync_dir(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -179,16 +181,21 @@ impl Shared {
                 .context("read markers in", &state)?;
             looked.extend(hint);
         }
+        fault::here("fold.before");
         self.make_durable(&looked)?;
+        fault::here("fold.synced");
         let Some(_lock) = self.lock_table()? else {
             return Ok(None);
         };
+        fault::here("fold.locked");
         let changed = self.fold_locked(&looked)?;
+        fault::here("fold.saved");
         if changed > 0 {
             let what = What::Folded { rows: changed };
             self.journal
                 .append(now, what)
                 .context("append to", self.journal.path())?;
+            fault::here("fold.noted");
         }
         Ok(Some(changed))
     }
@@ -213,6 +220,7 @@ impl Shared {
         let settled = settled.iter().map(|(job, wanted)| (*job, wanted.as_ref()));
         let changed = projection::apply(table, &self.run_id, settled);
         if changed > 0 {
+            fault::here("fold.applied");
             registry.save()?;
         }
         Ok(changed)

@@ -16,7 +16,7 @@ use crate::domain::job::Entry;
 use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::{Artifact, ReleaseReason};
 
 /// One line of a journal.
@@ -160,6 +160,7 @@ impl Journal {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
+        fault::here("journal.reserved");
         let pen = Pen {
             file,
             end: 0,
@@ -186,10 +187,12 @@ impl Journal {
                 pen.reserved = end + RESERVE;
             }
         }
+        fault::io("journal.appending")?;
         platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
             // A line that did not fit must not swallow the next one.
             let _ = pen.file.set_len(pen.end);
         })?;
+        fault::here("journal.appended");
         pen.end = end;
         Ok(())
     }
@@ -202,13 +205,17 @@ impl Journal {
             .unwrap_or_else(PoisonError::into_inner)
             .file
             .try_clone()?;
-        file.sync_data()
+        fault::io("journal.syncing")?;
+        file.sync_data()?;
+        fault::here("journal.synced");
+        Ok(())
     }
 
     /// Gives the room beyond the last line back.
     pub(super) fn trim(&self) {
         let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = pen.file.set_len(pen.end);
+        fault::here("journal.trimmed");
     }
 }
 
@@ -336,9 +343,11 @@ pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Resu
     if last != *b"\n" {
         bytes.push(b'\n');
     }
+    fault::io("journal.closing")?;
     let what = What::Closed { by: by.clone() };
     bytes.extend(encode(&Line { at, what }));
     file.write_all(&bytes)?;
+    fault::here("journal.closed");
     // What the dead worker had kept free is free again.
     file.set_len(length + bytes.len() as u64)?;
     file.sync_data()

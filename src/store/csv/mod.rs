@@ -4,7 +4,7 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,11 +18,11 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::naming::StateFile;
 use crate::domain::time::{Clock, Timestamp};
-use crate::platform::{self, FileIdentity};
+use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, RunJobs, Setback, Store,
-    StoreNotice, WorkerIdentity,
+    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs, Setback,
+    Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -34,6 +34,7 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod history;
 mod inspect;
 mod journal;
 mod liveness;
@@ -48,6 +49,7 @@ mod snapshot;
 mod story;
 mod sweep;
 pub mod table;
+mod withdraw;
 
 use committer::{Committer, Shared};
 use journal::What;
@@ -56,6 +58,7 @@ use marker::Record;
 use registry::Registry;
 
 pub use attempts::attempts;
+pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;
 pub use snapshot::read_run;
@@ -209,12 +212,14 @@ impl Store for CsvStore {
         let path = self
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
+        fault::here("beat.before");
         platform::write_at(
             &held.file,
             now.fixed_width().as_bytes(),
             marker::TIMESTAMP_OFFSET,
         )
         .context("beat in", &path)?;
+        fault::here("beat.written");
         if !self.still_names(&lease.job_id, held) {
             return Ok(Beat::Lost);
         }
@@ -266,22 +271,35 @@ impl Store for CsvStore {
         self.cancel_job(lease, now)
     }
 
+    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
+        self.withdraw_job(job, now)
+    }
+
+    fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError> {
+        self.restore_job(job, now)
+    }
+
     fn close(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        fault::here("close.before");
         self.committer.stop()?;
+        fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
         self.project(&BTreeSet::new(), now)?;
+        fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.
             self.shared.sync_everything()?;
         }
+        fault::here("close.synced");
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };
         if self.leases().is_empty() && self.unpublished().is_empty() {
             self.note(now, what)?;
+            fault::here("close.noted");
         }
         self.shared.journal.trim();
         self.shared
@@ -317,5 +335,6 @@ fn ensure_dir(path: &Path) -> Result<(), StoreError> {
             hint: "move it away and try again".into(),
         });
     }
+    fault::io("open.creating_folder").context("create", path)?;
     fs::create_dir_all(path).context("create", path)
 }

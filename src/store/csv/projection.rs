@@ -169,9 +169,9 @@ fn says_more(status: Status, row_start: Option<Timestamp>, wanted: &Wanted) -> b
         .is_some_and(|began| row_start.is_none_or(|start| start < began));
     match status {
         Status::Enqueued => newer && wanted.patch.get("error_msg").is_some(),
-        Status::Failed => newer,
+        Status::Failed | Status::Cancelled => newer,
         Status::Completed => newer && row_start.is_some(),
-        Status::Running | Status::Cancelled => false,
+        Status::Running => false,
     }
 }
 

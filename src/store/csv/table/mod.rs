@@ -187,6 +187,15 @@ impl Table {
         }
     }
 
+    /// Returns what the cells of a row say, in order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn cells(&self, row: usize) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let content = self.content(row);
+        Fields::new(content).map(|field| decode(&content[field]))
+    }
+
     /// Returns what a cell says, if it is text.
     ///
     /// # Panics
