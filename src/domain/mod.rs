@@ -5,6 +5,7 @@
 
 pub mod algo;
 pub mod budget;
+pub mod content;
 pub mod filter;
 pub mod glb;
 pub mod id;

@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: everything that happens, as plain data;
 //! - `queue`: the jobs still to take, in order, some not before a moment;
-//! - `job`: one job from claim to ending;
+//! - `job`: one job from claim to ending; `reuse`: a copy instead of a purchase;
 //! - `heartbeat`: the one thread that shows that all running jobs are alive.
 //!
 //! A bounded pool of threads takes jobs from the queue until it is empty or
@@ -14,12 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
+use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -29,11 +31,13 @@ mod heartbeat;
 mod job;
 mod output;
 mod queue;
+mod reuse;
 mod settle;
 
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use queue::Queue;
+use reuse::Twins;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +62,8 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What is done with pictures; nothing if results are not worth reusing.
+    pub recipe: Option<Recipe>,
 }
 
 impl Carrier {
@@ -70,6 +76,7 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            recipe: None,
         }
     }
 }
@@ -97,6 +104,8 @@ pub struct Conditions {
     pub rhythm: Rhythm,
     /// Whether purchases of earlier attempts are given up instead of asked about.
     pub forget_requests: bool,
+    /// Where earlier results are found, if they are to be copied instead of bought.
+    pub reuse: Option<Arc<dyn ReuseIndex>>,
 }
 
 /// Everything the threads of a pool share.
@@ -108,6 +117,7 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    twins: Twins,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -184,6 +194,7 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        twins: Twins::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),

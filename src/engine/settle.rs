@@ -61,11 +61,13 @@ impl Pool<'_> {
         }
     }
 
-    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
         let Checked {
             ignored,
             product,
             artifacts,
+            content_key,
+            reused,
         } = checked;
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
@@ -87,6 +89,7 @@ impl Pool<'_> {
                 artifacts,
             },
             cost_usd: product.price.estimated_usd,
+            content_key,
             at: self.clock.now(),
         };
         match self.store.finish(lease, ending) {
@@ -94,6 +97,7 @@ impl Pool<'_> {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
+                    tally.summary.reused += usize::from(reused);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobCompleted {
@@ -163,6 +167,7 @@ impl Pool<'_> {
         let Waiting {
             mut planned,
             failures,
+            plain,
             ..
         } = waiting;
         // Whatever it was taken as, it now waits; only a redo stays one.
@@ -175,6 +180,7 @@ impl Pool<'_> {
             planned,
             failures,
             tried: true,
+            plain,
         };
         self.queue.put_back(waiting, pause);
     }
@@ -191,6 +197,7 @@ impl Pool<'_> {
                 error_text: failure.error_text(),
             },
             cost_usd: None,
+            content_key: None,
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;

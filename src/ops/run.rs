@@ -15,7 +15,7 @@ use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
 use crate::engine::{self, Conditions};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, capacity, identity};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions};
 use crate::store::{NoticeSink, Store, StoreNotice};
 
@@ -61,6 +61,8 @@ pub struct WorkerRequest {
     pub resubmit_unknown: bool,
     /// Gives up purchases of earlier attempts and buys anew.
     pub forget_requests: bool,
+    /// Copies results of earlier identical jobs instead of buying them.
+    pub reuse: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
 }
@@ -184,6 +186,7 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
+        reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {
         jobs,

@@ -29,6 +29,7 @@
 //! - [`python_interop`]: Python tools and workers share one registry.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
+//! - `reuse`: earlier results are copied instead of bought.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -86,6 +87,8 @@ mod purchases;
 mod python_interop;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod reuse;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

@@ -44,6 +44,7 @@ mod projection;
 mod recover;
 mod redo;
 mod registry;
+mod reuse;
 mod snapshot;
 mod story;
 mod sweep;
@@ -59,6 +60,7 @@ use registry::Registry;
 pub use attempts::attempts;
 pub use inspect::Inspector;
 pub use open::read_manifest;
+pub use reuse::FileReuse;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
