@@ -45,6 +45,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       make the results of some jobs again
   archi3d run worker --run-id r1 --budget-usd 5
       start nothing that would bring the run above $5
+  archi3d run worker --run-id r2 --reuse
+      copy what an earlier run has made from the same pictures, buy the rest
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
@@ -93,6 +95,11 @@ pub struct WorkerArgs {
     /// is dead at the provider
     #[arg(long)]
     forget_requests: bool,
+
+    /// Copy the result of an earlier identical job of any run instead of buying it:
+    /// same pictures byte by byte, same algorithm, version and parameters
+    #[arg(long)]
+    reuse: bool,
 
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
@@ -225,6 +232,7 @@ impl WorkerArgs {
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,
+            reuse: self.reuse,
             allow_unsafe_locks: self.allow_unsafe_locks,
             spending: Spending {
                 budget_usd: self.budget_usd,

@@ -6,6 +6,7 @@
 pub mod algo;
 pub mod budget;
 pub mod conflict;
+pub mod content;
 pub mod filter;
 pub mod forecast;
 pub mod glb;

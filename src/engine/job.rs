@@ -19,8 +19,9 @@ use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
+use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord, Progress};
+use crate::store::{Beat, Claim, JobRecord, Progress, StoreError};
 use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a job that may have been bought without anybody knowing.
@@ -85,6 +86,10 @@ impl Failure {
 
 impl Pool<'_> {
     pub(super) fn run_job(&self, waiting: Waiting) {
+        let (waiting, _first) = match self.try_reuse(waiting) {
+            Turned::Make(waiting, first) => (*waiting, first),
+            Turned::Done => return,
+        };
         let job_id = waiting.planned.job.job_id.clone();
         let waiting = self.wait_for_provider(waiting);
         let Some(waiting) = waiting.and_then(|waiting| self.seems_affordable(waiting)) else {
@@ -103,6 +108,14 @@ impl Pool<'_> {
                 self.give_back_unfunded(waiting, &lease, funding);
             }
             Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
+            other => self.claim_refused(waiting, other),
+        }
+    }
+
+    /// Deals with a job that could not be taken.
+    pub(super) fn claim_refused(&self, waiting: Waiting, claim: Result<Claim, StoreError>) {
+        let job_id = waiting.planned.job.job_id.clone();
+        match claim {
             Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
             Ok(other) => self.not_taken(job_id, &other),
             Err(error) => {
@@ -211,7 +224,16 @@ impl Pool<'_> {
             workspace: workspace.root().to_owned(),
             extra: Map::new(),
         };
-        self.call(carrier, &request, lease, stop)
+        let content_key = if self.conditions.dry_run {
+            None
+        } else {
+            reuse::content_key(carrier, &request.used_images)
+        };
+        let mut attempt = self.call(carrier, &request, lease, stop);
+        if let Attempt::Made(checked) = &mut attempt {
+            checked.content_key = content_key;
+        }
+        attempt
     }
 
     /// Asks a person instead of buying again where an earlier attempt may have
@@ -322,6 +344,9 @@ impl Pool<'_> {
         carrier: &Carrier,
         purchase: bool,
     ) -> Attempt {
+        if result.algo_version.is_none() {
+            result.algo_version = carrier.adapter.version().map(str::to_owned);
+        }
         let workspace = &self.conditions.workspace;
         let detail = result.detail.take();
         let reported = result.estimated_cost_usd.or(result.unit_price_usd);

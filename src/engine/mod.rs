@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: everything that happens, as plain data;
 //! - `queue`: the jobs still to take, in order, some not before a moment;
-//! - `job`: one job from claim to ending;
+//! - `job`: one job from claim to ending; `reuse`: a copy instead of a purchase;
 //! - `heartbeat`: the one thread that shows that all running jobs are alive.
 //!
 //! A bounded pool of threads takes jobs from the queue until it is empty or
@@ -14,12 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
+use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -30,6 +32,7 @@ mod heartbeat;
 mod job;
 mod output;
 mod queue;
+mod reuse;
 mod settle;
 
 pub use budget::Money;
@@ -37,6 +40,7 @@ use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use queue::Queue;
+use reuse::Twins;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +65,8 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What is done with pictures; nothing if results are not worth reusing.
+    pub recipe: Option<Recipe>,
 }
 
 impl Carrier {
@@ -73,6 +79,7 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            recipe: None,
         }
     }
 }
@@ -102,6 +109,8 @@ pub struct Conditions {
     pub forget_requests: bool,
     /// Where money is accounted and how much may be spent; nothing for rehearsals.
     pub money: Option<Money>,
+    /// Where earlier results are found, if they are to be copied instead of bought.
+    pub reuse: Option<Arc<dyn ReuseIndex>>,
 }
 
 /// Everything the threads of a pool share.
@@ -114,6 +123,7 @@ struct Pool<'a> {
     sink: &'a dyn Sink,
     queue: Queue,
     till: Till,
+    twins: Twins,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -191,6 +201,7 @@ pub fn run(
         sink,
         queue: Queue::new(jobs),
         till: Till::default(),
+        twins: Twins::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),

@@ -27,6 +27,8 @@ pub(super) struct Waiting {
     pub(super) failures: u32,
     /// Whether this pool has started it before.
     pub(super) tried: bool,
+    /// Whether it is to be made even if there is an earlier result to copy.
+    pub(super) plain: bool,
 }
 
 impl Waiting {
@@ -65,6 +67,7 @@ impl Queue {
                     planned,
                     failures: 0,
                     tried: false,
+                    plain: false,
                 })
                 .collect(),
             later: Vec::new(),

@@ -73,11 +73,13 @@ impl Pool<'_> {
         }
     }
 
-    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
         let Checked {
             ignored,
             product,
             artifacts,
+            content_key,
+            reused,
         } = checked;
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
@@ -99,6 +101,7 @@ impl Pool<'_> {
                 artifacts,
             },
             cost_usd: product.price.estimated_usd,
+            content_key,
             at: self.clock.now(),
         };
         let cost_usd = ending.cost_usd;
@@ -111,6 +114,7 @@ impl Pool<'_> {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
+                    tally.summary.reused += usize::from(reused);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobCompleted {
@@ -197,6 +201,7 @@ impl Pool<'_> {
                 error_text: failure.error_text(),
             },
             cost_usd: failure.cost_usd,
+            content_key: None,
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;

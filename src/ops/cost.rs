@@ -9,16 +9,13 @@ use std::fs;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
-use crate::domain::patch::DRY_RUN;
+use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::csv;
 
 pub mod invoice;
-
-/// The word in `price_source` of a result that was copied.
-const REUSED: &str = "reused";
 
 /// What the lines of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

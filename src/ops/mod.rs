@@ -33,6 +33,7 @@ pub mod init;
 pub mod money;
 pub mod plan;
 pub mod rebuild;
+pub mod reuse;
 pub mod run;
 pub mod run_log;
 pub mod status;

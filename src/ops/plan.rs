@@ -5,10 +5,11 @@
 //! ledger), job by job in the order in which it would start them. Takes no lock
 //! and writes nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use crate::domain::budget::{Caps, Ledger};
+use crate::domain::content::ContentKey;
 use crate::domain::forecast::{self, Portion};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
@@ -16,6 +17,7 @@ use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::Carrier;
 use crate::ops::money::{self, Limit, Money};
+use crate::ops::reuse::Forecast;
 use crate::ops::run::{WorkerRequest, carrier, known_algo, matches_filters, selection};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
@@ -203,6 +205,10 @@ pub(super) struct Planner<'a> {
     closed: Vec<Closure>,
     unpublished: HashMap<JobId, u32>,
     carriers: HashMap<AlgoKey, Result<Carrier, String>>,
+    /// Earlier results, with `--reuse`.
+    reuse: Option<Forecast<'a>>,
+    /// What goes into the jobs that would run.
+    keys: HashSet<ContentKey>,
     started: usize,
     /// What the jobs planned so far would add to the ledger, in millionths.
     planned_micros: i64,
@@ -230,6 +236,8 @@ impl<'a> Planner<'a> {
             closed: gate.all_closed(now).unwrap_or_default(),
             unpublished: csv::unpublished(&context.workspace, &request.run_id)?,
             carriers: HashMap::new(),
+            reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            keys: HashSet::new(),
             started: 0,
             planned_micros: 0,
             jobs: Vec::new(),
@@ -275,6 +283,7 @@ impl<'a> Planner<'a> {
             self.carriers.insert(key.clone(), built);
         }
         let (fate, reason) = self.decide(&job, key.as_ref());
+        let (fate, reason) = self.reuse(&job, fate, reason);
         let price = self.price(&job, key.as_ref(), fate);
         let (fate, reason) = self.afford(fate, reason, &price);
         let price = if fate.starts() {
@@ -373,6 +382,34 @@ impl<'a> Planner<'a> {
             _ => entered(entry, bought),
         };
         (fate, reason)
+    }
+
+    /// Turns a job that would run into one whose result would be copied, with
+    /// `--reuse`: from an earlier job, or from one of this plan with the same inputs.
+    fn reuse(&mut self, job: &JobRecord, fate: Fate, reason: Reason) -> (Fate, Reason) {
+        let redo = reason.code == "made_again";
+        let Some(forecast) = self.reuse.as_ref().filter(|_| fate == Fate::Run && !redo) else {
+            return (fate, reason);
+        };
+        let forced = self.request.adapter.as_ref();
+        match forecast.source_of(job, forced) {
+            Ok(Some(from)) => {
+                let words = format!("identical to job {} of run {}", from.job_id, from.run_id);
+                (Fate::Reuse, Reason::new("identical", words))
+            }
+            Ok(None) => match forecast.key_of(job, forced) {
+                Some((key, _)) if !self.keys.insert(key.clone()) => {
+                    let words = "identical to an earlier job of this plan";
+                    (Fate::Reuse, Reason::new("twin", words))
+                }
+                _ => (fate, reason),
+            },
+            Err(error) => {
+                self.warnings
+                    .push(format!("cannot look for earlier results: {error}"));
+                (fate, reason)
+            }
+        }
     }
 
     fn closure_of(&self, carrier: &Carrier) -> Option<&Closure> {

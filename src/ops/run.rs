@@ -16,7 +16,7 @@ use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted
 use crate::engine::{self, Conditions, Money};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, capacity, identity};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
 use crate::store::{NoticeSink, Purse, Store, StoreNotice};
 
@@ -68,6 +68,8 @@ pub struct WorkerRequest {
     pub resubmit_unknown: bool,
     /// Gives up purchases of earlier attempts and buys anew.
     pub forget_requests: bool,
+    /// Copies results of earlier identical jobs instead of buying them.
+    pub reuse: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
     /// How much may be spent, and in which order.
@@ -264,6 +266,7 @@ fn work(
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
         money: money(context, request, teller),
+        reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {
         jobs,

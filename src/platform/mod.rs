@@ -95,6 +95,12 @@ pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     imp::without_waiting(options)
 }
 
+/// Opens a file for reading if no part of `path` is a link; nothing if one is,
+/// or if the file cannot be opened, or if the system cannot tell.
+pub fn open_without_links(path: &Path) -> Option<File> {
+    imp::open_without_links(path)
+}
+
 /// Creates `path` with `bytes` in one step: it appears complete or not at all.
 /// Returns nothing if the name is taken.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {

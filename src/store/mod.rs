@@ -27,6 +27,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::budget::Stake;
+use crate::domain::content::ContentKey;
 use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
@@ -41,6 +42,7 @@ pub mod error;
 pub mod memory;
 pub mod overview;
 pub mod purse;
+pub mod reuse;
 
 pub use error::StoreError;
 pub use purse::{Fate, Purse};
@@ -206,6 +208,8 @@ pub struct Ending {
     pub patch: Patch,
     /// What it cost, if anything was billed or may have been.
     pub cost_usd: Option<f64>,
+    /// What a real result was made from, so that it can be found again.
+    pub content_key: Option<ContentKey>,
     /// When it ended.
     pub at: Timestamp,
 }

@@ -32,6 +32,7 @@
 //! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
+//! - `reuse`: earlier results are copied instead of bought.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -81,19 +82,21 @@ mod known_failures;
 mod machine_output;
 mod odd_environment;
 mod original_workspace;
+mod plan;
 #[cfg(target_os = "linux")]
 mod process_adapter;
 #[cfg(target_os = "linux")]
 mod process_guard;
 #[cfg(target_os = "linux")]
 mod process_hostile;
-mod plan;
 mod providers;
 mod purchases;
 mod python_interop;
 mod rebuild;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod reuse;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

@@ -51,16 +51,32 @@ fn a_plan_leaves_no_trace_in_any_state_of_the_run() {
     unchanged(&["--dry-run"]);
     let _ = workspace.worker(&[]).run().expect_code(1);
     unchanged(&[]);
-    unchanged(&["--only-status", "failed", "--retries", "2", "--budget-usd", "1"]);
+    unchanged(&[
+        "--only-status",
+        "failed",
+        "--retries",
+        "2",
+        "--budget-usd",
+        "1",
+    ]);
 }
 
 #[test]
 fn a_plan_tells_what_each_job_would_do_and_why() {
     let mocks = [
         ("done", "unit_price_usd: 0.2"),
-        ("bad", "fail: always, fail_class: permanent, unit_price_usd: 0.3"),
-        ("doubt", "fail: always, fail_class: unknown, unit_price_usd: 0.4"),
-        ("asked", "submit: true, fail: always, fail_class: unknown, unit_price_usd: 0.5"),
+        (
+            "bad",
+            "fail: always, fail_class: permanent, unit_price_usd: 0.3",
+        ),
+        (
+            "doubt",
+            "fail: always, fail_class: unknown, unit_price_usd: 0.4",
+        ),
+        (
+            "asked",
+            "submit: true, fail: always, fail_class: unknown, unit_price_usd: 0.5",
+        ),
         ("fresh", "unit_price_usd: 0.6"),
     ];
     let workspace = one_job_each(&mocks);
@@ -92,7 +108,10 @@ fn a_plan_tells_what_each_job_would_do_and_why() {
         fates(&plan(&workspace, &["--redo", "--limit", "1"]))[0],
         "run made_again"
     );
-    let limited = plan(&workspace, &["--only-status", "failed,enqueued", "--limit", "1"]);
+    let limited = plan(
+        &workspace,
+        &["--only-status", "failed,enqueued", "--limit", "1"],
+    );
     assert_eq!(fates(&limited)[4], "skip over_limit");
 }
 
@@ -164,7 +183,10 @@ fn an_unknown_price_is_never_shown_as_nothing() {
         .run()
         .expect_code(0);
     let dark = output.stdout.lines().find(|line| line.contains(" dark "));
-    assert!(dark.is_some_and(|line| line.contains("unknown")), "{output}");
+    assert!(
+        dark.is_some_and(|line| line.contains("unknown")),
+        "{output}"
+    );
     let job = &plan(&workspace, &[])["jobs"][1];
     assert_eq!(job["expected_usd"], Value::Null);
 }
@@ -194,4 +216,73 @@ fn a_plan_of_a_run_that_is_not_there_says_so() {
         .run()
         .expect_code(2)
         .expect_stderr("--run-id");
+}
+
+#[test]
+fn with_reuse_a_plan_knows_what_is_copied_and_the_totals_still_are_the_ledgers() {
+    // The second run has the jobs of the first, and one of its own algorithm.
+    let workspace = one_job_each(&[
+        ("copied", "unit_price_usd: 0.2"),
+        ("bought", "unit_price_usd: 0.3"),
+        ("flaky", "fail_first: 1, retries: 2, unit_price_usd: 0.1"),
+    ]);
+    let _ = workspace.worker(&["--algo", "copied"]).run().expect_code(0);
+    // The same pictures and the same algorithm under another id.
+    let id = workspace.id(0).to_owned();
+    let twin = |line: &str| {
+        line.replace(&id, "feedbeef0001")
+            .replace("completed", "enqueued")
+    };
+    for table in ["tables/generations.csv", "runs/rk/manifest.csv"] {
+        let text = String::from_utf8(workspace.bytes(table)).expect("it is text");
+        let line = text
+            .lines()
+            .find(|line| line.contains(&id))
+            .expect("its row");
+        let bare = blanked(&text, line);
+        workspace.write(table, format!("{text}{}\n", twin(&bare)).as_bytes());
+    }
+    let planned = plan(&workspace, &["--reuse"]);
+    assert_eq!(
+        fates(&planned),
+        [
+            "skip completed",
+            "run waiting",
+            "run waiting",
+            "reuse identical",
+        ]
+    );
+    assert_usd(&planned["cost"]["new_usd"], 0.4);
+    let _ = workspace.worker(&["--reuse"]).run().expect_code(0);
+    let (spent, reserved) = ledger(&workspace);
+    assert_usd(&planned["after_usd"], spent + reserved);
+    let told = workspace
+        .archi3d(&["cost", "report", "--json"])
+        .run()
+        .json();
+    assert_eq!(told["total"]["reused"], json!(1));
+    assert_usd(&told["total"]["billed_usd"], spent);
+}
+
+/// Returns a row as it was before its job ran.
+fn blanked(table: &str, line: &str) -> String {
+    let columns: Vec<&str> = table.lines().next().expect("a header").split(',').collect();
+    let written = |column: &str| {
+        column.starts_with("generation_")
+            || column.starts_with("worker_")
+            || column.starts_with("preview_")
+            || [
+                "algo_version",
+                "unit_price_usd",
+                "price_source",
+                "gen_object_path",
+            ]
+            .contains(&column)
+            || ["estimated_cost_usd", "error_msg"].contains(&column)
+    };
+    let cells = line.split(',').zip(&columns);
+    let cells: Vec<&str> = cells
+        .map(|(cell, column)| if written(column) { "" } else { cell })
+        .collect();
+    cells.join(",")
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::mocks::one_job_each;
 use crate::support::binary::Output;
+use crate::support::mocks::one_job_each;
 use crate::support::{TestWorkspace, wait_until};
 
 fn status(workspace: &TestWorkspace) -> Value {
@@ -24,7 +24,10 @@ fn report(workspace: &TestWorkspace, options: &[&str]) -> Output {
 const MIXED: [(&str, &str); 3] = [
     ("good", "unit_price_usd: 0.25, submit: true"),
     ("bad", "fail: always, fail_class: permanent"),
-    ("doubt", "fail: always, fail_class: unknown, unit_price_usd: 0.5"),
+    (
+        "doubt",
+        "fail: always, fail_class: unknown, unit_price_usd: 0.5",
+    ),
 ];
 
 #[test]
@@ -65,7 +68,15 @@ fn a_running_job_shows_its_worker_and_how_far_it_is() {
 fn watching_ends_by_itself_and_writes_no_control_codes_into_a_pipe() {
     let workspace = one_job_each(&[("slow", "wait_file: go.txt")]);
     let worker = workspace.worker(&[]).spawn();
-    let arguments = ["run", "status", "--run-id", "rk", "--watch", "--interval", "0.05"];
+    let arguments = [
+        "run",
+        "status",
+        "--run-id",
+        "rk",
+        "--watch",
+        "--interval",
+        "0.05",
+    ];
     let watcher = workspace.archi3d(&arguments).spawn();
     wait_until("a frame with the running job", || {
         watcher.stdout_so_far().contains("1 running")
@@ -100,7 +111,10 @@ fn every_state_has_its_reason_and_its_next_command() {
     let workspace = one_job_each(&MIXED);
     let id = |index: usize| workspace.id(index).to_owned();
     let waiting = explain(&workspace, &id(0));
-    assert_eq!((&waiting["state"], &waiting["code"]), (&json!("enqueued"), &json!("waiting")));
+    assert_eq!(
+        (&waiting["state"], &waiting["code"]),
+        (&json!("enqueued"), &json!("waiting"))
+    );
     let _ = workspace.worker(&[]).run().expect_code(1);
     for (index, state, code, command) in [
         (0, "completed", "completed", "--redo"),
@@ -109,17 +123,25 @@ fn every_state_has_its_reason_and_its_next_command() {
     ] {
         let told = explain(&workspace, &id(index)[..8]);
         assert_eq!(told["job_id"], json!(id(index)));
-        assert_eq!((&told["state"], &told["code"]), (&json!(state), &json!(code)));
+        assert_eq!(
+            (&told["state"], &told["code"]),
+            (&json!(state), &json!(code))
+        );
         let next = told["next"][0]["command"].as_str().expect("a command");
         assert!(next.contains(command), "{next}");
         assert_eq!(told["attempts"].as_array().map(Vec::len), Some(1));
     }
-    assert_eq!(explain(&workspace, &id(2))["numbers"]["reserved_usd"], json!(0.5));
+    assert_eq!(
+        explain(&workspace, &id(2))["numbers"]["reserved_usd"],
+        json!(0.5)
+    );
 }
 
 #[test]
 fn a_job_that_is_not_there_or_not_the_only_one_is_refused_with_names() {
-    let workspace = TestWorkspace::with_products(2).job_ids(["abc-1", "abc-2"]).build();
+    let workspace = TestWorkspace::with_products(2)
+        .job_ids(["abc-1", "abc-2"])
+        .build();
     let ask = |job: &str| {
         let arguments = ["run", "explain", "--run-id", "rk", job];
         workspace.archi3d(&arguments).run().expect_code(2)
@@ -132,17 +154,28 @@ fn a_job_that_is_not_there_or_not_the_only_one_is_refused_with_names() {
 fn what_was_paid_is_reported_by_anything_and_sums_up() {
     let workspace = one_job_each(&MIXED);
     let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
-    assert_eq!(report(&workspace, &["--json"]).json()["total"]["attempts"], json!(0));
+    assert_eq!(
+        report(&workspace, &["--json"]).json()["total"]["attempts"],
+        json!(0)
+    );
     let _ = workspace.worker(&[]).run().expect_code(1);
     for by in ["algo", "day", "worker", "run"] {
-        let told = report(&workspace, &["--json", "--by", by]).expect_code(0).json();
+        let told = report(&workspace, &["--json", "--by", by])
+            .expect_code(0)
+            .json();
         assert_eq!(told["total"]["attempts"], json!(3), "{by}");
         assert_eq!(told["total"]["billed_usd"], json!(0.25), "{by}");
         assert_eq!(told["total"]["unknown_cost_attempts"], json!(1), "{by}");
     }
     let table = report(&workspace, &["--csv", "--by", "algo"]).expect_code(0);
-    assert!(table.stdout.contains("good,1,1,0,0,0,0.250000,0\n"), "{table}");
-    assert!(table.stdout.contains("total,3,1,2,0,0,0.250000,1\n"), "{table}");
+    assert!(
+        table.stdout.contains("good,1,1,0,0,0,0.250000,0\n"),
+        "{table}"
+    );
+    assert!(
+        table.stdout.contains("total,3,1,2,0,0,0.250000,1\n"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -150,12 +183,17 @@ fn an_invoice_is_compared_by_request_id_and_exit_code_1_means_it_differs() {
     let workspace = one_job_each(&[MIXED[0]]);
     let _ = workspace.worker(&[]).run().expect_code(0);
     let attempts = crate::support::mocks::attempts(&workspace);
-    let request = attempts[0]["request_id"].as_str().expect("it was submitted");
+    let request = attempts[0]["request_id"]
+        .as_str()
+        .expect("it was submitted");
     let invoice = |rows: &str| {
         let table = format!("\u{feff}Request ID;Amount\r\n{rows}");
         workspace.write("invoice.csv", table.as_bytes());
         let path = workspace.path("invoice.csv");
-        report(&workspace, &["--match", path.to_str().expect("text"), "--json"])
+        report(
+            &workspace,
+            &["--match", path.to_str().expect("text"), "--json"],
+        )
     };
     let equal = invoice(&format!("{request};\"$0,25\"\r\n")).expect_code(0);
     assert_eq!(equal.json()["match"]["agrees"], json!(true));
@@ -164,6 +202,11 @@ fn an_invoice_is_compared_by_request_id_and_exit_code_1_means_it_differs() {
     assert_eq!(found["different"][0]["invoice_usd"], json!(0.3));
     assert_eq!(found["only_in_invoice"][0]["request_id"], json!("else"));
     let missing = invoice("else;0\r\n").expect_code(1).json();
-    assert_eq!(missing["match"]["only_ours"][0]["request_id"], json!(request));
-    let _ = invoice("x;lots\r\n").expect_code(2).expect_stderr("invoice.csv:2:");
+    assert_eq!(
+        missing["match"]["only_ours"][0]["request_id"],
+        json!(request)
+    );
+    let _ = invoice("x;lots\r\n")
+        .expect_code(2)
+        .expect_stderr("invoice.csv:2:");
 }

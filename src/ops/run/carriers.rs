@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
@@ -157,6 +158,7 @@ pub(in crate::ops) fn carrier(
         // A rehearsal uses nobody's account.
         provider: (!request.dry_run).then_some(provider),
         on_interrupt,
+        recipe: Recipe::of(settings).filter(|_| !request.dry_run),
         ..Carrier::new(adapter)
     })
 }

@@ -276,7 +276,12 @@ impl CsvStore {
             fault::here("claim.clearing");
             remove_if_there(&path).context("remove", &path)
         };
-        remove(StateFile::Released)?;
+        // What was not there under this lock is not there now.
+        let remove_marker = |kind: RecordKind| match evidence.of(kind) {
+            Some(_) => remove(kind.file()),
+            None => Ok(()),
+        };
+        remove_marker(RecordKind::Released)?;
         remove(StateFile::Cancel)?;
         // A holder that was only frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
@@ -287,13 +292,9 @@ impl CsvStore {
         if lease.entry == Entry::Redo {
             return Ok(());
         }
-        for kind in [
-            StateFile::Failed,
-            StateFile::ErrorText,
-            StateFile::Cancelled,
-        ] {
-            remove(kind)?;
-        }
+        remove_marker(RecordKind::Failed)?;
+        remove_marker(RecordKind::Cancelled)?;
+        remove(StateFile::ErrorText)?;
         if evidence.of(RecordKind::Completed).is_none() {
             return Ok(());
         }
@@ -413,7 +414,14 @@ fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     }
 }
 
+/// Removes a file that is seldom there. To look first is cheaper: removing locks
+/// the folder, in which other threads create files at this moment.
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    if let Err(error) = fs::symlink_metadata(path)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

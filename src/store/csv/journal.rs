@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::patch::{Patch, WorkerFacts};
@@ -133,6 +134,9 @@ pub(super) struct Finished {
     pub(super) request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cost_usd: Option<f64>,
+    /// What a real result was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content_key: Option<ContentKey>,
     #[serde(default)]
     pub(super) purchases: u32,
     /// The staging folder's name.

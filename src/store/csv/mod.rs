@@ -50,6 +50,7 @@ mod purse;
 mod recover;
 mod redo;
 mod registry;
+mod reuse;
 mod snapshot;
 mod story;
 mod sweep;
@@ -69,6 +70,7 @@ pub use open::read_manifest;
 pub use overview::{algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;
+pub use reuse::FileReuse;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.

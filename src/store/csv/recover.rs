@@ -413,7 +413,7 @@ impl CsvStore {
         if hints.is_empty() {
             return Ok(0);
         }
-        match self.shared.fold(&hints, now)? {
+        match self.shared.fold(hints.iter(), now)? {
             Some(changed) => Ok(changed),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }

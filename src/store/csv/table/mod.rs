@@ -187,6 +187,15 @@ impl Table {
         }
     }
 
+    /// Returns what the cells of a row say, in order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn cells(&self, row: usize) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let content = self.content(row);
+        Fields::new(content).map(|field| decode(&content[field]))
+    }
+
     /// Finds some cells of a row in one pass, as ranges of [`Table::bytes`].
     /// `wanted` has column numbers, rising, each with its place in `spans`; what
     /// the row does not have is left as it is.
@@ -228,15 +237,6 @@ impl Table {
             }
             from = to + 1;
         }
-    }
-
-    /// Returns what the cells of a row say, in order.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    pub fn cells(&self, row: usize) -> impl Iterator<Item = Cow<'_, [u8]>> {
-        let content = self.content(row);
-        Fields::new(content).map(|field| decode(&content[field]))
     }
 
     /// Returns what a cell says, if it is text.
