@@ -206,7 +206,7 @@ pub(super) fn apply<'a>(
 
 fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
     let cells = patch
-        .0
+        .cells()
         .iter()
         .filter_map(|cell| {
             let column = table.column(&cell.column)?;
