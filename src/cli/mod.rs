@@ -20,6 +20,7 @@ pub mod catalog;
 pub mod config;
 pub mod consolidate;
 pub mod demo;
+pub mod doctor;
 pub mod error;
 pub mod guard;
 pub mod init;
@@ -96,6 +97,8 @@ enum Command {
     Adapters(adapters::AdaptersCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Look for what is wrong with the workspace, and mend what can be mended safely
+    Doctor(doctor::DoctorArgs),
     /// Make the registry again from what is recorded
     #[command(subcommand)]
     Registry(registry::RegistryCommand),
@@ -134,6 +137,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),

@@ -7,6 +7,7 @@ pub mod algo;
 pub mod budget;
 pub mod conflict;
 pub mod filter;
+pub mod finding;
 pub mod glb;
 pub mod id;
 pub mod identity;

@@ -23,6 +23,7 @@ mod capacity;
 pub mod catalog;
 pub mod consolidate;
 pub mod demo;
+pub mod doctor;
 pub mod guard;
 mod identity;
 pub mod init;

@@ -3,6 +3,7 @@
 //! Every function here exists on every system with the same meaning; where a
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
+pub mod place;
 pub mod process;
 
 #[cfg(unix)]

@@ -15,6 +15,7 @@
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
+//! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`init`]: an empty workspace, made without changing what is there.
@@ -66,6 +67,7 @@ mod config_show;
 mod consolidate;
 mod demo;
 mod disputed_results;
+mod doctor;
 mod engine;
 mod fixtures;
 mod init;

@@ -32,6 +32,7 @@ mod claim;
 pub(crate) mod codec;
 mod committer;
 mod evidence;
+mod examine;
 mod finish;
 mod give_back;
 mod history;
@@ -57,6 +58,7 @@ use marker::Record;
 use registry::Registry;
 
 pub use attempts::attempts;
+pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;

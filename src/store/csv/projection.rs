@@ -192,6 +192,27 @@ pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) 
     edits.len()
 }
 
+/// Returns what [`apply`] would change, without changing it; columns that the
+/// table lacks are left out.
+pub(super) fn would_change(
+    table: &mut Table,
+    run: &RunId,
+    wanted: &[(JobId, Wanted)],
+) -> Vec<(JobId, RowEdit)> {
+    let columns = RowColumns::of(table);
+    let index = table.index(run.as_str());
+    let mut edits = Vec::new();
+    for (job, wanted) in wanted {
+        for row in index.rows_of(job.as_str()) {
+            let (status, start) = columns.status_and_start(index.table(), row);
+            if row_accepts(&status, start, wanted) {
+                edits.push((job.clone(), row_edit(index.table(), row, &wanted.patch)));
+            }
+        }
+    }
+    edits
+}
+
 fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
     let cells = patch
         .0
