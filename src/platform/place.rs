@@ -1,5 +1,5 @@
 //! What the place where files lie is like: how it is mounted, how much room is
-//! left, who may write there. Used by the check-up; nothing here changes anything.
+//! left, who may write there, and who may write what this process makes.
 
 use std::fs::Metadata;
 use std::io;
@@ -113,6 +113,38 @@ pub fn is_world_writable(metadata: &Metadata) -> bool {
         let _ = metadata;
         false
     }
+}
+
+/// Sees to it that nothing this process and its children make can be written by
+/// everybody, whatever mask they were started with.
+pub fn keep_from_everybody() {
+    #[cfg(unix)]
+    {
+        use rustix::fs::Mode;
+        use rustix::process::umask;
+        // The mask can only be read by setting it.
+        let found = umask(Mode::RWXG | Mode::RWXO);
+        umask(found | Mode::WOTH);
+    }
+}
+
+/// Lets the group of `folder` work with what this process makes there, if it may
+/// write in the folder: else the first user would lock the others out.
+pub fn share_with_group_of(folder: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        use rustix::fs::Mode;
+        use rustix::process::umask;
+        let mode = std::fs::metadata(folder).map(|found| found.permissions().mode());
+        if mode.is_ok_and(|mode| mode & 0o020 != 0) {
+            let found = umask(Mode::RWXG | Mode::RWXO);
+            umask(found - Mode::RWXG);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 //! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
+//! - `security`: no shell, no leaked secret, no file outside or open to everybody.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -88,6 +89,8 @@ mod python_interop;
 mod rebuild;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod security;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

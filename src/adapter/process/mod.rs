@@ -8,6 +8,7 @@
 mod command;
 mod log;
 mod protocol;
+mod scrub;
 mod secrets;
 mod session;
 mod streams;

@@ -9,7 +9,7 @@ use crate::domain::id::RunId;
 use crate::domain::lease::Rhythm;
 use crate::ops::{OpsContext, OpsError, births, identity, table_file};
 use crate::store::Store;
-use crate::store::csv::{CsvStore, CsvStoreOptions};
+use crate::store::csv::{CsvStore, CsvStoreOptions, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -28,6 +28,7 @@ pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsE
             });
         }
     };
+    refuse_links_outside(&context.workspace, None)?;
     let mut troubles = Vec::new();
     let mut recover = BTreeSet::new();
     let mut record = BTreeSet::new();
@@ -75,6 +76,7 @@ fn sweep_tables(context: &OpsContext) -> Result<(), StoreError> {
 
 /// Records the run's rows as they were made, as far as the table still tells.
 fn record_rows(context: &OpsContext, run_id: &RunId) -> Result<(), StoreError> {
+    refuse_links_outside(&context.workspace, Some(run_id))?;
     let _held = lock_registry(context)?;
     let Some(mut table) = table_file::read(&context.workspace.registry())? else {
         return Ok(());

@@ -61,7 +61,7 @@ pub use attempts::attempts;
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
-pub use open::read_manifest;
+pub use open::{read_manifest, refuse_links_outside};
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
