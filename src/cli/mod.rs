@@ -23,6 +23,7 @@ pub mod confirm;
 pub mod consolidate;
 pub mod cost;
 pub mod demo;
+pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod guard;
@@ -107,6 +108,8 @@ enum Command {
     Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Look for what is wrong with the workspace, and mend what can be mended safely
+    Doctor(doctor::DoctorArgs),
     /// Make the registry again from what is recorded
     #[command(subcommand)]
     Registry(registry::RegistryCommand),
@@ -118,6 +121,7 @@ enum Command {
 /// Does what the arguments say and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic::keep_reports();
+    crate::ops::keep_files_from_everybody();
     let args: Vec<OsString> = args.into_iter().collect();
     let ui = Ui::new(Color::Auto, wants_json(&args), false);
     let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args, &ui))).unwrap_or_else(|payload| {
@@ -146,6 +150,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),

@@ -17,6 +17,7 @@
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
+//! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`init`]: an empty workspace, made without changing what is there.
@@ -33,6 +34,7 @@
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `reuse`: earlier results are copied instead of bought.
+//! - `security`: no shell, no leaked secret, no file outside or open to everybody.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -73,6 +75,7 @@ mod config_show;
 mod consolidate;
 mod demo;
 mod disputed_results;
+mod doctor;
 mod engine;
 mod fault_points;
 mod fixtures;
@@ -97,6 +100,8 @@ mod relief;
 mod retries;
 #[cfg(target_os = "linux")]
 mod reuse;
+#[cfg(target_os = "linux")]
+mod security;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
