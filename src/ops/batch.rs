@@ -19,6 +19,7 @@ use crate::domain::plan::{
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::births;
 use crate::ops::table_file::{self, RiskyCell};
+use crate::platform::fault;
 use crate::store::csv::refuse_links_outside;
 use crate::store::csv::table::Table;
 use crate::store::error::{IoContext, StoreError};
@@ -258,19 +259,24 @@ fn write(
     // Both files are ready before the first is touched.
     let manifest = manifest::complete(&mut registry, &registry_path, &manifest_path, run_id)?;
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+    fault::here("batch.before");
     let folder = workspace.run(run_id).root().to_owned();
     if manifest.changed || !plan.jobs.is_empty() {
         fs::create_dir_all(&folder).context("create", &folder)?;
+        fault::here("batch.folder_made");
     }
     if !plan.jobs.is_empty() {
         // First, so that no row is ever without the record it can be made again from.
         let record_path = workspace.run(run_id).rows();
         let record = births::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
         replace(&record_path, &record, &tag)?;
+        fault::here("batch.record_written");
         replace(&registry_path, registry.bytes(), &tag)?;
     }
+    fault::here("batch.registry_written");
     if manifest.changed {
         replace(&manifest_path, manifest.table.bytes(), &tag)?;
+        fault::here("batch.manifest_written");
     }
     Ok((manifest.table.len(), manifest.warnings))
 }

@@ -13,6 +13,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::nearest::suggestion;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
+use crate::platform::fault;
 use crate::store::csv::table::Table;
 use crate::store::csv::{Inspector, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
@@ -150,7 +151,9 @@ fn write(
     if !report.is_refused() && plan.apply(&mut table) {
         let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
         let path = workspace.registry();
+        fault::here("consolidate.before");
         durable::replace(&path, table.bytes(), &tag).context("replace", &path)?;
+        fault::here("consolidate.written");
         report.written = true;
     }
     Ok(report)

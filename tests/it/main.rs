@@ -8,6 +8,8 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`budget`]: spending limits hold for all workers together, whatever dies.
+//! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
@@ -31,6 +33,7 @@
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `security`: no shell, no leaked secret, no file outside or open to everybody.
+//! - `reuse`: earlier results are copied instead of bought.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -61,6 +64,8 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod budget;
+mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
@@ -70,6 +75,7 @@ mod demo;
 mod disputed_results;
 mod doctor;
 mod engine;
+mod fault_points;
 mod fixtures;
 mod init;
 mod kill_and_resume;
@@ -89,6 +95,8 @@ mod python_interop;
 mod rebuild;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod reuse;
 #[cfg(target_os = "linux")]
 mod security;
 mod seed_requirements;

@@ -11,7 +11,7 @@ use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::naming::{self, StateFile};
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
@@ -34,8 +34,10 @@ impl CsvStore {
         let Some(_lock) = self.wait_for(&path)? else {
             return Err(self.closed("stopped while waiting for another recovery".into()));
         };
+        fault::here("recover.locked");
         let mut recovery = Recovery::default();
         self.sweep_temporaries()?;
+        fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
         for found in self.foreign_journals()? {
@@ -44,14 +46,19 @@ impl CsvStore {
             }
             let story = self.read_story(&found, &mut recovery)?;
             self.replay(&story, &mut recovery, now)?;
+            fault::here("recover.replayed");
             suspects.extend(story.jobs);
             replayed.push(found.path);
         }
         self.drop_void_leases()?;
+        fault::here("recover.leases_dropped");
         self.sweep_staging()?;
+        fault::here("recover.staging_swept");
         recovery.rows_healed = self.project(&suspects, now)?;
+        fault::here("recover.projected");
         for path in replayed {
             journal::mark_closed(&path, &self.identity.worker_id, now).context("close", &path)?;
+            fault::here("recover.marked");
         }
         Ok(recovery)
     }
@@ -102,6 +109,7 @@ impl CsvStore {
                 continue; // Somebody works on it this moment and sees the same evidence.
             };
             if self.roll_forward(finished, &story.author, now)?.is_some() {
+                fault::here("recover.rolled_forward");
                 recovery.rolled_forward.push(finished.job_id.clone());
             }
         }
@@ -149,6 +157,7 @@ impl CsvStore {
             let kind = wreck.kind.file();
             let kept = evidence::set_aside(self.paths(), job, kind)
                 .context("set aside a marker in", &state)?;
+            fault::here("recover.wreck_aside");
             let reason = match &wreck.body {
                 Body::Corrupt(reason) => reason,
                 _ => "it is empty",
@@ -211,6 +220,7 @@ impl CsvStore {
                 let path = self.paths().state_file(job, StateFile::InProgress);
                 durable::replace_unsynced(&path, record.text(&self.identity, beat).as_bytes(), tag)
                     .context("write", &path)?;
+                fault::here("recover.purchase_in_lease");
             }
             return Ok(());
         }
@@ -247,8 +257,9 @@ impl CsvStore {
         };
         let path = self.paths().state_file(job, StateFile::Released);
         durable::replace_unsynced(&path, record.text(&self.identity, now).as_bytes(), tag)
-            .context("write", &path)
-            .map(drop)
+            .context("write", &path)?;
+        fault::here("recover.purchase_released");
+        Ok(())
     }
 
     /// Publishes the result of the dead holder of `lease`, if its journal has one.
@@ -361,10 +372,11 @@ impl CsvStore {
                 .is_some_and(|lease| lease.record().is_some())
                 && evidence
                     .ruling()
-                    .is_some_and(|marker| marker.kind.is_terminal());
+                    .is_some_and(|m| m.kind.is_terminal() || m.kind == RecordKind::Cancelled);
             if void {
                 let path = self.paths().state_file(&job, StateFile::InProgress);
                 super::claim::remove_if_there(&path).context("remove", &path)?;
+                fault::here("recover.void_lease_gone");
             }
         }
         Ok(())
@@ -392,7 +404,7 @@ impl CsvStore {
         if hints.is_empty() {
             return Ok(0);
         }
-        match self.shared.fold(&hints, now)? {
+        match self.shared.fold(hints.iter(), now)? {
             Some(changed) => Ok(changed),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }

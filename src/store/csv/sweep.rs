@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::naming::StateFile;
+use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
@@ -27,6 +28,7 @@ impl CsvStore {
                 continue;
             };
             if !is_in_use(self.paths(), &job, &nonce)? {
+                fault::here("sweep.staging");
                 let _ = fs::remove_dir_all(folder);
             }
         }
@@ -42,6 +44,7 @@ impl CsvStore {
         durable::sweep_temporaries(&registry).context("sweep", &registry)?;
         drop(lock);
         for path in dead_temporaries(self.paths())? {
+            fault::here("sweep.temporary");
             let _ = fs::remove_file(path);
         }
         Ok(())
