@@ -313,8 +313,7 @@ pub(crate) mod tests {
     use crate::domain::forecast::Pace;
     use crate::domain::id::{JobId, RunId};
     use crate::domain::time::Timestamp;
-    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup};
-    use crate::store::Progress;
+    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup, Progress};
 
     /// A run in the middle of its work.
     pub(crate) fn sample() -> RunStatus {
