@@ -61,6 +61,7 @@ use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
 use marker::Record;
+use projection::StateNames;
 use registry::Registry;
 
 pub use attempts::{all_attempts, attempts};
@@ -104,6 +105,10 @@ pub struct CsvStore {
     rows: Mutex<HashMap<JobId, RowBrief>>,
     /// Endings that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
+    /// What `state/` held when it was listed last, until that may have changed.
+    listed: Mutex<Option<Arc<StateNames>>>,
+    /// Whether any job was taken.
+    claimed: AtomicBool,
     /// Whether anything but rehearsals was published.
     made_results: AtomicBool,
     closed: AtomicBool,
@@ -312,7 +317,9 @@ impl Store for CsvStore {
         self.committer.stop()?;
         fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
-        self.project(&BTreeSet::new(), now)?;
+        if self.claimed.load(Ordering::SeqCst) || !self.registry().is_current()? {
+            self.project(&BTreeSet::new(), now)?;
+        }
         fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.
