@@ -43,9 +43,10 @@ pub struct Pace {
 }
 
 /// Judges the pace by the jobs that ended last and those that run. The window
-/// reaches back to the oldest of these endings, so it grows with the jobs'
-/// length; what one worker does between two jobs lowers `parallel`.
+/// reaches back to the oldest of these endings, but not over a pause in which
+/// nobody worked; what one worker does between two jobs lowers `parallel`.
 pub fn pace(ended: &[Stretch], running: &[Stretch]) -> Option<Pace> {
+    let ended = since_last_pause(ended, running);
     let window_s = ended.iter().map(|job| job.ended_ago).fold(0.0, f64::max);
     if window_s <= 0.0 {
         return None;
@@ -62,6 +63,29 @@ pub fn pace(ended: &[Stretch], running: &[Stretch]) -> Option<Pace> {
         parallel: busy / window_s,
         window_s,
     })
+}
+
+/// Returns the endings since nobody worked for long: eight times as long as
+/// usually passes between two endings, and at least five seconds.
+fn since_last_pause(ended: &[Stretch], running: &[Stretch]) -> Vec<Stretch> {
+    let mut ended = ended.to_vec();
+    ended.sort_unstable_by(|a, b| a.ended_ago.total_cmp(&b.ended_ago));
+    let gaps = ended
+        .windows(2)
+        .map(|two| two[1].ended_ago - two[0].ended_ago);
+    let usual = median(&mut gaps.collect::<Vec<f64>>()).unwrap_or_default();
+    let patience = (8.0 * usual).max(5.0);
+    let mut reach = running.iter().map(|job| job.began_ago).fold(0.0, f64::max);
+    let mut first = true;
+    let until = ended.iter().position(|job| {
+        // How long ago the last one ended is no pause: it may be the end.
+        let paused = !(first && running.is_empty()) && job.ended_ago > reach + patience;
+        first = false;
+        reach = reach.max(job.began_ago);
+        paused
+    });
+    ended.truncate(until.unwrap_or(ended.len()));
+    ended
 }
 
 /// Jobs of one kind that are still to do.
@@ -161,6 +185,18 @@ mod tests {
         let pace = pace(&ended, &[]).expect("there were endings");
         assert!((pace.per_hour - 360.0).abs() < 1e-9, "{pace:?}");
         assert!((pace.parallel - 0.6).abs() < 1e-9, "{pace:?}");
+    }
+
+    #[test]
+    fn a_pause_of_the_workers_is_not_part_of_the_pace() {
+        let job = |n: f64| Stretch {
+            began_ago: n * 10.0 + 10.0,
+            ended_ago: n * 10.0,
+        };
+        let now: Vec<Stretch> = (0..=10).map(|n| job(f64::from(n))).collect();
+        let mut with_yesterday = now.clone();
+        with_yesterday.extend((8640..8650).map(|n| job(f64::from(n))));
+        assert_eq!(pace(&with_yesterday, &[]), pace(&now, &[]));
     }
 
     #[test]

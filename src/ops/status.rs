@@ -15,9 +15,11 @@ use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
 use crate::ops::money::{self, Money};
 use crate::ops::{OpsContext, OpsError, budget};
+use crate::store::csv;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
-use crate::store::{Progress, csv};
 use crate::workspace::provider::{Closure, ProviderGate};
+
+pub use crate::store::Progress;
 
 /// A job that takes longer than so many times the median is slow.
 const SLOW: f64 = 2.0;

@@ -18,7 +18,7 @@ const MOST_GROUPS: usize = 10;
 /// Returns how a run stands, cut to the page.
 pub fn render(status: &RunStatus, page: Page) -> String {
     let mut sections = vec![head(status, page)];
-    sections.push(algos(status));
+    sections.push(algos(status, page));
     sections.push(running(status, page));
     sections.push(failures(status, page));
     sections.push(closed(status));
@@ -29,6 +29,24 @@ pub fn render(status: &RunStatus, page: Page) -> String {
     let lines = sections.join(&String::new());
     let lines: Vec<String> = lines.iter().map(|line| page.cut(line)).collect();
     lines.join("\n")
+}
+
+/// Breaks a line of parts at commas and semicolons so that it fits the page.
+fn broken(line: String, page: Page) -> Vec<String> {
+    if line.chars().count() <= page.width {
+        return vec![line];
+    }
+    let mut lines = vec![String::new()];
+    for part in line.split_inclusive([',', ';']) {
+        let last = lines.last_mut().expect("there is always one");
+        let fits = last.chars().count() + part.chars().count() <= page.width;
+        if fits || last.is_empty() {
+            last.push_str(part);
+        } else {
+            lines.push(format!("    {}", part.trim_start()));
+        }
+    }
+    lines
 }
 
 /// Cuts the longest lists until all fits, and at last whatever stands lowest.
@@ -77,6 +95,9 @@ fn head(status: &RunStatus, page: Page) -> Vec<String> {
     lines.extend(pace(status));
     lines.extend(money(status));
     lines
+        .into_iter()
+        .flat_map(|line| broken(line, page))
+        .collect()
 }
 
 /// Returns a bar that leaves room for words, or none where there is no room.
@@ -164,22 +185,33 @@ fn money(status: &RunStatus) -> Vec<String> {
     lines
 }
 
-fn algos(status: &RunStatus) -> Vec<String> {
+fn algos(status: &RunStatus, page: Page) -> Vec<String> {
     let mut table = straight_table();
+    let narrow = page.width < 60;
     let used: Vec<Status> = Status::ALL
         .into_iter()
         .filter(|s| status.count(*s) > 0)
         .collect();
     let mut header = vec!["  algo".to_owned()];
-    header.extend(used.iter().map(|s| s.word().to_owned()));
-    header.extend(["median".to_owned(), "each".to_owned()]);
+    // A narrow page has room for the beginnings of the words.
+    let letters = if narrow { 4 } else { usize::MAX };
+    header.extend(
+        used.iter()
+            .map(|s| s.word().chars().take(letters).collect()),
+    );
+    if !narrow {
+        header.extend(["median".to_owned(), "each".to_owned()]);
+    }
     let width = header.len();
     table.set_header(header);
     for algo in &status.algos {
-        let mut row = vec![format!("  {}", one_line(&algo.algo))];
+        let name = cut(&one_line(&algo.algo), if narrow { 16 } else { 60 });
+        let mut row = vec![format!("  {name}")];
         row.extend(used.iter().map(|s| algo.counts[*s as usize].to_string()));
-        row.push(seconds(algo.median_s));
-        row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
+        if !narrow {
+            row.push(seconds(algo.median_s));
+            row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
+        }
         table.add_row(row);
     }
     right(&mut table, 1..width);
@@ -197,7 +229,11 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
     }
     let mut table = straight_table();
     let wide = page.width >= 100;
-    let mut header = vec!["  running", "for", "progress", "worker"];
+    let narrow = page.width < 60;
+    let mut header = vec!["  running", "for", "progress"];
+    if !narrow {
+        header.push("worker");
+    }
     if wide {
         header.extend(["algo", "host", "last beat", "holder"]);
     }
@@ -210,8 +246,10 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
             format!("  {}", job.job_id),
             age(job.age),
             progress(job, wide),
-            cut(&one_line(&job.worker), if wide { 40 } else { 24 }),
         ];
+        if !narrow {
+            row.push(cut(&one_line(&job.worker), if wide { 40 } else { 24 }));
+        }
         if wide {
             row.push(one_line(&job.algo));
             row.push(one_line(job.host.as_deref().unwrap_or("?")));
@@ -313,8 +351,7 @@ pub(crate) mod tests {
     use crate::domain::forecast::Pace;
     use crate::domain::id::{JobId, RunId};
     use crate::domain::time::Timestamp;
-    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup};
-    use crate::store::Progress;
+    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup, Progress};
 
     /// A run in the middle of its work.
     pub(crate) fn sample() -> RunStatus {
@@ -415,6 +452,7 @@ pub(crate) mod tests {
             let text = render(&sample(), page(width, None));
             let longest = text.lines().map(|line| line.chars().count()).max();
             assert!(longest <= Some(width), "{text}");
+            assert!(text.contains("4 jobs of unknown price"), "{text}");
             assert!(text.contains("d610ebfd455b"), "{text}");
         }
     }

@@ -129,7 +129,7 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
     };
     for record in reader.records() {
         let record = record.map_err(|error| unreadable(&error))?;
-        let line = record.position().map(::csv::Position::line);
+        let line = record.position().map(|at| line_at(text, at.byte()));
         let (key, sum) = (
             record.get(id).unwrap_or(""),
             record.get(amount).unwrap_or(""),
@@ -151,6 +151,16 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
         entry.1 += 1;
     }
     Ok(invoice)
+}
+
+/// Returns the line of the record that begins at or after a byte: the reader may
+/// stand before the second half of a line end.
+fn line_at(text: &str, byte: u64) -> u64 {
+    let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    let rest = &text.as_bytes()[byte..];
+    let ends = rest.iter().take_while(|b| matches!(b, b'\r' | b'\n'));
+    let before = &text.as_bytes()[..byte + ends.count()];
+    1 + memchr::memchr_iter(b'\n', before).count() as u64
 }
 
 fn unreadable(error: &::csv::Error) -> Fault {
@@ -299,6 +309,7 @@ mod tests {
     fn what_cannot_be_read_is_told_with_its_line() {
         let fault = |table: &[u8]| read(table, None, None).expect_err("not readable");
         assert_eq!(fault(b"request_id,amount\na,0.3\nb,lots\n").line, Some(3));
+        assert_eq!(fault(b"request_id,amount\r\n\r\nb,lots\r\n").line, Some(3));
         assert_eq!(fault(b"who,what\na,b\n").line, Some(1));
         assert_eq!(fault(b"id,amount\na,\xFF\n").line, Some(2));
         let given = read(b"id,amount\n", Some("order"), None).expect_err("no such column");

@@ -86,7 +86,8 @@ pub fn overview(
     seen.running = running.into_iter().map(|(_, job)| job).collect();
     seen.failures = failed.into_iter().map(|(_, job)| job).collect();
     if odd {
-        seen.warnings = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
+        let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
+        seen.warnings.splice(0..0, told);
     }
     Ok(seen)
 }
@@ -292,7 +293,11 @@ impl Glance<'_> {
         let Some(by_row) = row.status.or((kinds != 0).then_some(Status::Enqueued)) else {
             self.odd = true;
             let word = self.columns.read(self.table, row.row as usize, 1).status;
-            self.seen.warnings.extend(word.err());
+            if let (Some(job), Err(word)) = (self.job_of(row), word) {
+                self.seen.warnings.push(format!(
+                    "job {job} has the status {word:?}, which is none of ours"
+                ));
+            }
             return Ok(());
         };
         let alone = |kind: RecordKind| kinds == 1 << kind as u8;
