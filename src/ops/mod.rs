@@ -26,6 +26,7 @@ pub mod demo;
 pub mod guard;
 mod identity;
 pub mod init;
+pub mod names;
 pub mod reuse;
 pub mod run;
 pub mod run_log;

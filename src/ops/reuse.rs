@@ -76,7 +76,7 @@ impl<'a> Forecast<'a> {
             return Ok(None);
         };
         let key = known.recipe.key(&hashes);
-        let source = self.index.find(&key, known.version.as_deref())?;
+        let source = self.index.find(&key, known.version.as_deref(), false)?;
         Ok(source.map(|source| ReusedFrom {
             run_id: source.run_id,
             job_id: source.job_id,
