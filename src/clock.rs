@@ -15,7 +15,8 @@ impl Clock for SystemClock {
         reason = "the one place that reads the wall clock"
     )]
     fn now(&self) -> Timestamp {
-        Timestamp::new(chrono::Utc::now())
+        let offset = chrono::TimeDelta::milliseconds(platform::fault::clock_offset_ms());
+        Timestamp::new(chrono::Utc::now() + offset)
     }
 
     fn steady(&self) -> Duration {

@@ -24,18 +24,23 @@ pub mod confirm;
 pub mod consolidate;
 pub mod demo;
 pub mod error;
+pub mod explain;
 pub mod guard;
 pub mod init;
 pub mod man;
 pub mod panic;
+pub mod plan;
 pub mod progress;
+pub mod registry;
 pub mod resume;
 pub mod run;
 pub mod selection_args;
 pub mod signal;
 pub mod status;
+pub mod table;
 pub mod ui;
 mod waiting;
+pub mod watch;
 pub mod worker;
 pub mod working;
 
@@ -122,6 +127,12 @@ enum Command {
     Adapters(adapters::AdaptersCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Make the registry again from what is recorded
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d registry rebuild --dry-run"
+    )]
+    Registry(registry::RegistryCommand),
     /// Look at the configuration
     #[command(subcommand, after_help = "Examples:\n  archi3d config show")]
     Config(config::ConfigCommand),
@@ -166,6 +177,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
@@ -20,7 +21,8 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
-use crate::ops::run::{WorkerRequest, run_worker};
+use crate::ops::budget::Question;
+use crate::ops::run::{Spending, WorkerRequest, run_worker_asking};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -41,6 +43,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try failed jobs again
   archi3d run worker --run-id r1 --jobs 'd610*' --redo
       make the results of some jobs again
+  archi3d run worker --run-id r1 --budget-usd 5
+      start nothing that would bring the run above $5
   archi3d run worker --run-id r2 --reuse
       copy what an earlier run has made from the same pictures, buy the rest
 
@@ -110,6 +114,11 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
 
+    /// Start no job that would bring the run above this many US dollars, counting
+    /// what all workers have spent and reserved; a limit in global.yaml holds too
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    budget_usd: Option<f64>,
+
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
     yes: bool,
@@ -134,7 +143,11 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let ended = run_worker(&context, &request, &cancel, progress.clone());
+    let asks = |question: &Question| {
+        let words = format!("{}. Run them?", question.figures());
+        confirm::can_ask(ui) && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+    };
+    let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {
         Ok(summary) => {
@@ -153,7 +166,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 show_summary(&summary, ui);
             }
             match signals.first() {
-                Some(signal) if error.was_cut_short() => {
+                Some(signal) if error.was_cut_short() || error.is_setup() => {
                     ui.say(&error.to_string());
                     Ok(Exit::Interrupted(signal))
                 }
@@ -179,7 +192,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -221,6 +234,10 @@ impl WorkerArgs {
             forget_requests: self.forget_requests,
             reuse: self.reuse,
             allow_unsafe_locks: self.allow_unsafe_locks,
+            spending: Spending {
+                budget_usd: self.budget_usd,
+                confirmed: self.yes,
+            },
         })
     }
 }
@@ -241,7 +258,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn dollars(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
+        _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text
         .trim()
         .parse()
@@ -291,9 +316,11 @@ mod tests {
             "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
              --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
              --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
-             --allow-unsafe-locks",
+             --allow-unsafe-locks --budget-usd 2.5",
         )
         .expect("valid");
+        assert_eq!(request.spending.budget_usd, Some(2.5));
+        assert!(request.spending.confirmed);
         assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
         assert_eq!(
             request.only_status,
@@ -316,6 +343,8 @@ mod tests {
             ("--run-id r1 --max-parallel 1025", "must be at most 1024"),
             ("--run-id r1 --max-parallel many", "must be a whole number"),
             ("--run-id r1 --limit 0", "must be at least 1"),
+            ("--run-id r1 --budget-usd -1", "0 or more"),
+            ("--run-id r1 --budget-usd nan", "0 or more"),
             ("--run-id r1 --timeout 0", "must be at least 0.001"),
             ("--run-id r1 --timeout -1", "must be at least 0.001"),
             ("--run-id r1 --timeout nan", "must be at most a year"),

@@ -151,27 +151,35 @@ pub(super) fn resolve_images(
 
 fn resolve_image(workspace: &Workspace, stored: &str) -> Result<PathBuf, String> {
     let outside = || format!("input image is outside the workspace: {stored}");
+    let unreadable = |error: io::Error| format!("cannot read input image {stored}: {error}");
     let path = workspace.absolute(stored).ok_or_else(outside)?;
+    if let Some(file) = workspace.open_plainly(&path) {
+        usable(&file.metadata().map_err(unreadable)?, stored)?;
+        return Ok(path);
+    }
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(format!("input image not found: {stored}"));
         }
-        Err(error) => return Err(format!("cannot read input image {stored}: {error}")),
+        Err(error) => return Err(unreadable(error)),
     };
     if !real.starts_with(workspace.root()) {
         return Err(outside());
     }
-    let metadata = fs::metadata(&real)
-        .map_err(|error| format!("cannot read input image {stored}: {error}"))?;
+    usable(&fs::metadata(&real).map_err(unreadable)?, stored)?;
+    fs::File::open(&real).map_err(unreadable)?;
+    Ok(path)
+}
+
+fn usable(metadata: &fs::Metadata, stored: &str) -> Result<(), String> {
     if !metadata.is_file() {
         return Err(format!("input image is not a file: {stored}"));
     }
     if metadata.len() == 0 {
         return Err(format!("input image is empty: {stored}"));
     }
-    fs::File::open(&real).map_err(|error| format!("cannot read input image {stored}: {error}"))?;
-    Ok(path)
+    Ok(())
 }
 
 #[cfg(test)]

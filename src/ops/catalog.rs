@@ -17,6 +17,7 @@ use crate::domain::products::{Enrichment, Products, ProductsError, read_products
 use crate::domain::text::counted;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
+use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -303,6 +304,7 @@ fn write(
     for path in [&issues, &items] {
         durable::sweep_temporaries(path).context("look through the folder of", path)?;
     }
+    fault::here("catalog.before");
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
     // The items last: whoever sees new items can trust that their issues are there.
     let files: [(&Path, &[u8]); 2] = [
@@ -310,5 +312,6 @@ fn write(
         (&items, items_table.bytes()),
     ];
     durable::replace_together(&files, &tag).context("replace", &items)?;
+    fault::here("catalog.written");
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::nearest::suggestion;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
+use crate::platform::fault;
 use crate::store::csv::Inspector;
 use crate::store::csv::table::Table;
 use crate::store::error::{IoContext, StoreError};
@@ -149,7 +150,9 @@ fn write(
     if !report.is_refused() && plan.apply(&mut table) {
         let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
         let path = workspace.registry();
+        fault::here("consolidate.before");
         durable::replace(&path, table.bytes(), &tag).context("replace", &path)?;
+        fault::here("consolidate.written");
         report.written = true;
     }
     Ok(report)

@@ -3,6 +3,8 @@
 //! Every function here exists on every system with the same meaning; where a
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
+pub mod fault;
+mod names;
 pub mod process;
 
 #[cfg(unix)]
@@ -93,41 +95,73 @@ pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     imp::without_waiting(options)
 }
 
+/// Opens a file for reading if no part of `path` is a link; nothing if one is,
+/// or if the file cannot be opened, or if the system cannot tell.
+pub fn open_without_links(path: &Path) -> Option<File> {
+    imp::open_without_links(path)
+}
+
 /// Creates `path` with `bytes` in one step: it appears complete or not at all.
 /// Returns nothing if the name is taken.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
-    imp::publish(path, bytes)
+    fault::io("publish.before")?;
+    let published = imp::publish(path, bytes)?;
+    fault::here("publish.after");
+    Ok(published)
 }
 
 /// Creates an empty file that is exclusively locked from the moment it has its name.
 pub fn publish_locked(path: &Path) -> io::Result<Option<File>> {
-    imp::publish_locked(path)
+    fault::io("publish_locked.before")?;
+    let published = imp::publish_locked(path)?;
+    fault::here("publish_locked.after");
+    Ok(published)
 }
 
 /// Renames without ever replacing; returns `false` if the new name is taken.
 pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<bool> {
-    imp::rename_no_replace(from, to)
+    fault::io("rename_no_replace.before")?;
+    let renamed = imp::rename_no_replace(from, to)?;
+    fault::here("rename_no_replace.after");
+    Ok(renamed)
 }
 
 /// Renames over `to`; on Windows waits for readers that hold it open.
 pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
-    imp::rename_replace(from, to)
+    fault::io("rename_replace.before")?;
+    imp::rename_replace(from, to)?;
+    fault::here("rename_replace.after");
+    Ok(())
+}
+
+/// Hands over every name in a folder, in no order; nothing is opened.
+pub fn each_name(folder: &Path, take: &mut dyn FnMut(&std::ffi::OsStr)) -> io::Result<()> {
+    names::each_name(folder, take)
 }
 
 /// Writes at a position without moving the descriptor's own.
 pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    imp::write_at(file, bytes, offset)
+    fault::io("write_at.before")?;
+    imp::write_at(file, bytes, offset)?;
+    fault::here("write_at.after");
+    Ok(())
 }
 
 /// Makes the names in a folder survive a power loss.
 pub fn sync_dir(path: &Path) -> io::Result<()> {
-    imp::sync_dir(path)
+    fault::io("sync_dir.before")?;
+    imp::sync_dir(path)?;
+    fault::here("sync_dir.after");
+    Ok(())
 }
 
 /// Makes everything written to the file system of `file` survive a power loss.
 /// Returns `false` where there is no such call.
 pub fn sync_file_system(file: &File) -> io::Result<bool> {
-    imp::sync_file_system(file)
+    fault::io("sync_file_system.before")?;
+    let synced = imp::sync_file_system(file)?;
+    fault::here("sync_file_system.after");
+    Ok(synced)
 }
 
 /// Tells what kind of file system `path` is on.
@@ -154,5 +188,6 @@ pub fn is_busy(error: &io::Error) -> bool {
 /// Keeps room on the disk for the first `length` bytes of a file, so that a
 /// later write cannot fail for want of it. Does nothing where that is unknown.
 pub fn reserve(file: &File, length: u64) -> io::Result<()> {
+    fault::io("reserve.before")?;
     imp::reserve(file, length)
 }

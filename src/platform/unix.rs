@@ -59,6 +59,21 @@ pub(super) fn steady_now() -> Duration {
     Duration::new(seconds, nanos)
 }
 
+/// Ends this process as a crash would: at once, with nothing cleaned up.
+#[cfg(feature = "failpoints")]
+pub(super) fn kill_ourselves() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Stops this process until somebody lets it go on.
+#[cfg(feature = "failpoints")]
+pub(super) fn stop_ourselves() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+}
+
 pub(super) fn identity(metadata: &Metadata) -> FileIdentity {
     FileIdentity {
         device: metadata.dev(),
@@ -96,6 +111,21 @@ fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+pub(super) fn open_without_links(path: &Path) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
+        let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        opened.ok().map(File::from)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        None
     }
 }
 

@@ -60,6 +60,10 @@ pub(super) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(OPEN_REPARSE_POINT)
 }
 
+pub(super) fn open_without_links(_path: &Path) -> Option<File> {
+    None
+}
+
 pub(super) fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
     publish_prepared(path, |file| file.write_all(bytes))
 }
@@ -173,3 +177,13 @@ pub(super) fn is_busy(error: &io::Error) -> bool {
 pub(super) fn reserve(_file: &File, _length: u64) -> io::Result<()> {
     Ok(())
 }
+
+/// Ends this process as a crash would: at once, with nothing cleaned up.
+#[cfg(feature = "failpoints")]
+pub(super) fn kill_ourselves() -> ! {
+    std::process::abort()
+}
+
+/// There is no way to stop a whole process here.
+#[cfg(feature = "failpoints")]
+pub(super) fn stop_ourselves() {}

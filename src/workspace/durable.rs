@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::platform;
+use crate::platform::{self, fault};
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed, folder synced.
 /// Returns the new file, still open. `tag` tells writers' temporary files apart.
@@ -45,6 +45,7 @@ fn rename_when_all_are_written(files: &[(&Path, &[u8])], tag: &str) -> io::Resul
     }
     for (path, _) in files {
         platform::rename_replace(&temporary_path(path, tag), path)?;
+        fault::here("replace_together.renamed");
         platform::sync_dir(folder_of(path))?;
     }
     Ok(())
@@ -53,9 +54,11 @@ fn rename_when_all_are_written(files: &[(&Path, &[u8])], tag: &str) -> io::Resul
 /// Replaces a small file without syncing: atomic for readers, not for a power loss.
 pub fn replace_unsynced(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
     let temporary = temporary_path(path, tag);
+    fault::io("unsynced.before")?;
     let mut file = create(&temporary)?;
-    let written = file
-        .write_all(bytes)
+    fault::here("unsynced.created");
+    let written = fault::io("unsynced.writing")
+        .and_then(|()| file.write_all(bytes))
         .and_then(|()| platform::rename_replace(&temporary, path));
     if let Err(error) = written {
         let _ = fs::remove_file(&temporary);
@@ -65,13 +68,18 @@ pub fn replace_unsynced(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File
 }
 
 fn write_synced(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<File> {
+    fault::io("replace.before")?;
     let mut file = create(temporary)?;
+    fault::here("replace.created");
     // Whoever could read or write the table before can do so afterwards.
     if let Ok(old) = fs::symlink_metadata(path) {
         let _ = file.set_permissions(old.permissions());
     }
+    fault::io("replace.writing")?;
     file.write_all(bytes)?;
+    fault::io("replace.written")?;
     file.sync_all()?;
+    fault::here("replace.synced");
     Ok(file)
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Stored paths are relative to the root and separated by `/` on every system.
 
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::naming::{self, StateFile};
+use crate::platform;
 
 /// The folder everything is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +113,15 @@ impl Workspace {
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         plain.then(|| self.root.join(path))
     }
+
+    /// Opens a file if its path alone shows that it lies in the workspace: below
+    /// the root, without links and without ways up. Nothing means only that a
+    /// longer look is needed.
+    pub fn open_plainly(&self, path: &Path) -> Option<File> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let goes_up = below.components().any(|part| part == Component::ParentDir);
+        (!goes_up).then(|| platform::open_without_links(path))?
+    }
 }
 
 /// The paths of one run.
@@ -128,6 +139,11 @@ impl RunPaths {
     /// Returns the ordered job list.
     pub fn manifest(&self) -> PathBuf {
         self.root.join("manifest.csv")
+    }
+
+    /// Returns the run's rows of the registry as they were made.
+    pub fn rows(&self) -> PathBuf {
+        self.root.join("rows.csv")
     }
 
     /// Returns `outputs/`.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::id::AlgoKey;
 use crate::domain::time::Timestamp;
+use crate::platform::fault;
 use crate::workspace::durable;
 use crate::workspace::paths::Workspace;
 
@@ -66,7 +67,10 @@ impl ProviderGate {
         }
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
-        durable::replace(&self.path(&closure.provider), &text, &tag).map(drop)
+        fault::io("provider.closing")?;
+        durable::replace(&self.path(&closure.provider), &text, &tag)?;
+        fault::here("provider.closed");
+        Ok(())
     }
 
     /// Opens a provider again; tells whether it was closed.

@@ -8,6 +8,7 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`budget`]: spending limits hold for all workers together, whatever dies.
 //! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
@@ -28,6 +29,7 @@
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `reuse`: earlier results are copied instead of bought.
@@ -61,6 +63,7 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod budget;
 mod cancel;
 mod catalog;
 mod catalog_history;
@@ -72,6 +75,7 @@ mod consolidate;
 mod demo;
 mod disputed_results;
 mod engine;
+mod fault_points;
 mod fixtures;
 mod init;
 mod kill_and_resume;
@@ -88,6 +92,7 @@ mod process_hostile;
 mod providers;
 mod purchases;
 mod python_interop;
+mod rebuild;
 mod relief;
 mod retries;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@
 //! its job. What it left in its folder is checked by the engine, not here.
 
 mod command;
+mod crew;
 mod log;
 mod protocol;
 mod secrets;

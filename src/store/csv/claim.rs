@@ -13,7 +13,7 @@ use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::{self, Patch};
 use crate::domain::text::hex;
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::Claim;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
@@ -40,6 +40,7 @@ impl CsvStore {
         let Some(_lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
             return Ok(Claim::Busy);
         };
+        fault::here("claim.locked");
         let Some(evidence) = self.sound_evidence(job)? else {
             return Ok(Claim::Busy);
         };
@@ -83,6 +84,7 @@ impl CsvStore {
             let kind = marker.kind.file();
             let name = evidence::set_aside(self.paths(), job, kind)
                 .context("set aside a marker in", &state)?;
+            fault::here("claim.corrupt_aside");
             self.warn(format!(
                 "{} is damaged ({reason}); kept as {name} and not counted",
                 kind.name(job)
@@ -179,16 +181,20 @@ impl CsvStore {
                 resumes: request_id,
             },
         )?;
+        fault::here("claim.journalled");
         let record = self.lease_record(&lease, purchases);
         if entry == Entry::Redo && evidence.of(RecordKind::Completed).is_none() {
             self.vouch_for_result(job, now)?;
         }
         // Before the lease: a full disk must not leave a job that nobody runs.
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
+        fault::here("claim.staged");
         let file = self
             .publish_lease(&record, evidence.lease().is_some(), now)
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
+        fault::here("claim.leased");
         self.clear_for(&lease, evidence)?;
+        fault::here("claim.cleared");
         let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);
         self.hold(
             job,
@@ -267,9 +273,15 @@ impl CsvStore {
     fn clear_for(&self, lease: &Lease, evidence: &Evidence) -> Result<(), StoreError> {
         let remove = |kind: StateFile| {
             let path = self.paths().state_file(&lease.job_id, kind);
+            fault::here("claim.clearing");
             remove_if_there(&path).context("remove", &path)
         };
-        remove(StateFile::Released)?;
+        // What was not there under this lock is not there now.
+        let remove_marker = |kind: RecordKind| match evidence.of(kind) {
+            Some(_) => remove(kind.file()),
+            None => Ok(()),
+        };
+        remove_marker(RecordKind::Released)?;
         remove(StateFile::Cancel)?;
         // A holder that was only frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
@@ -280,24 +292,22 @@ impl CsvStore {
         if lease.entry == Entry::Redo {
             return Ok(());
         }
-        for kind in [
-            StateFile::Failed,
-            StateFile::ErrorText,
-            StateFile::Cancelled,
-        ] {
-            remove(kind)?;
-        }
+        remove_marker(RecordKind::Failed)?;
+        remove_marker(RecordKind::Cancelled)?;
+        remove(StateFile::ErrorText)?;
         if evidence.of(RecordKind::Completed).is_none() {
             return Ok(());
         }
         if lease.entry == Entry::Perform {
             remove(StateFile::Completed)?;
+            fault::here("perform.unmarked");
             self.discard_output(lease)?;
         } else {
             // Its result was found missing or broken; what is left of it stays.
             let state = self.paths().state();
             evidence::set_aside(self.paths(), &lease.job_id, StateFile::Completed)
                 .context("set aside a marker in", &state)?;
+            fault::here("claim.downgraded_aside");
         }
         Ok(())
     }
@@ -309,6 +319,7 @@ impl CsvStore {
         let trash = self.paths().staging().join(name);
         match platform::rename_no_replace(&output, &trash) {
             Ok(_) => {
+                fault::here("perform.trashed");
                 let _ = fs::remove_dir_all(&trash);
                 Ok(())
             }
@@ -403,7 +414,14 @@ fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     }
 }
 
+/// Removes a file that is seldom there. To look first is cheaper: removing locks
+/// the folder, in which other threads create files at this moment.
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    if let Err(error) = fs::symlink_metadata(path)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -12,7 +12,7 @@ use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::Patch;
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Ending, Finish, Outcome};
 use crate::workspace::durable;
@@ -48,6 +48,7 @@ impl CsvStore {
         let purchases = held.as_ref().map_or(0, |held| held.record.purchases);
         let at = ending.at;
         let finished = finished_line(lease, ending, request_id, purchases);
+        fault::here("finish.before");
         match self.note(at, What::Finished(Box::new(finished.clone()))) {
             Ok(()) => {
                 self.unpublished().insert(lease.job_id.clone());
@@ -59,7 +60,9 @@ impl CsvStore {
                 .shared
                 .set_trouble(Some(format!("{error}: {}", source_of(&error)))),
         }
+        fault::here("finish.journalled");
         let finish = self.publish_noted(lease, held, &finished, at)?;
+        fault::here("finish.unlocked");
         self.unpublished().remove(&lease.job_id);
         Ok(finish)
     }
@@ -73,6 +76,7 @@ impl CsvStore {
         at: Timestamp,
     ) -> Result<Finish, StoreError> {
         let _lock = self.lock_job(&lease.job_id)?;
+        fault::here("finish.locked");
         let author = Author {
             worker_id: self.identity.worker_id.clone(),
             boot_id: self.identity.boot_id.clone(),
@@ -132,6 +136,7 @@ impl CsvStore {
                 return Ok(true);
             }
             remove_if_there(&path).context("remove", &path)?;
+            fault::here("finish.older_gone");
         }
         Ok(false)
     }
@@ -143,6 +148,7 @@ impl CsvStore {
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
         remove_if_there(&path).context("remove", &path)?;
+        fault::here("give_way.lease_gone");
         self.fence(lease, at)
     }
 
@@ -161,7 +167,9 @@ impl CsvStore {
 
     /// Ends an attempt whose job somebody else has.
     fn fence(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
+        fault::here("fence.before");
         let kept_at = self.move_to_late(lease)?;
+        fault::here("fence.aside");
         self.note(
             at,
             What::Fenced {
@@ -196,10 +204,12 @@ impl CsvStore {
         } else {
             self.write_error_text(job, finished.error_text.as_deref().unwrap_or_default())?;
         }
+        fault::here("publish_result.placed");
         let record = terminal_record(finished, author, &self.shared.run_id);
         let Some(hint) = self.publish_terminal(&record, finished.entry, lease_file, at)? else {
             return Ok(Published::NameTaken);
         };
+        fault::here("publish_result.marked");
         // It ended before its holder heard that somebody wanted it stopped.
         self.remove_state_file(job, StateFile::Cancel)?;
         if finished.completed {
@@ -209,6 +219,7 @@ impl CsvStore {
         } else {
             let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
         }
+        fault::here("publish_result.cleared");
         self.committer.hint(hint);
         Ok(Published::Yes)
     }
@@ -229,12 +240,17 @@ impl CsvStore {
     fn place_outputs(&self, finished: &Finished) -> Result<(), StoreError> {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
+        let moved = platform::rename_no_replace(&staging, &output);
+        if matches!(moved, Ok(true)) {
+            return Ok(());
+        }
         if !staging.exists() {
             // A crash came after the rename; recovery has compared the hashes.
             return Ok(());
         }
-        if output.symlink_metadata().is_ok() {
+        if !moved.context("publish", &output)? {
             self.keep_previous(&output, finished)?;
+            fault::here("publish_result.previous_kept");
         }
         let moved = platform::rename_no_replace(&staging, &output).context("publish", &output)?;
         if moved {
@@ -292,7 +308,12 @@ impl CsvStore {
         if !published {
             return Ok(None);
         }
-        let metadata = fs::symlink_metadata(&to).context("look at", &to)?;
+        // The terminal is the lease's file, whatever anybody has put in its place since.
+        let metadata = match lease_file {
+            Some(file) => file.metadata(),
+            None => fs::symlink_metadata(&to),
+        };
+        let metadata = metadata.context("look at", &to)?;
         let proof = Proof::Terminal(record.kind.file(), platform::version(&metadata));
         Ok(Some(hint_for(record, proof)))
     }
@@ -311,8 +332,9 @@ impl CsvStore {
             .state_file(&record.job_id, StateFile::InProgress);
         let to = self.paths().state_file(&record.job_id, record.kind.file());
         platform::write_at(file, text.as_bytes(), 0)
-            .and_then(|()| file.set_len(text.len() as u64))
+            .and_then(|()| cut_to(file, text.len() as u64))
             .context("write", &from)?;
+        fault::here("turn_lease.written");
         if replace {
             return platform::rename_replace(&from, &to)
                 .context("publish", &to)
@@ -320,6 +342,14 @@ impl CsvStore {
         }
         platform::rename_no_replace(&from, &to).context("publish", &to)
     }
+}
+
+/// Cuts a file that is longer; a terminal seldom is shorter than its lease was.
+fn cut_to(file: &File, length: u64) -> io::Result<()> {
+    if file.metadata()?.len() > length {
+        file.set_len(length)?;
+    }
+    Ok(())
 }
 
 fn source_of(error: &StoreError) -> String {

@@ -12,7 +12,7 @@ use crate::domain::naming::StateFile;
 use crate::domain::patch::Patch;
 use crate::domain::text::error_cell;
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{ReleaseReason, Setback};
 
@@ -36,6 +36,7 @@ impl CsvStore {
             class: None,
             error: None,
         };
+        fault::here("release.before");
         let change = |record: &Record| given_back(record, RecordKind::Released, not_before);
         self.give_back(lease, change, what, now)
     }
@@ -54,6 +55,7 @@ impl CsvStore {
             class: Some(setback.class),
             error: Some(setback.message.clone()),
         };
+        fault::here("put_off.before");
         let change = |record: &Record| {
             let mut record = given_back(record, RecordKind::Released, setback.not_before);
             record.class = Some(setback.class);
@@ -70,13 +72,16 @@ impl CsvStore {
     /// Makes the lease and its name survive a power loss.
     pub(super) fn secure_lease(&self, lease: &Lease) -> Result<(), StoreError> {
         let journal = &self.shared.journal;
+        fault::here("secure.before");
         self.shared.sync_names()?;
         journal.sync().context("sync", journal.path())?;
         let state = self.paths().state();
         if let Some(held) = self.leases().get(&lease.job_id) {
             held.file.sync_all().context("sync a lease in", &state)?;
         }
-        platform::sync_dir(&state).context("sync", &state)
+        platform::sync_dir(&state).context("sync", &state)?;
+        fault::here("secure.after");
+        Ok(())
     }
 
     pub(super) fn cancel_job(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
@@ -85,8 +90,11 @@ impl CsvStore {
             attempt: lease.attempt,
             nonce: lease.nonce.clone(),
         };
+        fault::here("cancel.before");
         let change = |record: &Record| given_back(record, RecordKind::Cancelled, None);
-        self.give_back(lease, change, what, now)
+        self.give_back(lease, change, what, now)?;
+        fault::here("cancel.marked");
+        Ok(())
     }
 
     fn give_back(
@@ -99,8 +107,11 @@ impl CsvStore {
         let held = self.let_go(&lease.job_id);
         // A full disk may refuse the note; the marker matters more.
         let noted = self.note(now, what);
+        fault::here("give_back.journalled");
         let _lock = self.lock_job(&lease.job_id)?;
+        fault::here("give_back.locked");
         let _ = fs::remove_dir_all(&lease.staging);
+        fault::here("give_back.staging_gone");
         if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
             if lease.entry == Entry::Redo {
                 let purchase = held.record.request_id.as_deref();
@@ -125,6 +136,7 @@ impl CsvStore {
                 },
             )?;
         }
+        fault::here("give_back.marked");
         self.committer.hint(self.ruling_hint(&lease.job_id)?);
         noted
     }
@@ -137,6 +149,7 @@ impl CsvStore {
         cost_usd: Option<f64>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        fault::here("submit.before");
         self.note(
             now,
             What::Submitted {
@@ -147,6 +160,7 @@ impl CsvStore {
                 cost_usd,
             },
         )?;
+        fault::here("submit.journalled");
         self.shared.sync_names()?;
         let journal = &self.shared.journal;
         if let Err(error) = journal.sync() {
@@ -157,6 +171,7 @@ impl CsvStore {
         // From here on the marker that carries the purchase must be made durable
         // before the journal is closed and read no more.
         self.made_results.store(true, Ordering::SeqCst);
+        fault::here("submit.synced");
         let mut leases = self.leases();
         let Some(held) = leases.get_mut(&lease.job_id) else {
             return Ok(());
@@ -170,6 +185,7 @@ impl CsvStore {
             platform::write_at(&held.file, text.as_bytes(), 0)
                 .and_then(|()| held.file.set_len(text.len() as u64))
                 .context("write", &path)?;
+            fault::here("submit.in_lease");
         }
         Ok(())
     }

@@ -17,8 +17,8 @@ use crate::domain::job::Entry;
 use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
-use crate::platform;
-use crate::store::{Artifact, ReleaseReason};
+use crate::platform::{self, fault};
+use crate::store::{Artifact, Progress, ReleaseReason};
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,14 @@ pub(super) enum What {
         job_id: JobId,
         attempt: u32,
         nonce: Nonce,
+    },
+    /// How far the holder says it is; for people, nothing is decided by it.
+    Progress {
+        job_id: JobId,
+        nonce: Nonce,
+        fraction: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     },
     Folded {
         rows: usize,
@@ -164,6 +172,7 @@ impl Journal {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
+        fault::here("journal.reserved");
         let pen = Pen {
             file,
             end: 0,
@@ -190,10 +199,12 @@ impl Journal {
                 pen.reserved = end + RESERVE;
             }
         }
+        fault::io("journal.appending")?;
         platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
             // A line that did not fit must not swallow the next one.
             let _ = pen.file.set_len(pen.end);
         })?;
+        fault::here("journal.appended");
         pen.end = end;
         Ok(())
     }
@@ -206,13 +217,17 @@ impl Journal {
             .unwrap_or_else(PoisonError::into_inner)
             .file
             .try_clone()?;
-        file.sync_data()
+        fault::io("journal.syncing")?;
+        file.sync_data()?;
+        fault::here("journal.synced");
+        Ok(())
     }
 
     /// Gives the room beyond the last line back.
     pub(super) fn trim(&self) {
         let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = pen.file.set_len(pen.end);
+        fault::here("journal.trimmed");
     }
 }
 
@@ -327,6 +342,32 @@ pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
     Ok(reading)
 }
 
+/// Returns how far the attempt with this nonce said it is, by reading only the
+/// end of its worker's journal: the latest beat is there.
+pub(super) fn last_progress(path: &Path, nonce: &Nonce) -> io::Result<Option<Progress>> {
+    const TAIL: u64 = 128 * 1024;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let lines = tail.split(|byte| *byte == b'\n').rev();
+    let found = lines
+        .filter(|line| memchr::memmem::find(line, nonce.as_str().as_bytes()).is_some())
+        .find_map(
+            |line| match serde_json::from_slice::<Line>(line).ok()?.what {
+                What::Progress {
+                    nonce: of,
+                    fraction,
+                    message,
+                    ..
+                } if of == *nonce => Some(Progress { fraction, message }),
+                _ => None,
+            },
+        );
+    Ok(found)
+}
+
 /// Appends `closed` to a dead worker's journal, ending a torn line first.
 pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Result<()> {
     let mut file = crate::workspace::durable::open_append(path)?;
@@ -340,9 +381,11 @@ pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Resu
     if last != *b"\n" {
         bytes.push(b'\n');
     }
+    fault::io("journal.closing")?;
     let what = What::Closed { by: by.clone() };
     bytes.extend(encode(&Line { at, what }));
     file.write_all(&bytes)?;
+    fault::here("journal.closed");
     // What the dead worker had kept free is free again.
     file.set_len(length + bytes.len() as u64)?;
     file.sync_data()

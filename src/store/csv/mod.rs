@@ -5,7 +5,8 @@
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
 //! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
-//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
+//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
+//! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,16 +14,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::naming::StateFile;
 use crate::domain::time::{Clock, Timestamp};
-use crate::platform::{self, FileIdentity};
+use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs, Setback,
-    Store, StoreNotice, Withdrawal, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
+    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -34,13 +36,17 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod history;
 mod inspect;
 mod journal;
 mod liveness;
 pub mod manifest;
 mod marker;
 mod open;
+mod overview;
+mod pending;
 mod projection;
+mod purse;
 mod recover;
 mod redo;
 mod registry;
@@ -58,8 +64,12 @@ use marker::Record;
 use registry::Registry;
 
 pub use attempts::attempts;
+pub use history::History;
 pub use inspect::Inspector;
 pub use open::read_manifest;
+pub use overview::{history, overview};
+pub use pending::unpublished;
+pub use purse::FilePurse;
 pub use reuse::FileReuse;
 pub use snapshot::read_run;
 
@@ -212,12 +222,14 @@ impl Store for CsvStore {
         let path = self
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
+        fault::here("beat.before");
         platform::write_at(
             &held.file,
             now.fixed_width().as_bytes(),
             marker::TIMESTAMP_OFFSET,
         )
         .context("beat in", &path)?;
+        fault::here("beat.written");
         if !self.still_names(&lease.job_id, held) {
             return Ok(Beat::Lost);
         }
@@ -237,6 +249,21 @@ impl Store for CsvStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.note_submitted(lease, request_id, cost_usd, now)
+    }
+
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Progress {
+            job_id: lease.job_id.clone(),
+            nonce: lease.nonce.clone(),
+            fraction: progress.fraction,
+            message: progress.message.clone(),
+        };
+        self.note(now, what)
     }
 
     fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
@@ -281,24 +308,33 @@ impl Store for CsvStore {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        fault::here("close.before");
         self.committer.stop()?;
+        fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
         self.project(&BTreeSet::new(), now)?;
+        fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.
             self.shared.sync_everything()?;
         }
+        fault::here("close.synced");
         let what = What::Closed {
             by: self.identity.worker_id.clone(),
         };
         if self.leases().is_empty() && self.unpublished().is_empty() {
             self.note(now, what)?;
+            fault::here("close.noted");
         }
         self.shared.journal.trim();
         self.shared
             .journal
             .sync()
             .context("sync", self.shared.journal.path())
+    }
+
+    fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        self.fates_of(stakes)
     }
 
     fn hurry(&self) {
@@ -328,5 +364,6 @@ fn ensure_dir(path: &Path) -> Result<(), StoreError> {
             hint: "move it away and try again".into(),
         });
     }
+    fault::io("open.creating_folder").context("create", path)?;
     fs::create_dir_all(path).context("create", path)
 }

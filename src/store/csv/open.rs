@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::domain::id::JobId;
+use crate::platform::fault;
 use crate::store::StoreError;
 use crate::store::error::IoContext;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -59,6 +60,7 @@ impl CsvStore {
             refuse_other_host(&options, &paths)?;
         }
         let path = paths.journal(&identity.worker_id);
+        fault::here("open.folders_made");
         let journal = Journal::create(path.clone()).context("create", &path)?;
         let opened = What::Opened {
             v: 1,
@@ -70,6 +72,7 @@ impl CsvStore {
         journal
             .append(options.clock.now(), opened)
             .context("append to", &path)?;
+        fault::here("open.opened");
         let watch = Watch::new(&identity.boot_id, reach, *rhythm, true);
         let shared = Arc::new(Shared {
             workspace: workspace.clone(),

@@ -5,6 +5,7 @@
 //! is held. Whatever was queued earlier is only a hint where to look, so a late
 //! update can never undo a newer one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
@@ -78,15 +79,22 @@ impl Wanted {
 
 impl Hint {
     /// Replaces a hint that says nothing but "look" by what the markers say.
-    pub(super) fn look(&self, paths: &RunPaths, worker: &WorkerFacts) -> io::Result<Option<Self>> {
+    pub(super) fn look(
+        &self,
+        paths: &RunPaths,
+        worker: &WorkerFacts,
+    ) -> io::Result<Option<Cow<'_, Self>>> {
         if self.proof != Proof::Read {
-            return Ok(Some(self.clone()));
+            return Ok(Some(Cow::Borrowed(self)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        Ok(Wanted::by_evidence(&evidence, worker).map(|wanted| Self {
-            job: self.job.clone(),
-            wanted,
-            proof: proof_of(&evidence),
+        let wanted = Wanted::by_evidence(&evidence, worker);
+        Ok(wanted.map(|wanted| {
+            Cow::Owned(Self {
+                job: self.job.clone(),
+                wanted,
+                proof: proof_of(&evidence),
+            })
         }))
     }
 
@@ -95,7 +103,7 @@ impl Hint {
         &self,
         paths: &RunPaths,
         worker: &WorkerFacts,
-    ) -> io::Result<Option<Wanted>> {
+    ) -> io::Result<Option<Cow<'_, Wanted>>> {
         let holds = match self.proof {
             Proof::Lease(identity) => {
                 let path = paths.state_file(&self.job, StateFile::InProgress);
@@ -109,10 +117,10 @@ impl Hint {
             Proof::Read => false,
         };
         if holds {
-            return Ok(Some(self.wanted.clone()));
+            return Ok(Some(Cow::Borrowed(&self.wanted)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        Ok(Wanted::by_evidence(&evidence, worker))
+        Ok(Wanted::by_evidence(&evidence, worker).map(Cow::Owned))
     }
 }
 
@@ -168,7 +176,11 @@ fn says_more(status: Status, row_start: Option<Timestamp>, wanted: &Wanted) -> b
 }
 
 /// Writes what is wanted into the table; returns how many jobs' rows changed.
-pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) -> usize {
+pub(super) fn apply<'a>(
+    table: &mut Table,
+    run: &RunId,
+    wanted: impl IntoIterator<Item = (&'a JobId, &'a Wanted)>,
+) -> usize {
     let columns = RowColumns::of(table);
     let mut accepted = Vec::new();
     let index = table.index(run.as_str());
@@ -356,7 +368,7 @@ mod tests {
     fn status_after(row: &str, wanted: Wanted) -> String {
         let mut table = table(row);
         let run = RunId::parse("r").unwrap();
-        apply(&mut table, &run, &[(JobId::parse("j").unwrap(), wanted)]);
+        apply(&mut table, &run, [(&JobId::parse("j").unwrap(), &wanted)]);
         let column = table.column("status").unwrap();
         String::from_utf8(table.cell(0, column).into_owned()).unwrap()
     }
@@ -426,7 +438,7 @@ mod tests {
         let changed = apply(
             &mut table,
             &run,
-            &[(job, wanted(Status::Completed, Some(LATE)))],
+            [(&job, &wanted(Status::Completed, Some(LATE)))],
         );
         assert_eq!(changed, 2);
         let column = table.column("status").unwrap();

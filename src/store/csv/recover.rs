@@ -11,7 +11,7 @@ use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::naming::{self, StateFile};
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
@@ -33,8 +33,10 @@ impl CsvStore {
         let Some(_lock) = self.wait_for(&path)? else {
             return Err(self.closed("stopped while waiting for another recovery".into()));
         };
+        fault::here("recover.locked");
         let mut recovery = Recovery::default();
         self.sweep_temporaries()?;
+        fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
         for found in self.foreign_journals()? {
@@ -43,14 +45,19 @@ impl CsvStore {
             }
             let story = self.read_story(&found, &mut recovery)?;
             self.replay(&story, &mut recovery, now)?;
+            fault::here("recover.replayed");
             suspects.extend(story.jobs);
             replayed.push(found.path);
         }
         self.drop_void_leases()?;
+        fault::here("recover.leases_dropped");
         self.sweep_staging()?;
+        fault::here("recover.staging_swept");
         recovery.rows_healed = self.project(&suspects, now)?;
+        fault::here("recover.projected");
         for path in replayed {
             journal::mark_closed(&path, &self.identity.worker_id, now).context("close", &path)?;
+            fault::here("recover.marked");
         }
         Ok(recovery)
     }
@@ -101,6 +108,7 @@ impl CsvStore {
                 continue; // Somebody works on it this moment and sees the same evidence.
             };
             if self.roll_forward(finished, &story.author, now)?.is_some() {
+                fault::here("recover.rolled_forward");
                 recovery.rolled_forward.push(finished.job_id.clone());
             }
         }
@@ -158,6 +166,7 @@ impl CsvStore {
             let kind = wreck.kind.file();
             let kept = evidence::set_aside(self.paths(), job, kind)
                 .context("set aside a marker in", &state)?;
+            fault::here("recover.wreck_aside");
             let reason = match &wreck.body {
                 Body::Corrupt(reason) => reason,
                 _ => "it is empty",
@@ -220,6 +229,7 @@ impl CsvStore {
                 let path = self.paths().state_file(job, StateFile::InProgress);
                 durable::replace_unsynced(&path, record.text(&self.identity, beat).as_bytes(), tag)
                     .context("write", &path)?;
+                fault::here("recover.purchase_in_lease");
             }
             return Ok(());
         }
@@ -256,8 +266,9 @@ impl CsvStore {
         };
         let path = self.paths().state_file(job, StateFile::Released);
         durable::replace_unsynced(&path, record.text(&self.identity, now).as_bytes(), tag)
-            .context("write", &path)
-            .map(drop)
+            .context("write", &path)?;
+        fault::here("recover.purchase_released");
+        Ok(())
     }
 
     /// Publishes the result of the dead holder of `lease`, if its journal has one.
@@ -374,6 +385,7 @@ impl CsvStore {
             if void {
                 let path = self.paths().state_file(&job, StateFile::InProgress);
                 super::claim::remove_if_there(&path).context("remove", &path)?;
+                fault::here("recover.void_lease_gone");
             }
         }
         Ok(())
@@ -401,7 +413,7 @@ impl CsvStore {
         if hints.is_empty() {
             return Ok(0);
         }
-        match self.shared.fold(&hints, now)? {
+        match self.shared.fold(hints.iter(), now)? {
             Some(changed) => Ok(changed),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }

@@ -6,7 +6,7 @@
 use crate::domain::id::JobId;
 use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 
@@ -27,9 +27,9 @@ impl CsvStore {
             now.fixed_width(),
             self.identity.pid
         );
-        platform::publish(&path, text.as_bytes())
-            .context("publish", &path)
-            .map(drop)
+        platform::publish(&path, text.as_bytes()).context("publish", &path)?;
+        fault::here("redo.vouched");
+        Ok(())
     }
 
     /// Ends a redo that brought nothing: the older result's marker remembers it,
@@ -53,9 +53,12 @@ impl CsvStore {
             let text = record.text(&self.identity, written);
             durable::replace(&path, text.as_bytes(), self.identity.worker_id.as_str())
                 .context("write", &path)?;
+            fault::here("redo.older_marked");
         }
         let lease = self.paths().state_file(job, StateFile::InProgress);
-        remove_if_there(&lease).context("remove", &lease)
+        remove_if_there(&lease).context("remove", &lease)?;
+        fault::here("redo.lease_gone");
+        Ok(())
     }
 
     /// Returns a hint of what rules once the lease of a redo is gone. The result's

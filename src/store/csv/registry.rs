@@ -252,6 +252,12 @@ impl RowColumns {
         (Status::parse(&status).ok_or(status), start)
     }
 
+    /// Returns when the row says that its job ended.
+    pub(super) fn ended(&self, table: &Table, row: usize) -> Option<Timestamp> {
+        let column = table.column("generation_end");
+        Timestamp::parse(&text(table, row, column))
+    }
+
     /// Reads the row at `number`.
     pub(super) fn read(&self, table: &Table, number: usize, copies: usize) -> Row {
         let (status, start) = self.status_and_start(table, number);

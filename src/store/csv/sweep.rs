@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::naming::StateFile;
+use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
@@ -43,6 +44,7 @@ impl CsvStore {
                 .lease()
                 .is_some_and(|lease| lease.record().is_none_or(|record| record.nonce == nonce));
             if !in_use {
+                fault::here("sweep.staging");
                 let _ = fs::remove_dir_all(folder);
             }
         }
@@ -82,6 +84,7 @@ impl CsvStore {
                 continue;
             };
             if !self.writer_lives(name)? && is_old(&entry) {
+                fault::here("sweep.temporary");
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -90,7 +90,9 @@ fn hash(path: &Path) -> io::Result<(u64, String)> {
     options.read(true);
     let mut file: File = platform::without_waiting(&mut options).open(path)?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
+    // On the stack: models are small more often than large, and a large block
+    // from the heap is zeroed and given back to the system every time.
+    let mut buffer = [0; 16 << 10];
     let mut size = 0;
     loop {
         let read = file.read(&mut buffer)?;

@@ -233,6 +233,8 @@ fn waiting(job: &JobId) -> JobRecord {
             unmarked: false,
             not_before: None,
             doubtful: false,
+            purchase: None,
+            failures: 0,
         },
     }
 }
