@@ -33,6 +33,7 @@ pub mod guard;
 mod identity;
 pub mod init;
 pub mod money;
+pub mod names;
 pub mod plan;
 pub mod rebuild;
 pub mod reuse;

@@ -13,6 +13,7 @@
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
+//! - `completions`: what shells offer, and manual pages.
 //! - [`config_show`]: where the workspace and each setting come from.
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
@@ -71,6 +72,8 @@ mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
+#[cfg(unix)]
+mod completions;
 mod config_show;
 mod consolidate;
 mod demo;
