@@ -17,25 +17,30 @@ use crate::cancel::{Cancel, Stage};
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
+use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod breaker;
 mod budget;
 pub mod event;
 mod gate;
 mod heartbeat;
 mod job;
+mod lanes;
 mod output;
 mod queue;
 mod settle;
 
+pub use breaker::Canary;
 pub use budget::Money;
 use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
+use lanes::Lanes;
 use queue::Queue;
 
 /// A job that is to be run, and why.
@@ -61,6 +66,10 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What its provider bears, shared by all algorithms that use it.
+    pub limits: Limits,
+    /// After so many failures in a row the algorithm pauses; 0 means never.
+    pub breaker_failures: u32,
 }
 
 impl Carrier {
@@ -73,6 +82,8 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            limits: Limits::default(),
+            breaker_failures: 0,
         }
     }
 }
@@ -102,6 +113,8 @@ pub struct Conditions {
     pub forget_requests: bool,
     /// Where money is accounted and how much may be spent; nothing for rehearsals.
     pub money: Option<Money>,
+    /// Whether some jobs of each algorithm go first on trial.
+    pub canary: Option<Canary>,
 }
 
 /// Everything the threads of a pool share.
@@ -113,6 +126,7 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    lanes: Lanes,
     till: Till,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
@@ -161,12 +175,20 @@ struct Tally {
     total_duration: Duration,
     /// Providers that kept jobs from starting, and what they said.
     closed: BTreeMap<AlgoKey, String>,
+    /// Algorithms that were paused and kept jobs from starting, and why.
+    paused: BTreeMap<AlgoKey, (String, usize)>,
 }
 
 impl Tally {
     fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
         self.summary.blocked += 1;
         self.closed.insert(provider.clone(), reason.to_owned());
+    }
+
+    fn paused(&mut self, algo: &AlgoKey, reason: &str) {
+        self.summary.blocked += 1;
+        let paused = self.paused.entry(algo.clone());
+        paused.or_insert_with(|| (reason.to_owned(), 0)).1 += 1;
     }
 }
 
@@ -182,6 +204,7 @@ pub fn run(
     sink: &dyn Sink,
 ) -> Summary {
     let start = Instant::now();
+    let (lanes, jobs) = Lanes::new(jobs, carriers, conditions);
     let pool = Pool {
         store,
         carriers,
@@ -190,6 +213,7 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        lanes,
         till: Till::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
@@ -253,8 +277,14 @@ impl Pool<'_> {
                 }
                 Turn::Claim | Turn::ClaimTried => {}
             }
-            match self.queue.next(turn == Turn::ClaimTried) {
-                queue::Next::Job(planned) => self.run_job(*planned),
+            match self.queue.next(turn == Turn::ClaimTried, &self.holds()) {
+                queue::Next::Job(waiting) => {
+                    let canary_of = waiting.canary.then_some(waiting.lane);
+                    self.run_job(*waiting);
+                    if let Some(lane) = canary_of {
+                        self.queue.canary_done(lane);
+                    }
+                }
                 queue::Next::Wait(time) => {
                     self.claim_answered(false);
                     self.cancel.wait_for(Stage::Drain, time);
@@ -388,7 +418,16 @@ impl Pool<'_> {
                 ),
             });
         }
+        for (algo, (reason, jobs)) in &tally.paused {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "algo {algo} is paused ({reason}); {jobs} of its jobs wait. When it works \
+                     again: archi3d adapters resume {algo}, or run the same command again"
+                ),
+            });
+        }
         let mut summary = tally.summary;
+        summary.canaries = self.tell_of_canaries();
         summary.not_started = self.queue.remaining();
         self.close_till(&mut summary);
         if summary.processed > 0 {
@@ -410,6 +449,7 @@ impl Pool<'_> {
             Some(Halt::FailFast) => "fail_fast",
             _ if summary.blocked_by_budget > 0 => "budget",
             Some(Halt::Limit) => "limit",
+            None if summary.canaries.iter().any(|canary| canary.waiting > 0) => "canary",
             None => return None,
         };
         Some(word.to_owned())

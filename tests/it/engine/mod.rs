@@ -75,6 +75,7 @@ impl Worker {
                 forced: None,
                 forget_requests: false,
                 money: None,
+                canary: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,
