@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::cli::attempts::dollars;
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
 use crate::domain::budget::Level;
 use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
-use crate::engine::event::{Event, EventKind, Sink, Summary, WorkerStarted};
+use crate::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
 
 /// The shortest time between two plain progress lines.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -205,6 +206,11 @@ impl Progress {
                 "{}: jobs that cost more do not start; running jobs finish",
                 budget_words(level)
             )),
+            EventKind::BreakerOpened { algo, reason } => self.ui.warn(&format!(
+                "algo {algo} pauses: {}; the others go on. To resume: archi3d adapters resume {algo}",
+                shortened(&one_line(reason))
+            )),
+            EventKind::CanaryEnded(result) => self.ui.say(&canary_line(result)),
             EventKind::JobCancelled { job_id } => self.ui.say(&format!("cancelled: {job_id}")),
             EventKind::RolledForward { job_id } => self.ui.say(&format!(
                 "recovered: {job_id}, which a worker had finished before it died"
@@ -306,6 +312,9 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     if let Some(limit) = started.limit {
         let _ = write!(line, ", at most {limit} start");
     }
+    if let Some(count) = started.canary {
+        let _ = write!(line, ", the first {count} of each algo on trial");
+    }
     if started.dry_run {
         line.push_str(", rehearsal (--dry-run)");
     }
@@ -315,31 +324,35 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     if started.unpriced_jobs > 0 {
         let _ = write!(line, ", {} of unknown price", started.unpriced_jobs);
     }
+    if let Some(usd) = started.caps.run_usd.filter(|_| !started.dry_run) {
+        let _ = write!(line, ", budget {}", dollars(usd));
+    }
     line
+}
+
+fn canary_line(result: &CanaryResult) -> String {
+    let time = Duration::try_from_secs_f64(result.avg_duration_s).unwrap_or_default();
+    format!(
+        "canary {}: {} completed, {} failed, {}, {} each; {} more wait",
+        result.algo,
+        result.completed,
+        result.failed,
+        dollars(result.spent_usd),
+        short_duration(time),
+        result.waiting
+    )
 }
 
 /// Says how a spending limit stands.
 pub fn budget_words(level: &Level) -> String {
     format!(
-        "the {}'s budget of ${} has ${} left (${} spent, ${} reserved)",
+        "the {}'s budget of {} has {} left ({} spent, {} reserved)",
         level.cap.word(),
         dollars(level.cap_usd),
         dollars(level.left_usd()),
         dollars(level.spent_usd),
         dollars(level.reserved_usd)
     )
-}
-
-/// Returns an amount with cents, and with what is below them only if it matters.
-pub fn dollars(usd: f64) -> String {
-    let cents = format!("{usd:.2}");
-    let exact = format!("{usd:.6}");
-    let exact = exact.trim_end_matches('0');
-    if exact.len() > cents.len() {
-        exact.to_owned()
-    } else {
-        cents
-    }
 }
 
 /// Returns the final counts as one line.
@@ -370,7 +383,7 @@ pub fn summary_line(summary: &Summary) -> String {
     }
     let _ = write!(line, " in {}", short_duration(elapsed));
     if summary.spent_usd > 0.0 {
-        let _ = write!(line, ", ${} spent", dollars(summary.spent_usd));
+        let _ = write!(line, ", {} spent", dollars(summary.spent_usd));
     }
     line
 }

@@ -1,9 +1,11 @@
 //! What to type after a worker has ended: the exact commands, ready to paste.
 
 use crate::cli::Global;
-use crate::cli::progress::{budget_words, dollars};
+use crate::cli::attempts::dollars;
+use crate::cli::progress::budget_words;
 use crate::domain::budget::CapKind;
 use crate::domain::job::Status;
+use crate::domain::order::JobOrder;
 use crate::engine::event::Summary;
 use crate::ops::run::{Spending, WorkerRequest};
 
@@ -14,7 +16,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     let stopped_early = summary
         .stopped_by
         .as_deref()
-        .is_some_and(|by| !matches!(by, "limit" | "budget"));
+        .is_some_and(|by| !matches!(by, "limit" | "budget" | "canary"));
     if summary.resumable > 0 {
         let command = command(request, global, &[Status::Enqueued, Status::Running]);
         hints.push(format!(
@@ -29,6 +31,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         ));
     }
     hints.extend(budget_hint(summary, request, global));
+    hints.extend(canary_hint(summary, request, global));
     if summary.unrecorded > 0 {
         let command = command(request, global, &[Status::Enqueued, Status::Running]);
         hints.push(format!(
@@ -63,6 +66,32 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     hints
 }
 
+/// Says where to look at what the canaries made, and how to release the rest.
+fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
+    if summary.stopped_by.as_deref() != Some("canary") {
+        return None;
+    }
+    let waiting: usize = summary.canaries.iter().map(|canary| canary.waiting).sum();
+    let released = WorkerRequest {
+        spending: Spending {
+            canary: None,
+            ..request.spending.clone()
+        },
+        ..request.clone()
+    };
+    let statuses = request.only_status.clone().unwrap_or_default();
+    let wait = if waiting == 1 {
+        "job waits"
+    } else {
+        "jobs wait"
+    };
+    Some(format!(
+        "look at runs/{}/outputs, {waiting} {wait}; to release the rest: {}",
+        request.run_id,
+        command(&released, global, &statuses)
+    ))
+}
+
 /// Says what waits for money, how the limit stands and how to go on.
 fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
     let priced = summary.blocked_by_budget - summary.unpriced_blocked;
@@ -88,7 +117,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
             format!("for all of them: {}", command(&raised, global, &statuses))
         }
         CapKind::Run => format!(
-            "to go on, raise budget.run_usd in config/global.yaml (${} is enough for all of them)",
+            "to go on, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",
             dollars(needed)
         ),
     };
@@ -135,7 +164,10 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
         option("--jobs", filter.text().to_owned());
     }
     if let Some(usd) = request.spending.budget_usd {
-        option("--budget-usd", dollars(usd));
+        option("--budget-usd", dollars(usd).replace('$', ""));
+    }
+    if request.spending.order != JobOrder::Manifest {
+        option("--order", request.spending.order.word().to_owned());
     }
     for key in &request.algo {
         option("--algo", key.to_string());

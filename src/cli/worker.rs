@@ -19,6 +19,8 @@ use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
+use crate::domain::order::JobOrder;
+use crate::engine::Canary;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
 use crate::ops::budget::Question;
@@ -43,6 +45,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try failed jobs again
   archi3d run worker --run-id r1 --jobs 'd610*' --redo
       make the results of some jobs again
+  archi3d run worker --run-id r1 --canary 2
+      try two jobs of each algorithm, look, then release the rest
   archi3d run worker --run-id r1 --budget-usd 5
       start nothing that would bring the run above $5
   archi3d run worker --run-id r2 --reuse
@@ -118,6 +122,20 @@ pub struct WorkerArgs {
     /// what all workers have spent and reserved; a limit in global.yaml holds too
     #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
     budget_usd: Option<f64>,
+
+    /// Try the first K jobs of each algorithm, then stop and say how they did
+    #[arg(long, value_name = "K", value_parser = at_least_one, allow_hyphen_values = true)]
+    canary: Option<usize>,
+
+    /// With --canary: go on by itself with the algorithms none of whose first jobs
+    /// failed
+    #[arg(long, requires = "canary")]
+    release: bool,
+
+    /// The order in which jobs are taken: manifest, cheapest, or row-first (all
+    /// algorithms of one item before the next item)
+    #[arg(long, value_name = "ORDER", default_value = "manifest", value_parser = order, hide_default_value = true)]
+    order: JobOrder,
 
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
@@ -237,6 +255,11 @@ impl WorkerArgs {
             spending: Spending {
                 budget_usd: self.budget_usd,
                 confirmed: self.yes,
+                order: self.order,
+                canary: self.canary.map(|per_algo| Canary {
+                    per_algo,
+                    release: self.release,
+                }),
             },
         })
     }
@@ -256,6 +279,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(number) => usize::try_from(number).map_err(|_| "is too large".into()),
         Err(_) => Err("must be a whole number, at least 1".into()),
     }
+}
+
+fn order(text: &str) -> Result<JobOrder, String> {
+    JobOrder::parse(text.trim()).ok_or_else(|| {
+        let words: Vec<&str> = JobOrder::ALL.iter().map(|order| order.word()).collect();
+        format!("must be one of {}", words.join(", "))
+    })
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
@@ -316,9 +346,12 @@ mod tests {
             "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
              --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
              --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
-             --allow-unsafe-locks --budget-usd 2.5",
+             --allow-unsafe-locks --budget-usd 2.5 --canary 2 --release --order row-first",
         )
         .expect("valid");
+        assert_eq!(request.spending.order, JobOrder::RowFirst);
+        let canary = request.spending.canary.expect("given");
+        assert!(canary.per_algo == 2 && canary.release);
         assert_eq!(request.spending.budget_usd, Some(2.5));
         assert!(request.spending.confirmed);
         assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
@@ -344,6 +377,12 @@ mod tests {
             ("--run-id r1 --max-parallel many", "must be a whole number"),
             ("--run-id r1 --limit 0", "must be at least 1"),
             ("--run-id r1 --budget-usd -1", "0 or more"),
+            (
+                "--run-id r1 --order random",
+                "must be one of manifest, cheapest, row-first",
+            ),
+            ("--run-id r1 --release", "--canary"),
+            ("--run-id r1 --canary 0", "must be at least 1"),
             ("--run-id r1 --budget-usd nan", "0 or more"),
             ("--run-id r1 --timeout 0", "must be at least 0.001"),
             ("--run-id r1 --timeout -1", "must be at least 0.001"),

@@ -137,15 +137,6 @@ fn check_key(
     Err(unknown_key(document, &path, names))
 }
 
-/// Makes the error for a key that other versions heed and this one does not.
-pub(super) fn not_available(document: &Document, path: &[&str]) -> ConfigError {
-    let name = path.join(".");
-    document.fault(
-        path,
-        format!("not available in this version: `{name}` would be ignored; remove it"),
-    )
-}
-
 fn in_adapters(document: &Document, path: &[&str]) -> ConfigError {
     let name = path.join(".");
     document.fault(

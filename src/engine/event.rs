@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::budget::Level;
+use crate::domain::budget::{Caps, Level};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::patch::WorkerFacts;
@@ -121,6 +121,15 @@ pub enum EventKind {
     BudgetWarning(Level),
     /// A job was not started because of a spending limit; told once.
     BudgetReached(Level),
+    /// An algorithm failed too often in a row and pauses for every worker.
+    BreakerOpened {
+        /// The algorithm.
+        algo: String,
+        /// How often, and the last error.
+        reason: String,
+    },
+    /// The first jobs of an algorithm, which went on trial, have ended.
+    CanaryEnded(CanaryResult),
     /// A job was taken out on request.
     JobCancelled {
         /// The job.
@@ -180,6 +189,12 @@ pub struct WorkerStarted {
     pub redo: bool,
     /// At most this many jobs start.
     pub limit: Option<usize>,
+    /// The order in which jobs are taken.
+    pub order: String,
+    /// How many jobs of each algorithm go first on trial.
+    pub canary: Option<usize>,
+    /// The spending limits in force.
+    pub caps: Caps,
     /// How many jobs were selected.
     pub total_jobs: usize,
     /// What they are expected to cost, as far as prices are known.
@@ -190,6 +205,23 @@ pub struct WorkerStarted {
     pub worker_id: String,
     /// Who runs the jobs.
     pub worker: WorkerFacts,
+}
+
+/// How the canaries of one algorithm did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CanaryResult {
+    /// The algorithm.
+    pub algo: String,
+    /// How many ended with a result.
+    pub completed: usize,
+    /// How many ended without one.
+    pub failed: usize,
+    /// What they cost.
+    pub spent_usd: f64,
+    /// How long one took on average, in seconds.
+    pub avg_duration_s: f64,
+    /// How many jobs of the algorithm wait behind them.
+    pub waiting: usize,
 }
 
 /// How a worker's work ended.
@@ -211,8 +243,10 @@ pub struct Summary {
     pub released: usize,
     /// Failures that were followed by another attempt.
     pub retried: usize,
-    /// Jobs not started because their provider is closed.
+    /// Jobs not started because their provider is closed or their algorithm paused.
     pub blocked: usize,
+    /// How the canaries did, if there were any.
+    pub canaries: Vec<CanaryResult>,
     /// Jobs not started because of a spending limit.
     pub blocked_by_budget: usize,
     /// Of these, the ones whose price nobody knows.
@@ -246,7 +280,7 @@ pub struct Summary {
     /// Whether it was a rehearsal.
     pub dry_run: bool,
     /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`,
-    /// `budget`, `limit`).
+    /// `budget`, `limit`, `canary`).
     pub stopped_by: Option<String>,
 }
 
@@ -365,6 +399,10 @@ impl EventKind {
             ),
             Self::BudgetWarning(level) => ("budget_warning", level_fields(level)),
             Self::BudgetReached(level) => ("budget_reached", level_fields(level)),
+            Self::BreakerOpened { algo, reason } => {
+                ("breaker_opened", json!({"algo": algo, "reason": reason}))
+            }
+            Self::CanaryEnded(result) => ("canary_ended", result.fields()),
             Self::JobCancelled { job_id } => ("job_cancelled", json!({"job_id": job_id})),
             Self::JobBusy { job_id } => ("job_busy", json!({"job_id": job_id})),
             Self::JobFenced { job_id, kept_at } => {
@@ -391,6 +429,10 @@ impl WorkerStarted {
             "fail_fast": self.fail_fast,
             "redo": self.redo,
             "limit": self.limit,
+            "order": self.order,
+            "canary": self.canary,
+            "budget_run_usd": self.caps.run_usd,
+            "budget_day_usd": self.caps.day_usd,
             "total_jobs": self.total_jobs,
             "expected_cost_usd": self.expected_cost_usd,
             "unpriced_jobs": self.unpriced_jobs,
@@ -417,6 +459,7 @@ impl Summary {
             "released": self.released,
             "retried": self.retried,
             "blocked": self.blocked,
+            "canaries": self.canaries.iter().map(CanaryResult::fields).collect::<Vec<_>>(),
             "blocked_by_budget": self.blocked_by_budget,
             "unpriced_blocked": self.unpriced_blocked,
             "blocked_cost_usd": self.blocked_cost_usd,
@@ -434,6 +477,19 @@ impl Summary {
             "max_parallel": self.max_parallel,
             "dry_run": self.dry_run,
             "stopped_by": self.stopped_by,
+        })
+    }
+}
+
+impl CanaryResult {
+    fn fields(&self) -> Value {
+        json!({
+            "algo": self.algo,
+            "completed": self.completed,
+            "failed": self.failed,
+            "spent_usd": self.spent_usd,
+            "avg_duration_s": self.avg_duration_s,
+            "waiting": self.waiting,
         })
     }
 }

@@ -17,6 +17,7 @@ use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::one_line;
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
+use crate::engine::lanes;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
 use crate::engine::reuse::{self, Turned};
@@ -91,8 +92,12 @@ impl Pool<'_> {
             Turned::Done => return,
         };
         let job_id = waiting.planned.job.job_id.clone();
-        let waiting = self.wait_for_provider(waiting);
-        let Some(waiting) = waiting.and_then(|waiting| self.seems_affordable(waiting)) else {
+        let open = self
+            .wait_for_provider(waiting)
+            .and_then(|waiting| self.wait_for_breaker(waiting))
+            .and_then(|waiting| self.seems_affordable(waiting))
+            .and_then(|waiting| self.admit(waiting));
+        let Some((waiting, admitted)) = open else {
             self.claim_answered(false);
             return;
         };
@@ -102,7 +107,15 @@ impl Pool<'_> {
             Ok(Claim::Taken(lease)) => self.fund(&waiting.planned.job, lease),
             _ => Funding::Refused,
         };
-        self.claim_answered(funding == Funding::Granted && !waiting.tried);
+        let starts = funding == Funding::Granted;
+        self.claim_answered(starts && !waiting.tried);
+        // Held until the job has ended, and given back where it does not start.
+        let _admitted = if starts {
+            Some(admitted)
+        } else {
+            admitted.refund();
+            None
+        };
         match claim {
             Ok(Claim::Taken(lease)) if funding != Funding::Granted => {
                 self.give_back_unfunded(waiting, &lease, funding);
@@ -167,11 +180,7 @@ impl Pool<'_> {
     }
 
     pub(super) fn algo_of(&self, job: &JobRecord) -> String {
-        match (&self.conditions.forced, &job.algo) {
-            (Some(forced), _) => forced.to_string(),
-            (None, Ok(key)) => key.to_string(),
-            (None, Err(_)) => String::new(),
-        }
+        lanes::algo_of(self.conditions, job)
     }
 
     pub(super) fn carrier_of(&self, job: &JobRecord) -> Result<&Carrier, String> {

@@ -18,6 +18,7 @@ use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
+use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
@@ -25,20 +26,24 @@ use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod breaker;
 mod budget;
 pub mod event;
 mod gate;
 mod heartbeat;
 mod job;
+mod lanes;
 mod output;
 mod queue;
 mod reuse;
 mod settle;
 
+pub use breaker::Canary;
 pub use budget::Money;
 use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
+use lanes::Lanes;
 use queue::Queue;
 use reuse::Twins;
 
@@ -67,6 +72,10 @@ pub struct Carrier {
     pub on_interrupt: OnInterrupt,
     /// What is done with pictures; nothing if results are not worth reusing.
     pub recipe: Option<Recipe>,
+    /// What its provider bears, shared by all algorithms that use it.
+    pub limits: Limits,
+    /// After so many failures in a row the algorithm pauses; 0 means never.
+    pub breaker_failures: u32,
 }
 
 impl Carrier {
@@ -80,6 +89,8 @@ impl Carrier {
             provider: None,
             on_interrupt: OnInterrupt::default(),
             recipe: None,
+            limits: Limits::default(),
+            breaker_failures: 0,
         }
     }
 }
@@ -111,6 +122,8 @@ pub struct Conditions {
     pub money: Option<Money>,
     /// Where earlier results are found, if they are to be copied instead of bought.
     pub reuse: Option<Arc<dyn ReuseIndex>>,
+    /// Whether some jobs of each algorithm go first on trial.
+    pub canary: Option<Canary>,
 }
 
 /// Everything the threads of a pool share.
@@ -122,6 +135,7 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    lanes: Lanes,
     till: Till,
     twins: Twins,
     heartbeat: Heartbeat,
@@ -171,12 +185,20 @@ struct Tally {
     total_duration: Duration,
     /// Providers that kept jobs from starting, and what they said.
     closed: BTreeMap<AlgoKey, String>,
+    /// Algorithms that were paused and kept jobs from starting, and why.
+    paused: BTreeMap<AlgoKey, (String, usize)>,
 }
 
 impl Tally {
     fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
         self.summary.blocked += 1;
         self.closed.insert(provider.clone(), reason.to_owned());
+    }
+
+    fn paused(&mut self, algo: &AlgoKey, reason: &str) {
+        self.summary.blocked += 1;
+        let paused = self.paused.entry(algo.clone());
+        paused.or_insert_with(|| (reason.to_owned(), 0)).1 += 1;
     }
 }
 
@@ -192,6 +214,7 @@ pub fn run(
     sink: &dyn Sink,
 ) -> Summary {
     let start = Instant::now();
+    let (lanes, jobs) = Lanes::new(jobs, carriers, conditions);
     let pool = Pool {
         store,
         carriers,
@@ -200,6 +223,7 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        lanes,
         till: Till::default(),
         twins: Twins::default(),
         heartbeat: Heartbeat::default(),
@@ -264,8 +288,14 @@ impl Pool<'_> {
                 }
                 Turn::Claim | Turn::ClaimTried => {}
             }
-            match self.queue.next(turn == Turn::ClaimTried) {
-                queue::Next::Job(planned) => self.run_job(*planned),
+            match self.queue.next(turn == Turn::ClaimTried, &self.holds()) {
+                queue::Next::Job(waiting) => {
+                    let canary_of = waiting.canary.then_some(waiting.lane);
+                    self.run_job(*waiting);
+                    if let Some(lane) = canary_of {
+                        self.queue.canary_done(lane);
+                    }
+                }
                 queue::Next::Wait(time) => {
                     self.claim_answered(false);
                     self.cancel.wait_for(Stage::Drain, time);
@@ -399,7 +429,16 @@ impl Pool<'_> {
                 ),
             });
         }
+        for (algo, (reason, jobs)) in &tally.paused {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "algo {algo} is paused ({reason}); {jobs} of its jobs wait. When it works \
+                     again: archi3d adapters resume {algo}, or run the same command again"
+                ),
+            });
+        }
         let mut summary = tally.summary;
+        summary.canaries = self.tell_of_canaries();
         summary.not_started = self.queue.remaining();
         self.close_till(&mut summary);
         if summary.processed > 0 {
@@ -421,6 +460,7 @@ impl Pool<'_> {
             Some(Halt::FailFast) => "fail_fast",
             _ if summary.blocked_by_budget > 0 => "budget",
             Some(Halt::Limit) => "limit",
+            None if summary.canaries.iter().any(|canary| canary.waiting > 0) => "canary",
             None => return None,
         };
         Some(word.to_owned())

@@ -186,7 +186,7 @@ impl Pool<'_> {
             start: lease.claimed_at,
             duration: started.elapsed(),
         };
-        self.settle_made(lease, checked, span);
+        self.settle_made(&waiting, lease, checked, span);
     }
 
     fn product_of(&self, waiting: &Waiting, lease: &Lease, source: &Source) -> Product {

@@ -10,12 +10,13 @@ use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
 use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
 use crate::domain::text::one_line;
+use crate::engine::breaker::Ended;
 use crate::engine::event::EventKind;
 use crate::engine::job::{Attempt, Failure};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
-use crate::store::{Ending, Finish, JobRecord, Outcome, ReleaseReason, Setback, StoreError};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
@@ -24,7 +25,7 @@ impl Pool<'_> {
     /// Tells the store how the attempt went, and everybody else what became of it.
     pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
         match attempt {
-            Attempt::Made(checked) => self.settle_made(lease, *checked, span),
+            Attempt::Made(checked) => self.settle_made(&waiting, lease, *checked, span),
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
@@ -73,7 +74,13 @@ impl Pool<'_> {
         }
     }
 
-    pub(super) fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(
+        &self,
+        waiting: &Waiting,
+        lease: &Lease,
+        checked: Checked,
+        span: Span,
+    ) {
         let Checked {
             ignored,
             product,
@@ -108,6 +115,10 @@ impl Pool<'_> {
         let finish = self.store.finish(lease, ending);
         if let Ok(finish) = &finish {
             self.bill_made(lease, finish, cost_usd);
+            // A copy says nothing about how the algorithm fares.
+            if !reused {
+                self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            }
         }
         match finish {
             Ok(Finish::Published | Finish::Adopted) => {
@@ -148,7 +159,7 @@ impl Pool<'_> {
                 // The provider's own file says when the job may go on.
                 self.try_again(waiting, lease, failure, Duration::ZERO, false);
             }
-            _ => self.record_failure(&waiting.planned.job, lease, failure, span),
+            _ => self.record_failure(&waiting, lease, failure, span),
         }
     }
 
@@ -189,7 +200,8 @@ impl Pool<'_> {
         self.queue.put_back(waiting, pause);
     }
 
-    fn record_failure(&self, job: &JobRecord, lease: &Lease, failure: &Failure, span: Span) {
+    fn record_failure(&self, waiting: &Waiting, lease: &Lease, failure: &Failure, span: Span) {
+        let job = &waiting.planned.job;
         let mut patch = patch::failed(span, &self.conditions.worker, &failure.message);
         if lease.entry == Entry::Perform {
             patch.forget_rehearsal();
@@ -226,6 +238,8 @@ impl Pool<'_> {
                     error: one_line(&failure.message).chars().take(2000).collect(),
                     redo: lease.entry == Entry::Redo,
                 });
+                let ended = Ended::Failed(failure.class, &failure.message);
+                self.lane_ended(waiting, &ended, span, failure.cost_usd);
                 if self.conditions.fail_fast {
                     self.halt(Halt::FailFast);
                 }

@@ -10,20 +10,22 @@ use crate::domain::filter::JobsFilter;
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
+use crate::domain::order::JobOrder;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions, Money};
+use crate::engine::{self, Canary, Conditions};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
-use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
-use crate::store::{NoticeSink, Purse, Store, StoreNotice};
+use crate::store::csv::{CsvStore, CsvStoreOptions};
+use crate::store::{NoticeSink, Store, StoreNotice};
 
 mod carriers;
 mod prepare;
+mod spending;
 
-use carriers::{carriers, expected_cost, highest_cost};
+use carriers::{carriers, expected_cost};
 use prepare::{Prepared, list, prepare, words};
 
 pub(super) use carriers::{carrier, known_algo};
@@ -83,6 +85,10 @@ pub struct Spending {
     pub budget_usd: Option<f64>,
     /// A person agreed to whatever it is expected to cost.
     pub confirmed: bool,
+    /// The order in which jobs are taken.
+    pub order: JobOrder,
+    /// Whether some jobs of each algorithm go first on trial.
+    pub canary: Option<Canary>,
 }
 
 /// Runs the jobs that `request` selects and reports everything to `sink`. What
@@ -169,46 +175,6 @@ struct Crew<'a> {
     ask: Ask<'a>,
 }
 
-/// Asks before something expensive starts, unless that was agreed to already.
-fn confirm(
-    context: &OpsContext,
-    request: &WorkerRequest,
-    ask: Ask<'_>,
-    jobs: usize,
-    (expected_usd, unpriced): (f64, usize),
-) -> Result<(), OpsError> {
-    let Some(above_usd) = context.settings.global.confirm_above_usd else {
-        return Ok(());
-    };
-    let question = Question {
-        jobs: request.limit.map_or(jobs, |limit| limit.min(jobs)),
-        expected_usd,
-        unpriced,
-        above_usd,
-    };
-    let agreed = request.spending.confirmed || expected_usd <= above_usd || ask(&question);
-    agreed.then_some(()).ok_or_else(|| question.refused())
-}
-
-/// Returns where money is accounted; a rehearsal costs nothing.
-fn money(context: &OpsContext, request: &WorkerRequest, teller: &Teller<'_>) -> Option<Money> {
-    if request.dry_run {
-        return None;
-    }
-    let purse = FilePurse::new(&context.workspace);
-    let caps = caps(&context.settings, request.spending.budget_usd);
-    if caps.any() && purse.look(&mut |_| ()).is_ok() && purse.damaged() > 0 {
-        teller.warn(format!(
-            "tables/budget.jsonl has {} lines that cannot be read; what they say is not counted",
-            purse.damaged()
-        ));
-    }
-    Some(Money {
-        purse: Arc::new(purse),
-        caps,
-    })
-}
-
 fn work(
     store: &CsvStore,
     request: &WorkerRequest,
@@ -217,7 +183,7 @@ fn work(
     crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
     let context = teller.context;
-    let prepared = prepare(store, request, teller).inspect_err(|error| {
+    let mut prepared = prepare(store, request, teller).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
         teller.tell(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
@@ -227,9 +193,10 @@ fn work(
         }));
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
+    spending::arrange(request, &mut prepared.jobs, &carriers);
     let (expected_cost_usd, unpriced_jobs) = expected_cost(request, &prepared.jobs, &carriers);
-    let most = highest_cost(request, &prepared.jobs, &carriers);
-    confirm(context, request, crew.ask, prepared.jobs.len(), most).inspect_err(|_| {
+    let due = spending::due(request, &prepared.jobs, &carriers);
+    spending::confirm(context, request, crew.ask, due).inspect_err(|_| {
         // What was opened is closed; trouble with that is the next start's.
         let _ = store.close(context.clock.now());
     })?;
@@ -248,6 +215,9 @@ fn work(
         fail_fast: request.fail_fast,
         redo: request.redo,
         limit: request.limit,
+        order: request.spending.order.word().to_owned(),
+        canary: request.spending.canary.map(|canary| canary.per_algo),
+        caps: caps(&context.settings, request.spending.budget_usd),
         total_jobs: prepared.jobs.len(),
         expected_cost_usd,
         unpriced_jobs,
@@ -255,6 +225,7 @@ fn work(
         worker: crew.worker.clone(),
     })));
     prepared.tell_oddities(request, teller);
+    spending::lift_breakers(&carriers, teller);
     let conditions = Conditions {
         workspace: context.workspace.clone(),
         worker: crew.worker.clone(),
@@ -265,7 +236,8 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
-        money: money(context, request, teller),
+        money: spending::money(context, request, teller),
+        canary: request.spending.canary,
         reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {

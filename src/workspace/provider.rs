@@ -37,10 +37,11 @@ impl Closure {
     }
 }
 
-/// The closed providers of one workspace.
+/// The closed providers, or the paused algorithms, of one workspace.
 #[derive(Debug, Clone)]
 pub struct ProviderGate {
     folder: PathBuf,
+    ending: &'static str,
 }
 
 impl ProviderGate {
@@ -48,11 +49,21 @@ impl ProviderGate {
     pub fn new(workspace: &Workspace) -> Self {
         Self {
             folder: workspace.providers(),
+            ending: ".closed.json",
+        }
+    }
+
+    /// Looks at the workspace's algorithms that a breaker has paused, which are
+    /// named like providers; nothing is created.
+    pub fn breakers(workspace: &Workspace) -> Self {
+        Self {
+            ending: ".paused.json",
+            ..Self::new(workspace)
         }
     }
 
     fn path(&self, provider: &AlgoKey) -> PathBuf {
-        self.folder.join(format!("{provider}.closed.json"))
+        self.folder.join(format!("{provider}{}", self.ending))
     }
 
     /// Closes a provider for everyone; a later closing replaces an earlier one,
@@ -112,7 +123,7 @@ impl ProviderGate {
             let name = entry?.file_name();
             let key = name
                 .to_str()
-                .and_then(|name| name.strip_suffix(".closed.json"));
+                .and_then(|name| name.strip_suffix(self.ending));
             if let Some(key) = key.and_then(|key| AlgoKey::parse(key).ok()) {
                 closed.extend(self.closed(&key, now)?);
             }

@@ -10,6 +10,7 @@
 //! - [`batch`]: from the item table to the jobs of a run.
 //! - [`budget`]: spending limits hold for all workers together, whatever dies.
 //! - [`cancel`]: jobs taken out of a run and put back.
+//! - [`canary`]: algorithms on trial, algorithms that pause, and the order of jobs.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
@@ -24,6 +25,7 @@
 //! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
+//! - [`limits`]: what providers bear holds for all workers together and holds up nobody else.
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
@@ -68,6 +70,7 @@ mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
 mod budget;
+mod canary;
 mod cancel;
 mod catalog;
 mod catalog_history;
@@ -85,6 +88,7 @@ mod fixtures;
 mod init;
 mod kill_and_resume;
 mod known_failures;
+mod limits;
 mod machine_output;
 mod odd_environment;
 mod original_workspace;

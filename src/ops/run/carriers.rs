@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
+use crate::domain::algo::AlgoSettings;
 use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
+use crate::domain::kind;
+use crate::domain::limits::Limits;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
@@ -15,6 +18,9 @@ use crate::ops::adapters::{provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError, real_env};
 
 use super::{Teller, WorkerRequest};
+
+/// After so many failures in a row an algorithm pauses whose entry says nothing.
+const BREAKER_FAILURES: u32 = 5;
 
 /// Builds what carries out each algorithm that the jobs need.
 pub(super) fn carriers(
@@ -62,38 +68,11 @@ pub(super) fn expected_cost(
     jobs: &[PlannedJob],
     carriers: &Carriers,
 ) -> (f64, usize) {
-    let prices = prices(request, jobs, carriers);
-    (sum(prices.iter().flatten()), unknown(&prices))
-}
-
-/// Returns the most that the jobs can cost that may start, and how many of them
-/// may have no known price.
-pub(super) fn highest_cost(
-    request: &WorkerRequest,
-    jobs: &[PlannedJob],
-    carriers: &Carriers,
-) -> (f64, usize) {
-    let prices = prices(request, jobs, carriers);
-    let starts = request.limit.unwrap_or(usize::MAX);
-    let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
-    known.sort_by(|a, b| b.total_cmp(a));
-    known.truncate(starts);
-    (sum(&known), unknown(&prices).min(starts))
-}
-
-fn sum<'a>(prices: impl IntoIterator<Item = &'a f64>) -> f64 {
-    let sum: f64 = prices.into_iter().sum();
-    (sum * 1e6).round() / 1e6
-}
-
-fn unknown(prices: &[Option<f64>]) -> usize {
-    prices.iter().filter(|price| price.is_none()).count()
-}
-
-/// Returns the price of every job, nothing where nobody knows.
-fn prices(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carriers) -> Vec<Option<f64>> {
-    let price = |planned: &PlannedJob| price_of(request, planned, carriers);
-    jobs.iter().map(price).collect()
+    let prices = jobs.iter().map(|job| price_of(request, job, carriers));
+    let prices: Vec<Option<f64>> = prices.collect();
+    let known: f64 = prices.iter().flatten().sum();
+    let unknown = prices.iter().filter(|price| price.is_none()).count();
+    ((known * 1e6).round() / 1e6, unknown)
 }
 
 /// Returns what a job costs, nothing where nobody knows. A rehearsal and what
@@ -132,6 +111,13 @@ pub(in crate::ops) fn carrier(
     let option = |name: &str| settings.options.get(name);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
     let provider = provider_of(settings)?;
+    let limits = provider_limits(&context.settings.algos, &provider);
+    let breaker_failures = option(kind::BREAKER_FAILURES).and_then(serde_json::Value::as_u64);
+    let breaker_failures = match breaker_failures {
+        _ if request.dry_run => 0,
+        Some(most) => u32::try_from(most).unwrap_or(u32::MAX),
+        None => BREAKER_FAILURES,
+    };
     let on_interrupt = match option("on_interrupt").and_then(serde_json::Value::as_str) {
         Some(word) => OnInterrupt::parse(word).ok_or_else(|| {
             format!("algo {key}: on_interrupt is {word:?}; it must be rerun or ask")
@@ -159,7 +145,25 @@ pub(in crate::ops) fn carrier(
         provider: (!request.dry_run).then_some(provider),
         on_interrupt,
         recipe: Recipe::of(settings).filter(|_| !request.dry_run),
+        limits,
+        breaker_failures,
         ..Carrier::new(adapter)
+    })
+}
+
+/// Returns the limits of a provider: where its algorithms name different ones,
+/// the lowest.
+fn provider_limits(algos: &[AlgoSettings], provider: &AlgoKey) -> Limits {
+    let of_provider = algos
+        .iter()
+        .filter(|algo| provider_of(algo).is_ok_and(|own| own == *provider));
+    of_provider.fold(Limits::default(), |limits, algo| {
+        let option = |name| algo.options.get(name);
+        let most = option(kind::MAX_PARALLEL).and_then(serde_json::Value::as_u64);
+        limits.and(Limits {
+            max_parallel: most.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+            rate_per_min: option(kind::RATE_PER_MIN).and_then(serde_json::Value::as_f64),
+        })
     })
 }
 

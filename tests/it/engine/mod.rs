@@ -76,6 +76,7 @@ impl Worker {
                 forget_requests: false,
                 money: None,
                 reuse: None,
+                canary: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,
