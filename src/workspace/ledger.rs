@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::platform::{self, FileIdentity, fault};
+use crate::platform::{self, FileIdentity};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
@@ -133,11 +133,8 @@ impl LedgerFile {
             // Somebody died in the middle of a line: end it before ours.
             file.write_all(b"\n")?;
         }
-        fault::io("ledger.appending")?;
         file.write_all(&line)?;
-        fault::io("ledger.appended")?;
         file.sync_data()?;
-        fault::here("ledger.synced");
         self.catch_up()
     }
 }

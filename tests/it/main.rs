@@ -75,6 +75,7 @@ mod machine_output;
 mod odd_environment;
 mod original_workspace;
 #[cfg(target_os = "linux")]
+mod power_loss;
 mod process_adapter;
 #[cfg(target_os = "linux")]
 mod process_guard;

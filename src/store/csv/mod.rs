@@ -4,7 +4,7 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `recover`, `hollow`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -34,6 +34,7 @@ mod committer;
 mod evidence;
 mod finish;
 mod give_back;
+mod hollow;
 mod inspect;
 mod journal;
 mod liveness;
