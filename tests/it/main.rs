@@ -94,6 +94,7 @@ mod odd_environment;
 mod original_workspace;
 mod plan;
 #[cfg(target_os = "linux")]
+mod power_loss;
 mod process_adapter;
 #[cfg(target_os = "linux")]
 mod process_guard;

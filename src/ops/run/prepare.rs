@@ -11,6 +11,7 @@ use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::store::csv::CsvStore;
 use crate::store::{JobRecord, Standing, Store};
+use crate::workspace::provider::ProviderGate;
 
 use super::{Teller, WorkerRequest};
 
@@ -32,6 +33,8 @@ pub(super) fn prepare(
 ) -> Result<Prepared, OpsError> {
     let now = teller.context.clock.now();
     let recovery = store.recover(now)?;
+    // A leftover of a dead worker is no reason not to start.
+    let _ = ProviderGate::new(&teller.context.workspace).sweep();
     for warning in recovery.warnings {
         teller.warn(warning);
     }

@@ -4,7 +4,8 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`,
+//!   `hollow`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
 //! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
@@ -38,6 +39,7 @@ mod examine;
 mod finish;
 mod give_back;
 mod history;
+mod hollow;
 mod inspect;
 mod journal;
 mod liveness;

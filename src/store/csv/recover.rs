@@ -43,15 +43,19 @@ impl CsvStore {
         fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
+        let mut stories = Vec::new();
         for found in self.foreign_journals()? {
             if lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
-            let story = self.read_story(&found, &mut recovery)?;
+            stories.push(self.read_story(&found, &mut recovery)?);
+            replayed.push(found.path);
+        }
+        self.drop_hollow_results(&stories)?;
+        for story in stories {
             self.replay(&story, &mut recovery, now)?;
             fault::here("recover.replayed");
             suspects.extend(story.jobs);
-            replayed.push(found.path);
         }
         if !replayed.is_empty() {
             self.forget_names();
@@ -137,9 +141,7 @@ impl CsvStore {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let lease_is_its = is_lease_of(&evidence, finished);
-        let damaged_lease = evidence
-            .corrupt()
-            .any(|(m, _)| m.kind == RecordKind::InProgress);
+        let damaged_lease = evidence.lease().is_some_and(says_nothing);
         let overtaken = evidence.markers.iter().any(|marker| {
             let newer = marker.attempt() > finished.attempt;
             let settled = marker.kind.is_terminal() && marker.attempt() == finished.attempt;
@@ -148,12 +150,8 @@ impl CsvStore {
                 || (marker.kind == RecordKind::InProgress
                     && marker.record().is_some_and(|r| r.nonce != finished.nonce))
         });
-        let foreign_terminal = finished.entry != Entry::Redo
-            && evidence
-                .markers
-                .iter()
-                .any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m));
-        if overtaken || foreign_terminal || (finished.completed && !self.files_match(finished)) {
+        let foreign_result = finished.entry != Entry::Redo && has_foreign_result(&evidence);
+        if overtaken || foreign_result || (finished.completed && !self.files_match(finished)) {
             return Ok(None);
         }
         if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
@@ -195,7 +193,7 @@ impl CsvStore {
         }
     }
 
-    fn files_match(&self, finished: &Finished) -> bool {
+    pub(super) fn files_match(&self, finished: &Finished) -> bool {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
         matches(&staging, &finished.outputs)
@@ -233,7 +231,8 @@ impl CsvStore {
         let Some((attempt, entry)) = submitted.claim else {
             return Ok(());
         };
-        if evidence.highest_attempt() >= attempt {
+        let foreign_result = entry != Entry::Redo && has_foreign_result(&evidence);
+        if evidence.highest_attempt() >= attempt || foreign_result {
             return Ok(());
         }
         if entry == Entry::Redo {
@@ -459,11 +458,22 @@ pub(super) fn is_settled(paths: &RunPaths, finished: &Finished) -> Result<bool, 
 
 /// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
 fn is_wreck(marker: &Marker) -> bool {
-    let empty = marker.body == Body::Foreign && marker.version.size == 0;
-    marker.kind.is_terminal() && (empty || matches!(marker.body, Body::Corrupt(_)))
+    marker.kind.is_terminal() && says_nothing(marker)
 }
 
-fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
+/// Tells whether a marker is damaged or empty, as a power loss may leave it.
+fn says_nothing(marker: &Marker) -> bool {
+    let empty = marker.body == Body::Foreign && marker.version.size == 0;
+    empty || matches!(marker.body, Body::Corrupt(_))
+}
+
+/// Tells whether another tool has ended the job.
+fn has_foreign_result(evidence: &Evidence) -> bool {
+    let mut markers = evidence.markers.iter();
+    markers.any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m))
+}
+
+pub(super) fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
     folder.is_dir()
         && outputs
             .iter()
