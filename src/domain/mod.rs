@@ -8,6 +8,7 @@ pub mod budget;
 pub mod conflict;
 pub mod content;
 pub mod filter;
+pub mod finding;
 pub mod forecast;
 pub mod glb;
 pub mod id;

@@ -17,6 +17,7 @@ use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError, real_env};
+use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod check;
@@ -189,6 +190,7 @@ fn texts(settings: &AlgoSettings, option: &str) -> Vec<String> {
 /// Opens the provider called `key`, or the one that the algorithm `key` uses,
 /// and returns its name and what had closed it.
 pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<(AlgoKey, ClosedProvider), OpsError> {
+    refuse_links_outside(&context.workspace, None)?;
     let gate = ProviderGate::new(&context.workspace);
     let now = context.clock.now();
     let own = context.settings.algo(key.as_str());

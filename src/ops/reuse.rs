@@ -65,7 +65,7 @@ impl<'a> Forecast<'a> {
         let Some((key, version)) = self.key_of(job, forced) else {
             return Ok(None);
         };
-        let source = self.index.find(&key, version.as_deref())?;
+        let source = self.index.find(&key, version.as_deref(), false)?;
         Ok(source.map(|source| ReusedFrom {
             run_id: source.run_id,
             job_id: source.job_id,

@@ -5,6 +5,7 @@
 
 pub mod fault;
 mod names;
+pub mod place;
 pub mod process;
 
 #[cfg(unix)]

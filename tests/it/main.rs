@@ -13,10 +13,12 @@
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
+//! - `completions`: what shells offer, and manual pages.
 //! - [`config_show`]: where the workspace and each setting come from.
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
+//! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`init`]: an empty workspace, made without changing what is there.
@@ -33,6 +35,7 @@
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `reuse`: earlier results are copied instead of bought.
+//! - `security`: no shell, no leaked secret, no file outside or open to everybody.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -69,10 +72,13 @@ mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
+#[cfg(unix)]
+mod completions;
 mod config_show;
 mod consolidate;
 mod demo;
 mod disputed_results;
+mod doctor;
 mod engine;
 mod fault_points;
 mod fixtures;
@@ -97,6 +103,8 @@ mod relief;
 mod retries;
 #[cfg(target_os = "linux")]
 mod reuse;
+#[cfg(target_os = "linux")]
+mod security;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

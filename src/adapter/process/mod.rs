@@ -9,6 +9,7 @@ mod command;
 mod crew;
 mod log;
 mod protocol;
+mod scrub;
 mod secrets;
 mod session;
 mod streams;

@@ -18,6 +18,7 @@ use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
+use crate::workspace::paths::RunPaths;
 
 use super::CsvStore;
 use super::claim::state_after;
@@ -106,7 +107,7 @@ impl CsvStore {
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
             let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
-            if !leased && self.is_settled(finished)? {
+            if !leased && is_settled(self.paths(), finished)? {
                 continue;
             }
             let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
@@ -122,16 +123,6 @@ impl CsvStore {
             self.keep_purchase(submitted, &story.author, now)?;
         }
         Ok(())
-    }
-
-    /// Tells whether a sound marker of ours knows of this ending or a later one. A
-    /// name alone proves nothing: a power loss can leave an empty or an older file.
-    fn is_settled(&self, finished: &Finished) -> Result<bool, StoreError> {
-        let state = self.paths().state();
-        let evidence = Evidence::read(self.paths(), &finished.job_id);
-        let evidence = evidence.context("read markers in", &state)?;
-        let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
-        Ok(ruled && evidence.highest_attempt() >= finished.attempt)
     }
 
     /// Publishes a dead worker's ending if it is still the job's latest and its
@@ -455,6 +446,15 @@ impl CsvStore {
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }
     }
+}
+
+/// Tells whether a sound marker of ours knows of this ending or a later one. A
+/// name alone proves nothing: a power loss can leave an empty or an older file.
+pub(super) fn is_settled(paths: &RunPaths, finished: &Finished) -> Result<bool, StoreError> {
+    let evidence = Evidence::read(paths, &finished.job_id);
+    let evidence = evidence.context("read markers in", &paths.state())?;
+    let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
+    Ok(ruled && evidence.highest_attempt() >= finished.attempt)
 }
 
 /// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
