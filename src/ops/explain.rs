@@ -330,6 +330,9 @@ impl Why<'_> {
             "possibly_billed" => "it may have been billed, so it is never bought again by itself: \
                  look for it at the provider first"
                 .into(),
+            "retries_used_up" if *retries == 0 => {
+                "such a failure may pass, but no retries were asked for".into()
+            }
             "retries_used_up" => format!(
                 "such a failure may pass, but its retries are used up ({failures} failures were \
                  followed by another attempt, {retries} are allowed)"

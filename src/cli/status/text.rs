@@ -170,7 +170,7 @@ fn money(status: &RunStatus) -> Vec<String> {
         );
         if status.to_finish_unpriced > 0 {
             let jobs = counted(status.to_finish_unpriced, "job");
-            let _ = write!(line, " and {jobs} of unknown price");
+            let _ = write!(line, ", {jobs} of unknown price");
         }
         lines.push(line);
     }
@@ -433,7 +433,7 @@ pub(crate) mod tests {
         run r1: 1 of 5 jobs ended
           [======>                         ] 20 %  3 enqueued, 1 running, 1 failed
           40 jobs/h, 1.0 at once; 12 min 30 s left (until 01-01 10:12 UTC)
-          $0.30 spent, $0.30 reserved, $0.00 to finish and 4 jobs of unknown price
+          $0.30 spent, $0.30 reserved, $0.00 to finish, 4 jobs of unknown price
 
           algo            enqueued  running  failed      median     each
           trellis_single         3        1       1  1 min 20 s  unknown
