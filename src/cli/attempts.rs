@@ -12,6 +12,7 @@ use crate::cli::run::parse_run_id;
 pub use crate::cli::table::dollars;
 use crate::cli::table::{lines_of, plain_table, short_duration};
 use crate::cli::ui::Ui;
+use crate::domain::patch::REUSED;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
 use crate::ops::attempts::{AttemptsReport, run_attempts};
@@ -85,6 +86,8 @@ fn to_text(report: &AttemptsReport) -> String {
         let word = attempt.outcome.word();
         let outcome = if attempt.simulated {
             format!("{word} (rehearsed)")
+        } else if attempt.price_source.as_deref() == Some(REUSED) {
+            format!("{word} (reused)")
         } else {
             word.to_owned()
         };

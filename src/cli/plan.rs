@@ -212,6 +212,14 @@ fn amount(micros: i64, unknown: usize) -> String {
     }
 }
 
+/// Returns a sum to which some unknown amounts are still to be added.
+fn amount_more(usd: f64, unknown: usize) -> String {
+    match unknown {
+        0 => dollars(usd),
+        _ => format!("{} + {unknown} unknown", dollars(usd)),
+    }
+}
+
 fn seconds(seconds: Option<f64>) -> String {
     let time = seconds.and_then(|s| std::time::Duration::try_from_secs_f64(s).ok());
     time.map_or_else(|| "unknown".into(), short_duration)
@@ -230,7 +238,7 @@ fn money(plan: &Plan) -> Vec<String> {
         "  the run has {} spent and {} reserved; afterwards {}",
         dollars(plan.money.spent_usd),
         dollars(plan.money.reserved_usd),
-        dollars(plan.after_usd()),
+        amount_more(plan.after_usd(), plan.cost.unknown),
     ));
     for limit in &plan.money.limits {
         let refused = plan

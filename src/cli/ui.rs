@@ -73,6 +73,11 @@ impl Ui {
         Self::write_data(&clean(text))
     }
 
+    /// Prints a text that another program reads, on stdout, as it is.
+    pub fn script(&self, text: &str) -> Result<(), CliError> {
+        Self::write_data(text.trim_end())
+    }
+
     /// Prints one JSON object, on stdout: nothing of it is lost.
     pub fn data_json(&self, value: &impl Display) -> Result<(), CliError> {
         Self::write_data(&escaped(&value.to_string()))

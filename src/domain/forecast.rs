@@ -43,9 +43,10 @@ pub struct Pace {
 }
 
 /// Judges the pace by the jobs that ended last and those that run. The window
-/// reaches back to the oldest of these endings, so it grows with the jobs'
-/// length; what one worker does between two jobs lowers `parallel`.
+/// reaches back to the oldest of these endings, but not over a pause in which
+/// nobody worked; what one worker does between two jobs lowers `parallel`.
 pub fn pace(ended: &[Stretch], running: &[Stretch]) -> Option<Pace> {
+    let ended = since_last_pause(ended, running);
     let window_s = ended.iter().map(|job| job.ended_ago).fold(0.0, f64::max);
     if window_s <= 0.0 {
         return None;
@@ -62,6 +63,29 @@ pub fn pace(ended: &[Stretch], running: &[Stretch]) -> Option<Pace> {
         parallel: busy / window_s,
         window_s,
     })
+}
+
+/// Returns the endings since nobody worked for long: eight times as long as
+/// usually passes between two endings, and at least five seconds.
+fn since_last_pause(ended: &[Stretch], running: &[Stretch]) -> Vec<Stretch> {
+    let mut ended = ended.to_vec();
+    ended.sort_unstable_by(|a, b| a.ended_ago.total_cmp(&b.ended_ago));
+    let gaps = ended
+        .windows(2)
+        .map(|two| two[1].ended_ago - two[0].ended_ago);
+    let usual = median(&mut gaps.collect::<Vec<f64>>()).unwrap_or_default();
+    let patience = (8.0 * usual).max(5.0);
+    let mut reach = running.iter().map(|job| job.began_ago).fold(0.0, f64::max);
+    let mut first = true;
+    let until = ended.iter().position(|job| {
+        // How long ago the last one ended is no pause: it may be the end.
+        let paused = !(first && running.is_empty()) && job.ended_ago > reach + patience;
+        first = false;
+        reach = reach.max(job.began_ago);
+        paused
+    });
+    ended.truncate(until.unwrap_or(ended.len()));
+    ended
 }
 
 /// Jobs of one kind that are still to do.
@@ -164,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_of_the_workers_is_not_part_of_the_pace() {
+        let job = |n: f64| Stretch {
+            began_ago: n * 10.0 + 10.0,
+            ended_ago: n * 10.0,
+        };
+        let now: Vec<Stretch> = (0..=10).map(|n| job(f64::from(n))).collect();
+        let mut with_yesterday = now.clone();
+        with_yesterday.extend((8640..8650).map(|n| job(f64::from(n))));
+        assert_eq!(pace(&with_yesterday, &[]), pace(&now, &[]));
+    }
+
+    #[test]
     fn without_endings_there_is_no_pace() {
         assert_eq!(pace(&[], &[]), None);
     }
@@ -191,7 +227,7 @@ mod tests {
 
     /// A run of two algorithms with uneven jobs on four threads, stopped after
     /// `done` of its jobs; returns the guess and what the rest really took.
-    fn synthetic(jobs: usize, done: f64, seed: u64) -> (f64, f64) {
+    fn synthetic(jobs: usize, done: usize, seed: u64) -> (f64, f64) {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut random = || {
             state = state
@@ -221,7 +257,7 @@ mod tests {
         let end = spans.iter().map(|s| s.2).fold(0.0, f64::max);
         let mut ends: Vec<f64> = spans.iter().map(|s| s.2).collect();
         ends.sort_unstable_by(f64::total_cmp);
-        let now = ends[(jobs as f64 * done) as usize];
+        let now = ends[done];
         (guess(&spans, now), end - now)
     }
 
@@ -241,8 +277,8 @@ mod tests {
             ended_ago: (now - s.2).max(0.0),
         };
         let pace = pace(
-            &ended.iter().map(|s| stretch(s)).collect::<Vec<_>>(),
-            &running.iter().map(|s| stretch(s)).collect::<Vec<_>>(),
+            &ended.iter().map(&stretch).collect::<Vec<_>>(),
+            &running.iter().map(stretch).collect::<Vec<_>>(),
         );
         let waiting: Vec<Portion> = (0..2)
             .map(|algo| {
@@ -264,7 +300,7 @@ mod tests {
     #[test]
     fn after_a_fifth_of_a_run_the_rest_is_known_within_a_fifth() {
         for seed in 0..50 {
-            let (guess, truth) = synthetic(1000, 0.2, seed);
+            let (guess, truth) = synthetic(1000, 200, seed);
             let off = (guess - truth).abs() / truth;
             assert!(off < 0.2, "seed {seed}: {guess:.0} s, really {truth:.0} s");
         }

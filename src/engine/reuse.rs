@@ -87,16 +87,22 @@ impl Pool<'_> {
         let Some(key) = key else {
             return Turned::Make(Box::new(waiting), None);
         };
-        match index.find(&key, carrier.adapter.version()) {
-            Ok(Some(source)) => self.claim_and_copy(waiting, index, &source, &key),
-            Ok(None) => {
-                if let Some(first) = self.twins.first(&key) {
-                    return Turned::Make(Box::new(waiting), Some(first));
-                }
+        let version = carrier.adapter.version();
+        let mut found = index.find(&key, version, false);
+        let mut first = None;
+        if matches!(found, Ok(None)) {
+            first = self.twins.first(&key);
+            if first.is_none() {
                 self.queue.put_back(waiting, TWIN_PAUSE);
                 self.claim_answered(false);
-                Turned::Done
+                return Turned::Done;
             }
+            // The one that was first until now may have left a result.
+            found = index.find(&key, version, true);
+        }
+        match found {
+            Ok(Some(source)) => self.claim_and_copy(waiting, index, &source, &key),
+            Ok(None) => Turned::Make(Box::new(waiting), first),
             Err(error) => {
                 // Without knowing, buying could be a mistake that costs.
                 self.queue.put_back(waiting, Duration::ZERO);

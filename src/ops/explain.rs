@@ -106,7 +106,7 @@ pub fn run_explain(
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, request, &ledger, now)?;
     let plan = planner.plan(record.clone());
-    let numbers = numbers(context, &record, &planner, &ledger, now)?;
+    let numbers = numbers(context, &record, &planner, &ledger, now);
     let (code, why) = Why {
         record: &record,
         attempts: &attempts,
@@ -157,7 +157,7 @@ fn find<'a>(run: &'a RunJobs, run_id: &RunId, job: &str) -> Result<&'a JobRecord
     }
     let ids: BTreeSet<&str> = run.jobs.iter().map(|job| job.job_id.as_str()).collect();
     let (message, near) = if alike.is_empty() {
-        let near = nearest_few(job, ids.into_iter());
+        let near = nearest_few(job, ids);
         (format!("run {run_id} has no job {job:?}"), near)
     } else {
         let near = alike.iter().take(3).map(|r| r.job_id.as_str()).collect();
@@ -183,7 +183,7 @@ fn numbers(
     planner: &Planner<'_>,
     ledger: &crate::domain::budget::Ledger,
     now: Timestamp,
-) -> Result<Numbers, OpsError> {
+) -> Numbers {
     let carrier = planner.carrier_of(record);
     let (failures, not_before, request_id) = match &record.standing {
         Standing::Known {
@@ -202,7 +202,7 @@ fn numbers(
     let run_id = planner.run_id();
     let algo = record.algo.as_ref().ok();
     let past = crate::ops::plan::past_medians(context, &mut Vec::new());
-    Ok(Numbers {
+    Numbers {
         retries: carrier.map_or(0, |carrier| carrier.retry.retries),
         failures,
         not_before,
@@ -213,7 +213,7 @@ fn numbers(
         closed,
         median_s: algo.and_then(|algo| past.get(algo.as_str()).copied()),
         money: money::in_ledger(ledger, run_id, planner.caps(), now),
-    })
+    }
 }
 
 /// What the reason is found from.

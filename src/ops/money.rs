@@ -3,11 +3,11 @@
 //! `run plan`, `run status` and `run explain` ask here. Reads only; reserving and
 //! settling is the engine's business.
 
-use crate::domain::budget::{Caps, Ledger};
+use crate::domain::budget::{Caps, Ledger, Level};
 use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::ops::run::WorkerRequest;
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, budget};
 use crate::workspace::ledger::LedgerFile;
 
 /// The money of a run.
@@ -40,8 +40,8 @@ impl Limit {
 }
 
 /// Returns the limits that a worker with these options keeps.
-pub(super) fn caps(_context: &OpsContext, _request: &WorkerRequest) -> Caps {
-    Caps::default()
+pub(super) fn caps(context: &OpsContext, request: &WorkerRequest) -> Caps {
+    budget::caps(&context.settings, request.spending.budget_usd)
 }
 
 /// Reads the ledger of a workspace.
@@ -64,11 +64,20 @@ pub(super) fn of_run(
 }
 
 /// Returns how the money of a run stands in a ledger.
-pub(super) fn in_ledger(ledger: &Ledger, run_id: &RunId, _caps: Caps, _now: Timestamp) -> Money {
+pub(super) fn in_ledger(ledger: &Ledger, run_id: &RunId, caps: Caps, now: Timestamp) -> Money {
     let standing = ledger.standing(run_id);
+    let limit = |level: Level| Limit {
+        of: level.cap.word(),
+        cap_usd: level.cap_usd,
+        used_usd: level.spent_usd + level.reserved_usd,
+    };
     Money {
         spent_usd: standing.spent_usd,
         reserved_usd: standing.reserved_usd,
-        limits: Vec::new(),
+        limits: ledger
+            .level(run_id, caps, now)
+            .into_iter()
+            .map(limit)
+            .collect(),
     }
 }

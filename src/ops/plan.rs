@@ -5,17 +5,19 @@
 //! ledger), job by job in the order in which it would start them. Takes no lock
 //! and writes nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use crate::domain::budget::{Caps, Ledger};
+use crate::domain::content::ContentKey;
 use crate::domain::forecast::{self, Portion};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::Carrier;
-use crate::ops::money::{self, Money};
+use crate::ops::money::{self, Limit, Money};
+use crate::ops::reuse::Forecast;
 use crate::ops::run::{WorkerRequest, carrier, known_algo, matches_filters, selection};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
@@ -199,9 +201,14 @@ pub(super) struct Planner<'a> {
     ledger: &'a Ledger,
     now: Timestamp,
     caps: Caps,
+    limits: Vec<Limit>,
     closed: Vec<Closure>,
     unpublished: HashMap<JobId, u32>,
     carriers: HashMap<AlgoKey, Result<Carrier, String>>,
+    /// Earlier results, with `--reuse`.
+    reuse: Option<Forecast<'a>>,
+    /// What goes into the jobs that would run.
+    keys: HashSet<ContentKey>,
     started: usize,
     /// What the jobs planned so far would add to the ledger, in millionths.
     planned_micros: i64,
@@ -217,16 +224,20 @@ impl<'a> Planner<'a> {
         now: Timestamp,
     ) -> Result<Self, OpsError> {
         let gate = ProviderGate::new(&context.workspace);
+        let caps = money::caps(context, request);
         Ok(Self {
             context,
             request,
             ledger,
             now,
-            caps: money::caps(context, request),
+            limits: money::in_ledger(ledger, &request.run_id, caps, now).limits,
+            caps,
             // A folder that cannot be read closes nothing.
             closed: gate.all_closed(now).unwrap_or_default(),
             unpublished: csv::unpublished(&context.workspace, &request.run_id)?,
             carriers: HashMap::new(),
+            reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            keys: HashSet::new(),
             started: 0,
             planned_micros: 0,
             jobs: Vec::new(),
@@ -262,9 +273,8 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&mut self, job: JobRecord) -> JobPlan {
         let key = self.request.adapter.clone().or(job.algo.clone().ok());
         let algo = match (&key, &job.algo) {
-            (Some(key), _) => key.to_string(),
+            (Some(key), _) | (None, Ok(key)) => key.to_string(),
             (None, Err(text)) => text.clone(),
-            (None, Ok(key)) => key.to_string(),
         };
         if let Some(key) = &key
             && !self.carriers.contains_key(key)
@@ -273,6 +283,7 @@ impl<'a> Planner<'a> {
             self.carriers.insert(key.clone(), built);
         }
         let (fate, reason) = self.decide(&job, key.as_ref());
+        let (fate, reason) = self.reuse(&job, fate, reason);
         let price = self.price(&job, key.as_ref(), fate);
         let (fate, reason) = self.afford(fate, reason, &price);
         let price = if fate.starts() {
@@ -373,6 +384,34 @@ impl<'a> Planner<'a> {
         (fate, reason)
     }
 
+    /// Turns a job that would run into one whose result would be copied, with
+    /// `--reuse`: from an earlier job, or from one of this plan with the same inputs.
+    fn reuse(&mut self, job: &JobRecord, fate: Fate, reason: Reason) -> (Fate, Reason) {
+        let redo = reason.code == "made_again";
+        let Some(forecast) = self.reuse.as_ref().filter(|_| fate == Fate::Run && !redo) else {
+            return (fate, reason);
+        };
+        let forced = self.request.adapter.as_ref();
+        match forecast.source_of(job, forced) {
+            Ok(Some(from)) => {
+                let words = format!("identical to job {} of run {}", from.job_id, from.run_id);
+                (Fate::Reuse, Reason::new("identical", words))
+            }
+            Ok(None) => match forecast.key_of(job, forced) {
+                Some((key, _)) if !self.keys.insert(key.clone()) => {
+                    let words = "identical to an earlier job of this plan";
+                    (Fate::Reuse, Reason::new("twin", words))
+                }
+                _ => (fate, reason),
+            },
+            Err(error) => {
+                self.warnings
+                    .push(format!("cannot look for earlier results: {error}"));
+                (fate, reason)
+            }
+        }
+    }
+
     fn closure_of(&self, carrier: &Carrier) -> Option<&Closure> {
         let provider = carrier.provider.as_ref()?;
         self.closed.iter().find(|c| c.provider == *provider)
@@ -396,7 +435,7 @@ impl<'a> Planner<'a> {
         let mut portions = Vec::new();
         for algo in &mut algos {
             cost.join(&algo.cost);
-            let portion = self.portion(algo);
+            let portion = Self::portion(algo);
             algo.time = portion.map(|portion| forecast::time_for(&[portion], parallel));
             portions.push(portion);
         }
@@ -433,7 +472,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the work of an algorithm; nothing if it has some and no past.
-    fn portion(&self, algo: &AlgoPlan) -> Option<Portion> {
+    fn portion(algo: &AlgoPlan) -> Option<Portion> {
         let jobs = algo.fates[Fate::Run as usize] + algo.fates[Fate::Reattach as usize];
         Some(Portion {
             jobs,
@@ -485,7 +524,7 @@ pub(super) fn past_medians(
     context: &OpsContext,
     warnings: &mut Vec<String>,
 ) -> HashMap<String, f64> {
-    match csv::history(&context.workspace) {
+    match csv::past_durations(&context.workspace) {
         Ok(algos) => algos
             .into_iter()
             .filter_map(|mut algo| Some((algo.algo, forecast::median(&mut algo.took_s)?)))

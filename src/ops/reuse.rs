@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::adapter::registry;
-use crate::domain::content::Recipe;
+use crate::domain::content::{ContentKey, Recipe};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::ops::{OpsContext, OpsError, real_env};
 use crate::store::JobRecord;
@@ -62,25 +62,30 @@ impl<'a> Forecast<'a> {
         job: &JobRecord,
         forced: Option<&AlgoKey>,
     ) -> Result<Option<ReusedFrom>, OpsError> {
-        let Some(algo) = forced.or(job.algo.as_ref().ok()) else {
+        let Some((key, version)) = self.key_of(job, forced) else {
             return Ok(None);
         };
-        let Some(known) = self.known(algo) else {
-            return Ok(None);
-        };
-        let hashes = job.images.iter().map(|stored| {
-            let path = self.context.workspace.absolute(stored);
-            artifact::hash_file(&path.ok_or(io::ErrorKind::InvalidInput)?)
-        });
-        let Ok(hashes) = hashes.collect::<io::Result<Vec<_>>>() else {
-            return Ok(None);
-        };
-        let key = known.recipe.key(&hashes);
-        let source = self.index.find(&key, known.version.as_deref())?;
+        let source = self.index.find(&key, version.as_deref(), false)?;
         Ok(source.map(|source| ReusedFrom {
             run_id: source.run_id,
             job_id: source.job_id,
         }))
+    }
+
+    /// Returns what goes into a job, and the version that its algorithm says it has;
+    /// nothing where that cannot be read. Jobs with the same key are made once.
+    pub fn key_of(
+        &self,
+        job: &JobRecord,
+        forced: Option<&AlgoKey>,
+    ) -> Option<(ContentKey, Option<String>)> {
+        let known = self.known(forced.or(job.algo.as_ref().ok())?)?;
+        let hashes = job.images.iter().map(|stored| {
+            let path = self.context.workspace.absolute(stored);
+            artifact::hash_file(&path.ok_or(io::ErrorKind::InvalidInput)?)
+        });
+        let hashes = hashes.collect::<io::Result<Vec<_>>>().ok()?;
+        Some((known.recipe.key(&hashes), known.version))
     }
 
     fn known(&self, algo: &AlgoKey) -> Option<Known> {

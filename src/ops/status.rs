@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::budget::Caps;
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Status;
@@ -15,10 +14,12 @@ use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
 use crate::ops::money::{self, Money};
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, budget};
+use crate::store::csv;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
-use crate::store::{Progress, csv};
 use crate::workspace::provider::{Closure, ProviderGate};
+
+pub use crate::store::Progress;
 
 /// A job that takes longer than so many times the median is slow.
 const SLOW: f64 = 2.0;
@@ -149,7 +150,8 @@ impl RunStatus {
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
     let now = context.clock.now();
     let seen = csv::overview(&context.workspace, run_id, Rhythm::default(), now)?;
-    let money = money::of_run(context, run_id, Caps::default(), now)?;
+    let caps = budget::caps(&context.settings, None);
+    let money = money::of_run(context, run_id, caps, now)?;
     let gate = ProviderGate::new(&context.workspace);
     // A folder that cannot be read closes nothing.
     let closed = gate.all_closed(now).unwrap_or_default();

@@ -35,7 +35,13 @@ pub trait ReuseIndex: Send + Sync {
     ///
     /// `version` is what the adapter says of itself now. Where it says nothing
     /// beforehand, the version in force is that of the newest result of the recipe.
-    fn find(&self, key: &ContentKey, version: Option<&str>) -> Result<Option<Source>, StoreError>;
+    /// With `fresh` everything published so far is known, also of the last moments.
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        fresh: bool,
+    ) -> Result<Option<Source>, StoreError>;
 
     /// Never offers this result again: it is not what it was.
     fn refuse(&self, source: &Source);

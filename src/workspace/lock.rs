@@ -86,13 +86,12 @@ impl ReusedLock {
     /// held until [`ReusedLock::release`].
     pub fn try_take(&mut self) -> io::Result<bool> {
         loop {
-            let (file, identity) = match self.file.take() {
-                Some(open) => open,
-                None => {
-                    let file = open_lock_file(&self.path)?;
-                    let identity = platform::identity(&file.metadata()?);
-                    (file, identity)
-                }
+            let (file, identity) = if let Some(open) = self.file.take() {
+                open
+            } else {
+                let file = open_lock_file(&self.path)?;
+                let identity = platform::identity(&file.metadata()?);
+                (file, identity)
             };
             let taken = match file.try_lock() {
                 Ok(()) => true,

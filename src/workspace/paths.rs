@@ -153,12 +153,12 @@ impl RunPaths {
 
     /// Returns the folder of a job's published result.
     pub fn output(&self, job: &JobId) -> PathBuf {
-        self.outputs().join(job.as_str())
+        below(&self.root, &["outputs", job.as_str()])
     }
 
     /// Returns the folder in which attempts work.
     pub fn staging(&self) -> PathBuf {
-        self.outputs().join(naming::STAGING)
+        below(&self.root, &["outputs", naming::STAGING])
     }
 
     /// Returns the folder of results that came too late.
@@ -178,7 +178,7 @@ impl RunPaths {
 
     /// Returns one of a job's files in `state/`.
     pub fn state_file(&self, job: &JobId, kind: StateFile) -> PathBuf {
-        self.state().join(kind.name(job))
+        below(&self.root, &["state", &kind.name(job)])
     }
 
     /// Returns the folder of journals.
@@ -205,6 +205,15 @@ impl RunPaths {
     pub fn attempt_log(&self, job: &JobId, attempt: u32) -> PathBuf {
         self.logs().join(format!("{job}.{attempt}.log"))
     }
+}
+
+/// Joins names to a folder with one allocation; paths are made by the dozen a job.
+fn below(folder: &Path, names: &[&str]) -> PathBuf {
+    let length: usize = names.iter().map(|name| name.len() + 1).sum();
+    let mut path = PathBuf::with_capacity(folder.as_os_str().len() + length);
+    path.push(folder);
+    path.extend(names);
+    path
 }
 
 #[cfg(test)]

@@ -119,6 +119,15 @@ fn touched_moved_and_copied_pictures_buy_nothing_and_one_changed_byte_buys_once(
 }
 
 #[test]
+fn a_copy_needs_no_budget() {
+    let workspace = mocks(3, "unit_price_usd: 0.4");
+    worker(&workspace, "rk", &[]);
+    another_run(&workspace, "again", "dataset");
+    let options = ["--reuse", "--budget-usd", "0.1"];
+    assert_eq!(worker(&workspace, "again", &options)["reused"], 3);
+}
+
+#[test]
 fn without_the_option_everything_is_bought() {
     let workspace = mocks(2, "");
     worker(&workspace, "rk", &[]);

@@ -1,5 +1,6 @@
 //! How the state of a run looks on a page of any size.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::cli::table::{Page, cut, dollars, lines_of, right, short_duration, straight_table};
@@ -17,7 +18,7 @@ const MOST_GROUPS: usize = 10;
 /// Returns how a run stands, cut to the page.
 pub fn render(status: &RunStatus, page: Page) -> String {
     let mut sections = vec![head(status, page)];
-    sections.push(algos(status));
+    sections.push(algos(status, page));
     sections.push(running(status, page));
     sections.push(failures(status, page));
     sections.push(closed(status));
@@ -28,6 +29,24 @@ pub fn render(status: &RunStatus, page: Page) -> String {
     let lines = sections.join(&String::new());
     let lines: Vec<String> = lines.iter().map(|line| page.cut(line)).collect();
     lines.join("\n")
+}
+
+/// Breaks a line of parts at commas and semicolons so that it fits the page.
+fn broken(line: String, page: Page) -> Vec<String> {
+    if line.chars().count() <= page.width {
+        return vec![line];
+    }
+    let mut lines = vec![String::new()];
+    for part in line.split_inclusive([',', ';']) {
+        let last = lines.last_mut().expect("there is always one");
+        let fits = last.chars().count() + part.chars().count() <= page.width;
+        if fits || last.is_empty() {
+            last.push_str(part);
+        } else {
+            lines.push(format!("    {}", part.trim_start()));
+        }
+    }
+    lines
 }
 
 /// Cuts the longest lists until all fits, and at last whatever stands lowest.
@@ -76,31 +95,25 @@ fn head(status: &RunStatus, page: Page) -> Vec<String> {
     lines.extend(pace(status));
     lines.extend(money(status));
     lines
+        .into_iter()
+        .flat_map(|line| broken(line, page))
+        .collect()
 }
 
 /// Returns a bar that leaves room for words, or none where there is no room.
 fn bar(ended: usize, total: usize, width: usize) -> String {
-    let length = match width {
+    let length: usize = match width {
         0..60 => return String::new(),
         60..100 => 16,
         _ => 32,
     };
-    let share = ended as f64 / total.max(1) as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a short bar"
-    )]
-    let full = (share * f64::from(length)) as usize;
+    let full = ended * length / total.max(1);
     let mut bar: String = "=".repeat(full);
-    if full < length as usize {
+    if full < length {
         bar.push('>');
     }
-    format!(
-        "[{bar:<length$}] {:.0} %  ",
-        share * 100.0,
-        length = length as usize
-    )
+    let percent = ended * 100 / total.max(1);
+    format!("[{bar:<length$}] {percent} %  ")
 }
 
 fn pace(status: &RunStatus) -> Option<String> {
@@ -156,10 +169,8 @@ fn money(status: &RunStatus) -> Vec<String> {
             dollars(status.to_finish_usd)
         );
         if status.to_finish_unpriced > 0 {
-            line.push_str(&format!(
-                " and {} of unknown price",
-                counted(status.to_finish_unpriced, "job")
-            ));
+            let jobs = counted(status.to_finish_unpriced, "job");
+            let _ = write!(line, " and {jobs} of unknown price");
         }
         lines.push(line);
     }
@@ -174,22 +185,33 @@ fn money(status: &RunStatus) -> Vec<String> {
     lines
 }
 
-fn algos(status: &RunStatus) -> Vec<String> {
+fn algos(status: &RunStatus, page: Page) -> Vec<String> {
     let mut table = straight_table();
+    let narrow = page.width < 60;
     let used: Vec<Status> = Status::ALL
         .into_iter()
         .filter(|s| status.count(*s) > 0)
         .collect();
     let mut header = vec!["  algo".to_owned()];
-    header.extend(used.iter().map(|s| s.word().to_owned()));
-    header.extend(["median".to_owned(), "each".to_owned()]);
+    // A narrow page has room for the beginnings of the words.
+    let letters = if narrow { 4 } else { usize::MAX };
+    header.extend(
+        used.iter()
+            .map(|s| s.word().chars().take(letters).collect()),
+    );
+    if !narrow {
+        header.extend(["median".to_owned(), "each".to_owned()]);
+    }
     let width = header.len();
     table.set_header(header);
     for algo in &status.algos {
-        let mut row = vec![format!("  {}", one_line(&algo.algo))];
+        let name = cut(&one_line(&algo.algo), if narrow { 16 } else { 60 });
+        let mut row = vec![format!("  {name}")];
         row.extend(used.iter().map(|s| algo.counts[*s as usize].to_string()));
-        row.push(seconds(algo.median_s));
-        row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
+        if !narrow {
+            row.push(seconds(algo.median_s));
+            row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
+        }
         table.add_row(row);
     }
     right(&mut table, 1..width);
@@ -207,7 +229,11 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
     }
     let mut table = straight_table();
     let wide = page.width >= 100;
-    let mut header = vec!["  running", "for", "progress", "worker"];
+    let narrow = page.width < 60;
+    let mut header = vec!["  running", "for", "progress"];
+    if !narrow {
+        header.push("worker");
+    }
     if wide {
         header.extend(["algo", "host", "last beat", "holder"]);
     }
@@ -220,8 +246,10 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
             format!("  {}", job.job_id),
             age(job.age),
             progress(job, wide),
-            cut(&one_line(&job.worker), if wide { 40 } else { 24 }),
         ];
+        if !narrow {
+            row.push(cut(&one_line(&job.worker), if wide { 40 } else { 24 }));
+        }
         if wide {
             row.push(one_line(&job.algo));
             row.push(one_line(job.host.as_deref().unwrap_or("?")));
@@ -296,7 +324,7 @@ fn closed(status: &RunStatus) -> Vec<String> {
     let closed = status.closed.iter().map(|closure| {
         let until = closure.until.map_or_else(
             || format!("`archi3d adapters resume {}`", closure.provider),
-            |until| until.iso(),
+            crate::domain::time::Timestamp::iso,
         );
         format!(
             "  provider {} is closed until {until}: {}",
@@ -316,18 +344,17 @@ fn split(text: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
     use crate::domain::forecast::Pace;
     use crate::domain::id::{JobId, RunId};
     use crate::domain::time::Timestamp;
-    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup};
-    use crate::store::Progress;
+    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup, Progress};
 
     /// A run in the middle of its work.
-    pub fn sample() -> RunStatus {
+    pub(crate) fn sample() -> RunStatus {
         let failed = JobId::parse("41ee2eedbabf").expect("valid");
         let message = "GPU\u{1b}[2J out of memory".to_owned();
         RunStatus {
@@ -425,6 +452,7 @@ pub mod tests {
             let text = render(&sample(), page(width, None));
             let longest = text.lines().map(|line| line.chars().count()).max();
             assert!(longest <= Some(width), "{text}");
+            assert!(text.contains("4 jobs of unknown price"), "{text}");
             assert!(text.contains("d610ebfd455b"), "{text}");
         }
     }

@@ -123,7 +123,7 @@ impl Planner<'_> {
             let words = "of unknown price, which do not start under a spending limit";
             return (Fate::Blocked, Reason::new("unknown_price", words));
         }
-        let limits = self.limits();
+        let limits = &self.limits;
         let over = limits.iter().find(|limit| {
             micros(limit.used_usd) + self.planned_micros + price.new_micros > micros(limit.cap_usd)
         });
@@ -137,9 +137,5 @@ impl Planner<'_> {
             }
             _ => (fate, reason),
         }
-    }
-
-    fn limits(&self) -> Vec<crate::ops::money::Limit> {
-        crate::ops::money::in_ledger(self.ledger, &self.request.run_id, self.caps, self.now).limits
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use sha2::{Digest, Sha256};
 
@@ -193,6 +194,7 @@ impl CsvStore {
             .publish_lease(&record, evidence.lease().is_some(), now)
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
         fault::here("claim.leased");
+        self.claimed.store(true, Ordering::SeqCst);
         self.clear_for(&lease, evidence)?;
         fault::here("claim.cleared");
         let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);

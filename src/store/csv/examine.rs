@@ -110,7 +110,7 @@ pub fn examine(
         }
     }
     exam.orphan_staging = sweep::orphan_staging(&paths)?;
-    exam.temporaries = sweep::dead_temporaries(&paths)?;
+    exam.temporaries = sweep::dead_temporaries(&paths, &names)?;
     if let Some(table) = table {
         exam.compare_rows(&paths, run_id, table, (&suspects, &live))?;
     }
@@ -233,7 +233,9 @@ impl RunExam {
     ) -> Result<(), StoreError> {
         let nobody = WorkerFacts::default();
         let state = paths.state();
-        let hints = projection::disagreements(table, run_id, paths, suspects, &nobody)
+        // Listed after the table was read: a row never tells of a marker that it lacks.
+        let names = StateNames::list(paths).context("list", &state)?;
+        let hints = projection::disagreements(table, run_id, paths, &names, suspects, &nobody)
             .context("read markers in", &state)?;
         let mut wanted = Vec::new();
         for hint in hints {

@@ -62,14 +62,15 @@ use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
 use marker::Record;
+use projection::StateNames;
 use registry::Registry;
 
-pub use attempts::attempts;
+pub use attempts::{all_attempts, attempts};
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
 pub use open::{read_manifest, refuse_links_outside};
-pub use overview::{history, overview};
+pub use overview::{algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;
 pub use reuse::FileReuse;
@@ -106,6 +107,10 @@ pub struct CsvStore {
     rows: Mutex<HashMap<JobId, RowBrief>>,
     /// Endings that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
+    /// What `state/` held when it was listed last, until that may have changed.
+    listed: Mutex<Option<Arc<StateNames>>>,
+    /// Whether any job was taken.
+    claimed: AtomicBool,
     /// Whether anything but rehearsals was published.
     made_results: AtomicBool,
     closed: AtomicBool,
@@ -314,7 +319,9 @@ impl Store for CsvStore {
         self.committer.stop()?;
         fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
-        self.project(&BTreeSet::new(), now)?;
+        if self.claimed.load(Ordering::SeqCst) || !self.registry().is_current()? {
+            self.project(&BTreeSet::new(), now)?;
+        }
         fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.

@@ -8,6 +8,7 @@
 //! nothing, and does not look whether results are still there. What is odd is
 //! left to [`super::snapshot`], which says what it is.
 
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
@@ -52,7 +53,7 @@ pub fn overview(
         || rayon::join(|| markers(&paths), || listed(&paths)),
     );
     let rows = rows?;
-    let (Some(listed), false) = (listed, rows.rows.is_empty()) else {
+    let (Some(listed), false) = (listed, rows.jobs.is_empty()) else {
         // There is something to say about these tables, and it is said there.
         open::check_run(&mut registry, workspace, run_id, &paths)?;
         return Ok(Overview::default());
@@ -71,7 +72,7 @@ pub fn overview(
         failed: Vec::new(),
     };
     glance.seen.algos = algos(&rows);
-    glance.join(&rows.rows, &listed.hashes, &markers)?;
+    glance.join(&rows.jobs, &listed.hashes, &markers)?;
     glance.seen.recent = recent(table, rows.endings);
     let Glance {
         odd,
@@ -85,16 +86,43 @@ pub fn overview(
     seen.running = running.into_iter().map(|(_, job)| job).collect();
     seen.failures = failed.into_iter().map(|(_, job)| job).collect();
     if odd {
-        seen.warnings = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
+        let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
+        seen.warnings.splice(0..0, told);
     }
     Ok(seen)
 }
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
 /// workspace, in seconds.
-pub fn history(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
+pub fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
     let mut registry = Registry::new(workspace.registry(), "reader");
     Ok(algos(&Rows::read(registry.load()?, None)))
+}
+
+/// Returns the algorithms of these jobs, each a run and an id, as far as the
+/// registry has them.
+pub fn algos_of(
+    workspace: &Workspace,
+    wanted: &BTreeSet<(String, String)>,
+) -> Result<HashMap<(String, String), String>, StoreError> {
+    let mut registry = Registry::new(workspace.registry(), "reader");
+    let table = registry.load()?;
+    let mut algos = HashMap::new();
+    let Some(column) = table.column("algo") else {
+        return Ok(algos);
+    };
+    let (Some(run), Some(job)) = (table.column("run_id"), table.column("job_id")) else {
+        return Ok(algos);
+    };
+    let text =
+        |row: usize, column: usize| String::from_utf8_lossy(&table.cell(row, column)).into_owned();
+    for row in 0..table.len() {
+        let key = (text(row, run), text(row, job));
+        if wanted.contains(&key) {
+            algos.insert(key, text(row, column));
+        }
+    }
+    Ok(algos)
 }
 
 fn hash_of(id: &[u8]) -> u64 {
@@ -139,10 +167,7 @@ fn listed(paths: &RunPaths) -> Option<Listed> {
 fn markers(paths: &RunPaths) -> io::Result<Vec<(u64, u8)>> {
     let mut found: Vec<(u64, u8)> = Vec::new();
     let listed = platform::each_name(&paths.state(), &mut |name| {
-        let Some(name) = name.to_str().filter(|name| !name.ends_with(".lock")) else {
-            return;
-        };
-        let Some((job, file)) = StateFile::split(name) else {
+        let Some((job, file)) = name.to_str().and_then(StateFile::split) else {
             return;
         };
         if let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) {
@@ -268,7 +293,11 @@ impl Glance<'_> {
         let Some(by_row) = row.status.or((kinds != 0).then_some(Status::Enqueued)) else {
             self.odd = true;
             let word = self.columns.read(self.table, row.row as usize, 1).status;
-            self.seen.warnings.extend(word.err());
+            if let (Some(job), Err(word)) = (self.job_of(row), word) {
+                self.seen.warnings.push(format!(
+                    "job {job} has the status {word:?}, which is none of ours"
+                ));
+            }
             return Ok(());
         };
         let alone = |kind: RecordKind| kinds == 1 << kind as u8;

@@ -23,7 +23,7 @@ use crate::workspace::paths::Workspace;
 use super::journal::{self, Line, What};
 use super::marker::{Marker, RecordKind};
 
-/// Journals are not looked at more often than this.
+/// Without haste, journals are not looked at more often than this.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What every line that matters contains.
@@ -66,8 +66,8 @@ impl FileReuse {
         }
     }
 
-    fn look(&self, known: &mut Known) -> Result<(), StoreError> {
-        if known.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
+    fn look(&self, known: &mut Known, fresh: bool) -> Result<(), StoreError> {
+        if !fresh && known.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
             return Ok(());
         }
         for run_id in self.runs()? {
@@ -131,9 +131,14 @@ impl FileReuse {
 }
 
 impl ReuseIndex for FileReuse {
-    fn find(&self, key: &ContentKey, version: Option<&str>) -> Result<Option<Source>, StoreError> {
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        fresh: bool,
+    ) -> Result<Option<Source>, StoreError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        self.look(&mut known)?;
+        self.look(&mut known, fresh)?;
         let in_force = match version {
             // As the table has it.
             Some(version) => Some(formula_safe(version)),

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
@@ -17,6 +17,7 @@ use crate::workspace::paths::RunPaths;
 use super::CsvStore;
 use super::evidence::Evidence;
 use super::journal::{self, What};
+use super::projection::StateNames;
 
 impl CsvStore {
     /// Removes staging folders that belong to no lease and to no live worker, each
@@ -43,7 +44,7 @@ impl CsvStore {
         };
         durable::sweep_temporaries(&registry).context("sweep", &registry)?;
         drop(lock);
-        for path in dead_temporaries(self.paths())? {
+        for path in dead_temporaries(self.paths(), &*self.names()?)? {
             fault::here("sweep.temporary");
             let _ = fs::remove_file(path);
         }
@@ -107,17 +108,15 @@ fn claimed_by_the_living(paths: &RunPaths) -> Result<HashSet<Nonce>, StoreError>
 }
 
 /// Returns the temporary files in `state/` whose writers are dead.
-pub(super) fn dead_temporaries(paths: &RunPaths) -> Result<Vec<PathBuf>, StoreError> {
-    let state = paths.state();
+pub(super) fn dead_temporaries(
+    paths: &RunPaths,
+    names: &StateNames,
+) -> Result<Vec<PathBuf>, StoreError> {
     let mut dead = Vec::new();
-    for entry in fs::read_dir(&state).context("list", &state)? {
-        let entry = entry.context("list", &state)?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| durable::is_temporary(name)) else {
-            continue;
-        };
-        if !writer_lives(paths, name)? && is_old(&entry) {
-            dead.push(entry.path());
+    for name in names.temporaries() {
+        let path = paths.state().join(name);
+        if !writer_lives(paths, name)? && (is_old(&path) || named_by_worker(name)) {
+            dead.push(path);
         }
     }
     Ok(dead)
@@ -136,20 +135,17 @@ fn writer_lives(paths: &RunPaths, name: &str) -> Result<bool, StoreError> {
 
 /// Tells whether nobody can be writing a temporary file any more. Some carry no
 /// worker's id, and all of them live for moments only.
-fn is_old(entry: &fs::DirEntry) -> bool {
+fn is_old(path: &Path) -> bool {
     const LONG: Duration = Duration::from_secs(60);
-    let age = entry
-        .metadata()
+    let age = fs::symlink_metadata(path)
         .and_then(|metadata| metadata.modified())
         .map(|written| written.elapsed());
     // A time in the future is no age.
-    !matches!(age, Ok(Ok(age)) if age < LONG) || named_by_worker(entry)
+    !matches!(age, Ok(Ok(age)) if age < LONG)
 }
 
 /// Tells whether a temporary name ends in a worker's id, not in random digits.
-fn named_by_worker(entry: &fs::DirEntry) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
+fn named_by_worker(name: &str) -> bool {
     let tag = name.trim_end_matches(".tmp").rsplit('.').next();
     tag.is_some_and(|tag| tag.contains('-'))
 }

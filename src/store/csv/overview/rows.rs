@@ -59,7 +59,7 @@ pub(super) struct Ending {
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// By hash, equal ones in the order of the table.
-    pub(super) rows: Vec<RowSeen>,
+    pub(super) jobs: Vec<RowSeen>,
     pub(super) endings: Vec<Ending>,
     pub(super) algos: Vec<Vec<u8>>,
     /// A row cannot be a job.
@@ -103,7 +103,7 @@ impl Rows {
         for part in parts {
             all.add(part);
         }
-        all.rows.par_sort_by_key(|row| row.hash);
+        all.jobs.par_sort_by_key(|row| row.hash);
         all
     }
 
@@ -126,7 +126,7 @@ impl Rows {
         let status = status_of(&cell(3));
         let rehearsal = *cell(6) == *DRY_RUN.as_bytes();
         let algo = self.algo(&cell(2));
-        self.rows.push(RowSeen {
+        self.jobs.push(RowSeen {
             hash: hash_of(&id),
             row: u32::try_from(row).unwrap_or(u32::MAX),
             status,
@@ -165,7 +165,7 @@ impl Rows {
     fn add(&mut self, part: Self) {
         let places: Vec<u16> = part.algos.iter().map(|algo| self.algo(algo)).collect();
         let place = |algo: u16| places[usize::from(algo)];
-        self.rows.extend(part.rows.into_iter().map(|row| RowSeen {
+        self.jobs.extend(part.jobs.into_iter().map(|row| RowSeen {
             algo: place(row.algo),
             ..row
         }));
