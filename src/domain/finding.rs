@@ -120,6 +120,8 @@ codes! {
         "if the table were lost, some of what these rows say could not be made again",
     RowBehind "row_behind" Warning
         "the table does not show what happened",
+    Unmarked "completed_without_marker" Note
+        "the table alone says so; workers take it as completed",
     Unpublished "unpublished_result" Warning
         "a finished result is safe in a journal but nobody can see it",
     DeadLease "dead_lease" Warning

@@ -249,10 +249,17 @@ fn notes_are_told_and_do_not_count() {
     workspace.write("tables/~$generations.xlsx", b"");
     workspace.write("tables/generations (1).csv", &workspace.bytes(REGISTRY));
     fs::remove_file(workspace.path("runs/rk/rows.csv")).expect("recorded");
+    let marker = format!("runs/rk/state/{}.completed", job(&workspace, 0));
+    fs::remove_file(workspace.path(&marker)).expect("there");
     let output = doctor(&workspace, &[]).expect_code(0);
     assert_eq!(
         codes(&output),
-        ["table_open", "copy_of_table", "rows_not_recorded"]
+        [
+            "table_open",
+            "copy_of_table",
+            "rows_not_recorded",
+            "completed_without_marker"
+        ]
     );
 }
 
@@ -414,7 +421,7 @@ fn waiting_jobs_whose_adapter_cannot_run_are_told() {
     workspace.write("config/adapters.yaml", yaml.as_bytes());
     let output = doctor(&workspace, &[]).expect_code(1);
     let what = found(&output, "adapter_not_runnable")["what"].to_string();
-    assert!(what.contains("3 jobs wait"), "{what}");
+    assert!(what.contains("waiting: 3 jobs"), "{what}");
 }
 
 #[test]

@@ -64,7 +64,10 @@ impl RunCheck<'_> {
                 .iter()
                 .map(|row| row.job_id.to_string())
                 .collect();
-            let what = format!("{} behind its markers", such_as(names.len(), "row", &names));
+            let what = format!(
+                "{} not saying what the markers say",
+                such_as(names.len(), "row", &names)
+            );
             let changes = exam.behind.iter().map(|row| {
                 let cells = row.cells.iter();
                 let cells: Vec<String> = cells

@@ -2,6 +2,7 @@
 //! against each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -179,7 +180,14 @@ impl RunCheck<'_> {
             let cell = table.column(name).map(|column| table.cell(row, column));
             String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
         };
-        let (mut unlisted, mut gone) = (Vec::new(), Vec::new());
+        let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
+        let state = self.workspace.run(self.run_id).state();
+        let marked: HashSet<_> = fs::read_dir(state)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
         for row in rows {
             let job = text(table, row, "job_id");
             match Status::parse(&text(table, row, "status")) {
@@ -187,6 +195,10 @@ impl RunCheck<'_> {
                     unlisted.push((job, row));
                 }
                 Some(Status::Completed) => {
+                    let marker = format!("{job}.completed");
+                    if !marked.is_empty() && !marked.contains(OsStr::new(&marker)) {
+                        unmarked.push((job.clone(), row));
+                    }
                     let path = text(table, row, "gen_object_path");
                     let file = self.workspace.absolute(&path).filter(|_| !path.is_empty());
                     let there = file.is_some_and(|file| {
@@ -206,6 +218,17 @@ impl RunCheck<'_> {
             &unlisted,
             "waiting and not in the manifest",
             again,
+        );
+        let look = format!(
+            "archi3d consolidate --run-id {} --dry-run shows what is on disk",
+            self.run_id
+        );
+        self.tell_rows(
+            table,
+            Code::Unmarked,
+            &unmarked,
+            "completed without a marker",
+            &look,
         );
         let fix = format!(
             "archi3d consolidate --run-id {run}; then archi3d run worker --run-id {run} --only-status failed",

@@ -43,7 +43,7 @@ pub(super) fn look(patient: &Patient, table: Option<&Table>, checkup: &mut Check
             None => Some(format!("algo {algo} is not in adapters.yaml")),
         };
         if let Some(problem) = problem {
-            let what = format!("{problem} ({} wait)", counted(jobs, "job"));
+            let what = format!("{problem} (waiting: {})", counted(jobs, "job"));
             let finding = Finding::new(Code::AdapterNotRunnable, what);
             let finding = finding.at("config/adapters.yaml", None);
             checkup.find(finding.fix(format!("archi3d adapters check {algo}")));
