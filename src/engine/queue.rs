@@ -1,8 +1,8 @@
 //! The jobs still to take: in order, some not before a moment.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::vec;
 
 use crate::engine::PlannedJob;
 
@@ -12,7 +12,8 @@ pub(super) struct Queue(Mutex<Lists>);
 
 #[derive(Debug)]
 struct Lists {
-    ready: VecDeque<Waiting>,
+    /// Taken from the list they came in: a copy of 100,000 jobs is not small.
+    ready: vec::IntoIter<PlannedJob>,
     /// Jobs that cannot be taken before a moment.
     later: Vec<(Instant, Waiting)>,
 }
@@ -44,14 +45,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(200);
 impl Queue {
     pub(super) fn new(jobs: Vec<PlannedJob>) -> Self {
         Self(Mutex::new(Lists {
-            ready: jobs
-                .into_iter()
-                .map(|planned| Waiting {
-                    planned,
-                    failures: 0,
-                    tried: false,
-                })
-                .collect(),
+            ready: jobs.into_iter(),
             later: Vec::new(),
         }))
     }
@@ -66,8 +60,12 @@ impl Queue {
             let (_, job) = lists.later.remove(position);
             return Next::Job(Box::new(job));
         }
-        if !only_tried && let Some(job) = lists.ready.pop_front() {
-            return Next::Job(Box::new(job));
+        if !only_tried && let Some(planned) = lists.ready.next() {
+            return Next::Job(Box::new(Waiting {
+                planned,
+                failures: 0,
+                tried: false,
+            }));
         }
         let waiting = lists.later.iter().filter(|(_, job)| fits(job));
         match waiting.map(|(moment, _)| *moment).min() {
