@@ -48,7 +48,7 @@ pub(super) fn prepare(
         teller.warn(warning);
     }
     let mut prepared = Prepared {
-        jobs: Vec::new(),
+        jobs: Vec::with_capacity(run.jobs.len()),
         skips: BTreeMap::new(),
         rolled_forward: recovery.rolled_forward.len(),
         unmarked: Vec::new(),

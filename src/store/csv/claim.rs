@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use sha2::{Digest, Sha256};
 
@@ -42,6 +41,7 @@ impl CsvStore {
             return Ok(Claim::Busy);
         };
         fault::here("claim.locked");
+        self.job_moves();
         let Some(evidence) = self.sound_evidence(job)? else {
             return Ok(Claim::Busy);
         };
@@ -194,7 +194,6 @@ impl CsvStore {
             .publish_lease(&record, evidence.lease().is_some(), now)
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
         fault::here("claim.leased");
-        self.claimed.store(true, Ordering::SeqCst);
         self.clear_for(&lease, evidence)?;
         fault::here("claim.cleared");
         let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);

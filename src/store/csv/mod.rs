@@ -109,10 +109,10 @@ pub struct CsvStore {
     rows: Mutex<HashMap<JobId, RowBrief>>,
     /// Endings that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
-    /// What `state/` held when it was listed last, until that may have changed.
-    listed: Mutex<Option<Arc<StateNames>>>,
-    /// Whether any job was taken.
-    claimed: AtomicBool,
+    /// What `state/` held when it was listed last, and which version of it that was.
+    listed: Mutex<Option<(platform::FileVersion, Arc<StateNames>)>>,
+    /// Whether we took the lock of any job, to move it.
+    moved: AtomicBool,
     /// Whether anything but rehearsals was published.
     made_results: AtomicBool,
     closed: AtomicBool,
@@ -178,6 +178,13 @@ impl CsvStore {
             .context("append to", journal.path())
     }
 
+    /// Notes that a job's markers may change now, perhaps too quickly for the
+    /// folder's time to tell.
+    fn job_moves(&self) {
+        self.moved.store(true, Ordering::SeqCst);
+        self.forget_names();
+    }
+
     fn warn(&self, message: String) {
         (self.shared.notices)(StoreNotice::Warning(message));
     }
@@ -192,6 +199,7 @@ impl CsvStore {
     /// Takes a job's lock however long it takes: the journal already holds what
     /// is to be done, so waiting loses nothing.
     fn lock_job(&self, job: &JobId) -> Result<FileLock, StoreError> {
+        self.job_moves();
         let path = self.paths().state_file(job, StateFile::Lock);
         self.wait_for(&path)?
             .ok_or_else(|| self.closed(format!("stopped while waiting for {}", path.display())))
@@ -321,7 +329,7 @@ impl Store for CsvStore {
         self.committer.stop()?;
         fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
-        if self.claimed.load(Ordering::SeqCst) || !self.registry().is_current()? {
+        if self.moved.load(Ordering::SeqCst) || !self.registry().is_current()? {
             self.project(&BTreeSet::new(), now)?;
         }
         fault::here("close.projected");

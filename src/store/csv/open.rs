@@ -87,7 +87,7 @@ impl CsvStore {
             rows: Mutex::default(),
             unpublished: Mutex::default(),
             listed: Mutex::new(None),
-            claimed: AtomicBool::new(false),
+            moved: AtomicBool::new(false),
             made_results: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })

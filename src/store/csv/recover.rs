@@ -4,7 +4,7 @@
 //! every step can be repeated, so a crash in here is just one more to recover.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -388,16 +388,20 @@ impl CsvStore {
         Ok(())
     }
 
-    /// Returns the names in `state/`, listed once for everything a start does. It
-    /// is a look at one moment anyway; whoever acts on it looks again under a lock.
+    /// Returns the names in `state/`; the folder is listed again only if somebody
+    /// changed it since. Whoever acts on a name looks again under the job's lock.
     pub(super) fn names(&self) -> Result<Arc<StateNames>, StoreError> {
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(names) = &*listed {
-            return Ok(names.clone());
-        }
         let state = self.paths().state();
+        let metadata = fs::symlink_metadata(&state).context("look at", &state)?;
+        // Taken before the listing, so that a change during it is noticed.
+        let version = platform::version(&metadata);
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*listed {
+            Some((listed, names)) if *listed == version => return Ok(names.clone()),
+            _ => {}
+        }
         let names = Arc::new(StateNames::list(self.paths()).context("list", &state)?);
-        *listed = Some(names.clone());
+        *listed = Some((version, names.clone()));
         Ok(names)
     }
 

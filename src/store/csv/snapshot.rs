@@ -105,6 +105,7 @@ impl Reader<'_> {
             run.warnings.push(format!("{shown}: {warning}"));
         }
         let columns = RowColumns::of(table);
+        run.jobs.reserve_exact(manifest.rows.len());
         let mut listed = HashSet::with_capacity(manifest.rows.len());
         let mut read = vec![false; table.len()];
         for entry in manifest.rows {
