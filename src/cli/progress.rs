@@ -222,6 +222,13 @@ impl Progress {
                 self.ui
                     .warn(&format!("{job_id} was taken over by another worker{place}"));
             }
+            usual => self.tell_in_detail(usual),
+        }
+    }
+
+    /// Says what only those who asked for every step want to read.
+    fn tell_in_detail(&self, kind: &EventKind) {
+        match kind {
             EventKind::JobBusy { job_id } => {
                 self.ui
                     .detail(&format!("busy: {job_id} is held by another worker"));
@@ -253,9 +260,7 @@ impl Progress {
             } => self.ui.detail(&format!(
                 "reused: {job_id} is a copy of {from_job} of run {from_run}"
             )),
-            EventKind::WorkerStarted(_)
-            | EventKind::JobProgress { .. }
-            | EventKind::WorkerSummary(_) => {}
+            _ => {}
         }
     }
 }
