@@ -28,6 +28,7 @@ use crate::ops::adapters::{
 #[derive(Debug, Subcommand)]
 pub enum AdaptersCommand {
     /// Show what is configured and whether it can run
+    #[command(after_help = "Examples:\n  archi3d adapters list --json | jq .adapters")]
     List,
     /// Run adapters on one picture in a temporary folder and show what comes back
     Check(CheckArgs),
@@ -56,6 +57,7 @@ pub struct CheckArgs {
 
 /// The options of `adapters resume`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  archi3d adapters resume fal")]
 pub struct ResumeArgs {
     /// The provider, or an algo
     #[arg(value_name = "KEY")]

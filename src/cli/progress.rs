@@ -246,6 +246,13 @@ impl Progress {
                 self.ui
                     .detail(&format!("completed: {job_id} in {time}: {object}"));
             }
+            EventKind::JobReused {
+                job_id,
+                from_run,
+                from_job,
+            } => self.ui.detail(&format!(
+                "reused: {job_id} is a copy of {from_job} of run {from_run}"
+            )),
             EventKind::WorkerStarted(_)
             | EventKind::JobProgress { .. }
             | EventKind::WorkerSummary(_) => {}
@@ -351,9 +358,14 @@ pub fn budget_words(level: &Level) -> String {
 /// Returns the final counts as one line.
 pub fn summary_line(summary: &Summary) -> String {
     let elapsed = Duration::try_from_secs_f64(summary.elapsed_s).unwrap_or_default();
-    let mut line = format!(
-        "{} completed, {} failed, {} skipped",
-        summary.completed, summary.failed, summary.skipped
+    let mut line = format!("{} completed", summary.completed);
+    if summary.reused > 0 {
+        let _ = write!(line, " ({} reused)", summary.reused);
+    }
+    let _ = write!(
+        line,
+        ", {} failed, {} skipped",
+        summary.failed, summary.skipped
     );
     for (count, word) in [
         (summary.busy, "of them busy"),

@@ -184,7 +184,11 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if let Some(folder) = &global.workspace {
         option("--workspace", folder.display().to_string());
     }
-    for (given, name) in [(request.dry_run, "--dry-run"), (request.redo, "--redo")] {
+    for (given, name) in [
+        (request.dry_run, "--dry-run"),
+        (request.redo, "--redo"),
+        (request.reuse, "--reuse"),
+    ] {
         if given {
             words.push(name.to_owned());
         }
@@ -229,6 +233,7 @@ mod tests {
             retries: None,
             resubmit_unknown: false,
             forget_requests: false,
+            reuse: false,
             allow_unsafe_locks: false,
             spending: Spending::default(),
         }

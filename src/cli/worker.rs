@@ -49,6 +49,8 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try two jobs of each algorithm, look, then release the rest
   archi3d run worker --run-id r1 --budget-usd 5
       start nothing that would bring the run above $5
+  archi3d run worker --run-id r2 --reuse
+      copy what an earlier run has made from the same pictures, buy the rest
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
@@ -97,6 +99,11 @@ pub struct WorkerArgs {
     /// is dead at the provider
     #[arg(long)]
     forget_requests: bool,
+
+    /// Copy the result of an earlier identical job of any run instead of buying it:
+    /// same pictures byte by byte, same algorithm, version and parameters
+    #[arg(long)]
+    reuse: bool,
 
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
@@ -205,7 +212,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -245,6 +252,7 @@ impl WorkerArgs {
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,
+            reuse: self.reuse,
             allow_unsafe_locks: self.allow_unsafe_locks,
             spending: Spending {
                 budget_usd: self.budget_usd,
@@ -290,7 +298,7 @@ fn dollars(text: &str) -> Result<f64, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text
         .trim()
         .parse()

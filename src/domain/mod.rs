@@ -6,7 +6,10 @@
 pub mod algo;
 pub mod budget;
 pub mod conflict;
+pub mod content;
 pub mod filter;
+pub mod finding;
+pub mod forecast;
 pub mod glb;
 pub mod id;
 pub mod identity;

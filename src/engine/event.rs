@@ -64,6 +64,15 @@ pub enum EventKind {
         /// Whether it was only rehearsed.
         simulated: bool,
     },
+    /// A job gets a copy of an earlier result.
+    JobReused {
+        /// The job.
+        job_id: JobId,
+        /// The run of the earlier one.
+        from_run: RunId,
+        /// The earlier one.
+        from_job: JobId,
+    },
     /// A job ended without a result; with `redo` its old one stands.
     JobFailed {
         /// The job.
@@ -222,6 +231,8 @@ pub struct Summary {
     pub processed: usize,
     /// Attempts that ended with a result.
     pub completed: usize,
+    /// Of these, copies of earlier results.
+    pub reused: usize,
     /// Attempts that ended without one.
     pub failed: usize,
     /// Jobs left alone: done already, not selected by status, or busy.
@@ -339,6 +350,14 @@ impl EventKind {
                     "gen_object_path": object, "preview_paths": previews, "simulated": simulated,
                 }),
             ),
+            Self::JobReused {
+                job_id,
+                from_run,
+                from_job,
+            } => (
+                "job_reused",
+                json!({"job_id": job_id, "from_run": from_run, "from_job": from_job}),
+            ),
             Self::JobFailed {
                 job_id,
                 product_id,
@@ -433,6 +452,7 @@ impl Summary {
         json!({
             "processed": self.processed,
             "completed": self.completed,
+            "reused": self.reused,
             "failed": self.failed,
             "skipped": self.skipped,
             "busy": self.busy,

@@ -20,8 +20,9 @@ use crate::engine::event::EventKind;
 use crate::engine::lanes;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
+use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord};
+use crate::store::{Beat, Claim, JobRecord, Progress, StoreError};
 use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a job that may have been bought without anybody knowing.
@@ -86,6 +87,10 @@ impl Failure {
 
 impl Pool<'_> {
     pub(super) fn run_job(&self, waiting: Waiting) {
+        let (waiting, _first) = match self.try_reuse(waiting) {
+            Turned::Make(waiting, first) => (*waiting, first),
+            Turned::Done => return,
+        };
         let job_id = waiting.planned.job.job_id.clone();
         let open = self
             .wait_for_provider(waiting)
@@ -116,6 +121,14 @@ impl Pool<'_> {
                 self.give_back_unfunded(waiting, &lease, funding);
             }
             Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
+            other => self.claim_refused(waiting, other),
+        }
+    }
+
+    /// Deals with a job that could not be taken.
+    pub(super) fn claim_refused(&self, waiting: Waiting, claim: Result<Claim, StoreError>) {
+        let job_id = waiting.planned.job.job_id.clone();
+        match claim {
             Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
             Ok(other) => self.not_taken(job_id, &other),
             Err(error) => {
@@ -220,7 +233,16 @@ impl Pool<'_> {
             workspace: workspace.root().to_owned(),
             extra: Map::new(),
         };
-        self.call(carrier, &request, lease, stop)
+        let content_key = if self.conditions.dry_run {
+            None
+        } else {
+            reuse::content_key(carrier, &request.used_images)
+        };
+        let mut attempt = self.call(carrier, &request, lease, stop);
+        if let Attempt::Made(checked) = &mut attempt {
+            checked.content_key = content_key;
+        }
+        attempt
     }
 
     /// Asks a person instead of buying again where an earlier attempt may have
@@ -331,6 +353,9 @@ impl Pool<'_> {
         carrier: &Carrier,
         purchase: bool,
     ) -> Attempt {
+        if result.algo_version.is_none() {
+            result.algo_version = carrier.adapter.version().map(str::to_owned);
+        }
         let workspace = &self.conditions.workspace;
         let detail = result.detail.take();
         let reported = result.estimated_cost_usd.or(result.unit_price_usd);
@@ -488,10 +513,20 @@ struct Reporter<'a> {
 
 impl JobReporter for Reporter<'_> {
     fn progress(&mut self, fraction: f64, message: Option<&str>) {
+        let progress = Progress {
+            fraction: if fraction.is_finite() {
+                fraction.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            message: message.map(|text| one_line(text).chars().take(200).collect()),
+        };
+        let job_id = &self.lease.job_id;
+        self.pool.heartbeat.progress(job_id, progress.clone());
         self.pool.report(EventKind::JobProgress {
-            job_id: self.lease.job_id.clone(),
-            fraction: fraction.clamp(0.0, 1.0),
-            message: message.map(one_line),
+            job_id: job_id.clone(),
+            fraction: progress.fraction,
+            message: progress.message,
         });
     }
 

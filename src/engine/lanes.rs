@@ -91,6 +91,7 @@ impl Lanes {
                 planned,
                 failures: 0,
                 tried: false,
+                plain: false,
                 lane,
                 canary,
             });

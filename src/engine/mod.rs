@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: everything that happens, as plain data;
 //! - `queue`: the jobs still to take, in order, some not before a moment;
-//! - `job`: one job from claim to ending;
+//! - `job`: one job from claim to ending; `reuse`: a copy instead of a purchase;
 //! - `heartbeat`: the one thread that shows that all running jobs are alive.
 //!
 //! A bounded pool of threads takes jobs from the queue until it is empty or
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
@@ -21,6 +22,7 @@ use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
+use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -33,6 +35,7 @@ mod job;
 mod lanes;
 mod output;
 mod queue;
+mod reuse;
 mod settle;
 
 pub use breaker::Canary;
@@ -42,6 +45,7 @@ use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use lanes::Lanes;
 use queue::Queue;
+use reuse::Twins;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +70,8 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What is done with pictures; nothing if results are not worth reusing.
+    pub recipe: Option<Recipe>,
     /// What its provider bears, shared by all algorithms that use it.
     pub limits: Limits,
     /// After so many failures in a row the algorithm pauses; 0 means never.
@@ -82,6 +88,7 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            recipe: None,
             limits: Limits::default(),
             breaker_failures: 0,
         }
@@ -113,6 +120,8 @@ pub struct Conditions {
     pub forget_requests: bool,
     /// Where money is accounted and how much may be spent; nothing for rehearsals.
     pub money: Option<Money>,
+    /// Where earlier results are found, if they are to be copied instead of bought.
+    pub reuse: Option<Arc<dyn ReuseIndex>>,
     /// Whether some jobs of each algorithm go first on trial.
     pub canary: Option<Canary>,
 }
@@ -128,6 +137,7 @@ struct Pool<'a> {
     queue: Queue,
     lanes: Lanes,
     till: Till,
+    twins: Twins,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -215,6 +225,7 @@ pub fn run(
         queue: Queue::new(jobs),
         lanes,
         till: Till::default(),
+        twins: Twins::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),

@@ -30,6 +30,8 @@ pub(super) struct Waiting {
     pub(super) failures: u32,
     /// Whether this pool has started it before.
     pub(super) tried: bool,
+    /// Whether it is to be made even if there is an earlier result to copy.
+    pub(super) plain: bool,
     /// The lane of its algorithm.
     pub(super) lane: usize,
     /// Whether it is one of those that go first on trial.

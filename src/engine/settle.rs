@@ -74,11 +74,19 @@ impl Pool<'_> {
         }
     }
 
-    fn settle_made(&self, waiting: &Waiting, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(
+        &self,
+        waiting: &Waiting,
+        lease: &Lease,
+        checked: Checked,
+        span: Span,
+    ) {
         let Checked {
             ignored,
             product,
             artifacts,
+            content_key,
+            reused,
         } = checked;
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
@@ -100,19 +108,24 @@ impl Pool<'_> {
                 artifacts,
             },
             cost_usd: product.price.estimated_usd,
+            content_key,
             at: self.clock.now(),
         };
         let cost_usd = ending.cost_usd;
         let finish = self.store.finish(lease, ending);
         if let Ok(finish) = &finish {
             self.bill_made(lease, finish, cost_usd);
-            self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            // A copy says nothing about how the algorithm fares.
+            if !reused {
+                self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            }
         }
         match finish {
             Ok(Finish::Published | Finish::Adopted) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
+                    tally.summary.reused += usize::from(reused);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobCompleted {
@@ -200,6 +213,7 @@ impl Pool<'_> {
                 error_text: failure.error_text(),
             },
             cost_usd: failure.cost_usd,
+            content_key: None,
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;

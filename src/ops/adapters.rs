@@ -17,6 +17,7 @@ use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError, real_env};
+use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod check;
@@ -205,6 +206,7 @@ pub struct Resumed {
 /// Opens the provider called `key`, or the one that the algorithm `key` uses, and
 /// lets that algorithm go on if a breaker has paused it.
 pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsError> {
+    refuse_links_outside(&context.workspace, None)?;
     let gate = ProviderGate::new(&context.workspace);
     let breakers = ProviderGate::breakers(&context.workspace);
     let now = context.clock.now();

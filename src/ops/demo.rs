@@ -200,6 +200,7 @@ fn worker_request() -> WorkerRequest {
         retries: None,
         resubmit_unknown: false,
         forget_requests: false,
+        reuse: false,
         rhythm: Rhythm::default(),
         allow_unsafe_locks: false,
         spending: Spending::default(),

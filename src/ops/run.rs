@@ -17,7 +17,7 @@ use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted
 use crate::engine::{self, Canary, Conditions};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, capacity, identity};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions};
 use crate::store::{NoticeSink, Store, StoreNotice};
 
@@ -25,8 +25,11 @@ mod carriers;
 mod prepare;
 mod spending;
 
-use carriers::{carriers, expected_cost, known_algo};
-use prepare::{Prepared, list, prepare, selection, words};
+use carriers::{carriers, expected_cost};
+use prepare::{Prepared, list, prepare, words};
+
+pub(super) use carriers::{carrier, known_algo};
+pub(super) use prepare::{matches_filters, selection};
 
 /// Asks a person and returns whether the answer was yes.
 pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);
@@ -67,6 +70,8 @@ pub struct WorkerRequest {
     pub resubmit_unknown: bool,
     /// Gives up purchases of earlier attempts and buys anew.
     pub forget_requests: bool,
+    /// Copies results of earlier identical jobs instead of buying them.
+    pub reuse: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
     /// How much may be spent, and in which order.
@@ -233,6 +238,7 @@ fn work(
         forget_requests: request.forget_requests,
         money: spending::money(context, request, teller),
         canary: request.spending.canary,
+        reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {
         jobs,

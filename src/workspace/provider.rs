@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,14 @@ use crate::domain::id::AlgoKey;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
+
+/// Whoever closes a provider holds it.
+const LOCK: &str = "closing.lock";
+
+/// Closing takes moments; who waits this long goes on without the lock.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A larger file is not ours.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -79,8 +87,31 @@ impl ProviderGate {
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
         fault::io("provider.closing")?;
+        // Keeps `sweep` away from a file that is being written.
+        let _lock = FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)?;
         durable::replace(&self.path(&closure.provider), &text, &tag)?;
         fault::here("provider.closed");
+        Ok(())
+    }
+
+    /// Removes what workers left that died while closing a provider.
+    pub fn sweep(&self) -> io::Result<()> {
+        if !self.folder.is_dir() {
+            return Ok(());
+        }
+        let Some(_lock) = FileLock::try_acquire(&self.folder.join(LOCK))? else {
+            return Ok(()); // Somebody closes one this moment.
+        };
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry
+                .file_name()
+                .to_str()
+                .is_some_and(durable::is_temporary)
+            {
+                fs::remove_file(entry.path())?;
+            }
+        }
         Ok(())
     }
 

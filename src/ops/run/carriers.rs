@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
 use crate::domain::algo::AlgoSettings;
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::kind;
 use crate::domain::limits::Limits;
@@ -90,7 +91,8 @@ pub(super) fn price_of(
     }
 }
 
-fn carrier(
+/// Builds what carries out one algorithm, or says why nothing can.
+pub(in crate::ops) fn carrier(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
@@ -143,6 +145,7 @@ fn carrier(
         // A rehearsal uses nobody's account.
         provider: (!request.dry_run).then_some(provider),
         on_interrupt,
+        recipe: Recipe::of(settings).filter(|_| !request.dry_run),
         limits,
         breaker_failures,
         ..Carrier::new(adapter)
@@ -173,7 +176,7 @@ fn rehearsal(request: &WorkerRequest) -> Carrier {
     }
 }
 
-pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+pub(in crate::ops) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
     if context.settings.algo(key.as_str()).is_some() {
         return Ok(());
     }

@@ -41,6 +41,7 @@ impl CsvStore {
             return Ok(Claim::Busy);
         };
         fault::here("claim.locked");
+        self.job_moves();
         let Some(evidence) = self.sound_evidence(job)? else {
             return Ok(Claim::Busy);
         };
@@ -276,24 +277,28 @@ impl CsvStore {
             fault::here("claim.clearing");
             remove_if_there(&path).context("remove", &path)
         };
-        remove(StateFile::Released)?;
+        // What was not there under this lock is not there now.
+        let remove_marker = |kind: RecordKind| match evidence.of(kind) {
+            Some(_) => remove(kind.file()),
+            None => Ok(()),
+        };
+        remove_marker(RecordKind::Released)?;
         remove(StateFile::Cancel)?;
         // A holder that was only frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
             && lock::is_held(&self.paths().journal(&dead.worker_id)).is_ok_and(|held| !held)
         {
-            let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(dead)));
+            let staging = self.paths().staging();
+            let _ = fs::remove_dir_all(staging.join(recover::staging_of(dead)));
+            let trash = naming::staging_dir(&dead.job_id, 0, &dead.nonce);
+            let _ = fs::remove_dir_all(staging.join(trash));
         }
         if lease.entry == Entry::Redo {
             return Ok(());
         }
-        for kind in [
-            StateFile::Failed,
-            StateFile::ErrorText,
-            StateFile::Cancelled,
-        ] {
-            remove(kind)?;
-        }
+        remove_marker(RecordKind::Failed)?;
+        remove_marker(RecordKind::Cancelled)?;
+        remove(StateFile::ErrorText)?;
         if evidence.of(RecordKind::Completed).is_none() {
             return Ok(());
         }
@@ -413,7 +418,14 @@ fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     }
 }
 
+/// Removes a file that is seldom there. To look first is cheaper: removing locks
+/// the folder, in which other threads create files at this moment.
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    if let Err(error) = fs::symlink_metadata(path)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -145,7 +145,11 @@ impl History {
                 .iter()
                 .filter_map(|(job, steps)| Some((job.clone(), steps.get(step)?.clone())))
                 .collect();
-            projection::apply(table, run_id, &wave);
+            projection::apply(
+                table,
+                run_id,
+                wave.iter().map(|(job, wanted)| (job, wanted)),
+            );
         }
     }
 }

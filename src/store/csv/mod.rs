@@ -4,7 +4,8 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`,
+//!   `hollow`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
 //! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
@@ -23,8 +24,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Fate, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs,
-    Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
+    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -34,20 +35,25 @@ mod claim;
 pub(crate) mod codec;
 mod committer;
 mod evidence;
+mod examine;
 mod finish;
 mod give_back;
 mod history;
+mod hollow;
 mod inspect;
 mod journal;
 mod liveness;
 pub mod manifest;
 mod marker;
 mod open;
+mod overview;
+mod pending;
 mod projection;
 mod purse;
 mod recover;
 mod redo;
 mod registry;
+mod reuse;
 mod snapshot;
 mod story;
 mod sweep;
@@ -58,13 +64,18 @@ use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
 use marker::Record;
+use projection::StateNames;
 use registry::Registry;
 
-pub use attempts::attempts;
+pub use attempts::{all_attempts, attempts};
+pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
-pub use open::read_manifest;
+pub use open::{read_manifest, refuse_links_outside};
+pub use overview::{algos_of, overview, past_durations};
+pub use pending::unpublished;
 pub use purse::FilePurse;
+pub use reuse::FileReuse;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
@@ -98,6 +109,10 @@ pub struct CsvStore {
     rows: Mutex<HashMap<JobId, RowBrief>>,
     /// Endings that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
+    /// What `state/` held when it was listed last, and which version of it that was.
+    listed: Mutex<Option<(platform::FileVersion, Arc<StateNames>)>>,
+    /// Whether we took the lock of any job, to move it.
+    moved: AtomicBool,
     /// Whether anything but rehearsals was published.
     made_results: AtomicBool,
     closed: AtomicBool,
@@ -163,6 +178,13 @@ impl CsvStore {
             .context("append to", journal.path())
     }
 
+    /// Notes that a job's markers may change now, perhaps too quickly for the
+    /// folder's time to tell.
+    fn job_moves(&self) {
+        self.moved.store(true, Ordering::SeqCst);
+        self.forget_names();
+    }
+
     fn warn(&self, message: String) {
         (self.shared.notices)(StoreNotice::Warning(message));
     }
@@ -177,6 +199,7 @@ impl CsvStore {
     /// Takes a job's lock however long it takes: the journal already holds what
     /// is to be done, so waiting loses nothing.
     fn lock_job(&self, job: &JobId) -> Result<FileLock, StoreError> {
+        self.job_moves();
         let path = self.paths().state_file(job, StateFile::Lock);
         self.wait_for(&path)?
             .ok_or_else(|| self.closed(format!("stopped while waiting for {}", path.display())))
@@ -245,6 +268,21 @@ impl Store for CsvStore {
         self.note_submitted(lease, request_id, cost_usd, now)
     }
 
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Progress {
+            job_id: lease.job_id.clone(),
+            nonce: lease.nonce.clone(),
+            fraction: progress.fraction,
+            message: progress.message.clone(),
+        };
+        self.note(now, what)
+    }
+
     fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
         self.finish_job(lease, ending)
     }
@@ -291,7 +329,9 @@ impl Store for CsvStore {
         self.committer.stop()?;
         fault::here("close.folded");
         // Somebody may have written old rows over ours meanwhile.
-        self.project(&BTreeSet::new(), now)?;
+        if self.moved.load(Ordering::SeqCst) || !self.registry().is_current()? {
+            self.project(&BTreeSet::new(), now)?;
+        }
         fault::here("close.projected");
         if self.made_results.load(Ordering::SeqCst) {
             // A closed journal is not read again, so the markers must stand alone.

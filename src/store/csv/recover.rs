@@ -4,8 +4,9 @@
 //! every step can be repeated, so a crash in here is just one more to recover.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
+use std::sync::{Arc, PoisonError};
 
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
@@ -17,6 +18,7 @@ use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
+use crate::workspace::paths::RunPaths;
 
 use super::CsvStore;
 use super::claim::state_after;
@@ -25,6 +27,7 @@ use super::finish::{Author, Published, is_lease_of};
 use super::journal::{self, Finished};
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
+use super::registry::Registry;
 use super::story::{Story, Submitted, story_of, tell};
 
 impl CsvStore {
@@ -35,19 +38,27 @@ impl CsvStore {
         };
         fault::here("recover.locked");
         let mut recovery = Recovery::default();
+        self.registry().load()?;
         self.sweep_temporaries()?;
         fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
+        let mut stories = Vec::new();
         for found in self.foreign_journals()? {
             if lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
-            let story = self.read_story(&found, &mut recovery)?;
+            stories.push(self.read_story(&found, &mut recovery)?);
+            replayed.push(found.path);
+        }
+        self.drop_hollow_results(&stories)?;
+        for story in stories {
             self.replay(&story, &mut recovery, now)?;
             fault::here("recover.replayed");
             suspects.extend(story.jobs);
-            replayed.push(found.path);
+        }
+        if !replayed.is_empty() {
+            self.forget_names();
         }
         self.drop_void_leases()?;
         fault::here("recover.leases_dropped");
@@ -100,7 +111,7 @@ impl CsvStore {
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
             let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
-            if !leased && self.is_settled(finished)? {
+            if !leased && is_settled(self.paths(), finished)? {
                 continue;
             }
             let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
@@ -118,16 +129,6 @@ impl CsvStore {
         Ok(())
     }
 
-    /// Tells whether a sound marker of ours knows of this ending or a later one. A
-    /// name alone proves nothing: a power loss can leave an empty or an older file.
-    fn is_settled(&self, finished: &Finished) -> Result<bool, StoreError> {
-        let state = self.paths().state();
-        let evidence = Evidence::read(self.paths(), &finished.job_id);
-        let evidence = evidence.context("read markers in", &state)?;
-        let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
-        Ok(ruled && evidence.highest_attempt() >= finished.attempt)
-    }
-
     /// Publishes a dead worker's ending if it is still the job's latest and its
     /// files are what the journal says. The caller holds the job's lock.
     fn roll_forward(
@@ -140,9 +141,7 @@ impl CsvStore {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let lease_is_its = is_lease_of(&evidence, finished);
-        let damaged_lease = evidence
-            .corrupt()
-            .any(|(m, _)| m.kind == RecordKind::InProgress);
+        let damaged_lease = evidence.lease().is_some_and(says_nothing);
         let overtaken = evidence.markers.iter().any(|marker| {
             let newer = marker.attempt() > finished.attempt;
             let settled = marker.kind.is_terminal() && marker.attempt() == finished.attempt;
@@ -151,12 +150,8 @@ impl CsvStore {
                 || (marker.kind == RecordKind::InProgress
                     && marker.record().is_some_and(|r| r.nonce != finished.nonce))
         });
-        let foreign_terminal = finished.entry != Entry::Redo
-            && evidence
-                .markers
-                .iter()
-                .any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m));
-        if overtaken || foreign_terminal || (finished.completed && !self.files_match(finished)) {
+        let foreign_result = finished.entry != Entry::Redo && has_foreign_result(&evidence);
+        if overtaken || foreign_result || (finished.completed && !self.files_match(finished)) {
             return Ok(None);
         }
         if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
@@ -198,7 +193,7 @@ impl CsvStore {
         }
     }
 
-    fn files_match(&self, finished: &Finished) -> bool {
+    pub(super) fn files_match(&self, finished: &Finished) -> bool {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
         matches(&staging, &finished.outputs)
@@ -236,7 +231,8 @@ impl CsvStore {
         let Some((attempt, entry)) = submitted.claim else {
             return Ok(());
         };
-        if evidence.highest_attempt() >= attempt {
+        let foreign_result = entry != Entry::Redo && has_foreign_result(&evidence);
+        if evidence.highest_attempt() >= attempt || foreign_result {
             return Ok(());
         }
         if entry == Entry::Redo {
@@ -365,7 +361,7 @@ impl CsvStore {
     /// Removes leases that stand beside a terminal of the same or a higher attempt.
     fn drop_void_leases(&self) -> Result<(), StoreError> {
         let state = self.paths().state();
-        let names = StateNames::list(self.paths()).context("list", &state)?;
+        let names = self.names()?;
         for (name, kinds) in names.jobs() {
             let both = kinds.has(RecordKind::InProgress) && kinds.count() > 1;
             let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
@@ -385,10 +381,44 @@ impl CsvStore {
             if void {
                 let path = self.paths().state_file(&job, StateFile::InProgress);
                 super::claim::remove_if_there(&path).context("remove", &path)?;
+                self.forget_names();
                 fault::here("recover.void_lease_gone");
             }
         }
         Ok(())
+    }
+
+    /// Returns the names in `state/`; the folder is listed again only if somebody
+    /// changed it since. Whoever acts on a name looks again under the job's lock.
+    pub(super) fn names(&self) -> Result<Arc<StateNames>, StoreError> {
+        let state = self.paths().state();
+        let metadata = fs::symlink_metadata(&state).context("look at", &state)?;
+        // Taken before the listing, so that a change during it is noticed.
+        let version = platform::version(&metadata);
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*listed {
+            Some((listed, names)) if *listed == version => return Ok(names.clone()),
+            _ => {}
+        }
+        let names = Arc::new(StateNames::list(self.paths()).context("list", &state)?);
+        *listed = Some((version, names.clone()));
+        Ok(names)
+    }
+
+    /// Reads the table if it changed and returns names that are not older than it:
+    /// a row must never tell of a marker that the listing could not have seen.
+    pub(super) fn names_for(&self, registry: &mut Registry) -> Result<Arc<StateNames>, StoreError> {
+        if !registry.is_current()? {
+            registry.load()?;
+            self.forget_names();
+        }
+        self.names()
+    }
+
+    /// Has `state/` listed again by whoever asks next.
+    pub(super) fn forget_names(&self) {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        *listed = None;
     }
 
     /// Brings the registry up to what the markers say; returns the rows changed.
@@ -400,11 +430,12 @@ impl CsvStore {
         let state = self.paths().state();
         let hints = {
             let mut registry = self.registry();
-            let table = registry.load()?;
+            let names = self.names_for(&mut registry)?;
             projection::disagreements(
-                table,
+                registry.load()?,
                 &self.shared.run_id,
                 self.paths(),
+                &names,
                 suspects,
                 &self.identity.facts,
             )
@@ -413,20 +444,40 @@ impl CsvStore {
         if hints.is_empty() {
             return Ok(0);
         }
-        match self.shared.fold(&hints, now)? {
+        match self.shared.fold(hints.iter(), now)? {
             Some(changed) => Ok(changed),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }
     }
 }
 
-/// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
-fn is_wreck(marker: &Marker) -> bool {
-    let empty = marker.body == Body::Foreign && marker.version.size == 0;
-    marker.kind.is_terminal() && (empty || matches!(marker.body, Body::Corrupt(_)))
+/// Tells whether a sound marker of ours knows of this ending or a later one. A
+/// name alone proves nothing: a power loss can leave an empty or an older file.
+pub(super) fn is_settled(paths: &RunPaths, finished: &Finished) -> Result<bool, StoreError> {
+    let evidence = Evidence::read(paths, &finished.job_id);
+    let evidence = evidence.context("read markers in", &paths.state())?;
+    let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
+    Ok(ruled && evidence.highest_attempt() >= finished.attempt)
 }
 
-fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
+/// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
+fn is_wreck(marker: &Marker) -> bool {
+    marker.kind.is_terminal() && says_nothing(marker)
+}
+
+/// Tells whether a marker is damaged or empty, as a power loss may leave it.
+fn says_nothing(marker: &Marker) -> bool {
+    let empty = marker.body == Body::Foreign && marker.version.size == 0;
+    empty || matches!(marker.body, Body::Corrupt(_))
+}
+
+/// Tells whether another tool has ended the job.
+fn has_foreign_result(evidence: &Evidence) -> bool {
+    let mut markers = evidence.markers.iter();
+    markers.any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m))
+}
+
+pub(super) fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
     folder.is_dir()
         && outputs
             .iter()

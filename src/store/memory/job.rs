@@ -9,7 +9,7 @@ use crate::domain::id::{Nonce, WorkerId};
 use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
 use crate::domain::naming;
-use crate::domain::patch::{CellPatch, Patch};
+use crate::domain::patch::Patch;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform;
@@ -136,6 +136,8 @@ impl Job {
                 unmarked: false,
                 not_before: self.not_before,
                 doubtful: self.unknown && self.purchase.is_none(),
+                purchase: self.purchase.clone(),
+                failures: self.failures,
             },
             ..self.record.clone()
         }
@@ -291,15 +293,11 @@ impl Job {
     /// Brings everything into the row.
     pub(super) fn show(&mut self) {
         for patch in self.waiting.drain(..) {
-            for CellPatch {
-                column,
-                value,
-                only_if_empty,
-            } in patch.0
-            {
+            for patched in patch.cells() {
+                let column = patched.column.clone().into_owned();
                 let cell = self.row.entry(column).or_default();
-                if !only_if_empty || cell.is_empty() {
-                    *cell = value;
+                if !patched.only_if_empty || cell.is_empty() {
+                    cell.clone_from(&patched.value);
                 }
             }
         }

@@ -75,6 +75,7 @@ impl Worker {
                 forced: None,
                 forget_requests: false,
                 money: None,
+                reuse: None,
                 canary: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),

@@ -3,6 +3,7 @@
 //! One pass over the bytes whatever the number of edits, and none at all if
 //! nothing would change. It never rewrites a cell that nobody named.
 
+use std::mem;
 use std::ops::Range;
 
 use super::Table;
@@ -25,48 +26,91 @@ pub(super) fn content_of<'a>(bytes: &'a [u8], starts: &[usize], row: usize) -> (
     (start, &slot[..codec::content_len(slot)])
 }
 
-/// New bytes under construction: old ones, with replacements in rising order.
-struct Rewrite<'a> {
-    old: &'a [u8],
-    new: Vec<u8>,
-    copied: usize,
+/// Bytes that are being changed in place: a finished start, a gap, and the rest
+/// as it was. A table may be half of the memory there is, so there is no copy.
+struct Rewrite {
+    bytes: Vec<u8>,
+    /// Where the finished start ends.
+    done: usize,
+    /// Where the rest begins now,
+    rest: usize,
+    /// and where it began before anything was changed.
+    old: usize,
+    old_len: usize,
     room: usize,
+    changed: bool,
 }
 
-impl<'a> Rewrite<'a> {
-    /// Prepares for at most `growth` more bytes; takes no memory yet.
-    fn new(old: &'a [u8], growth: usize) -> Self {
+impl Rewrite {
+    /// Prepares for about `growth` more bytes; takes no memory yet.
+    fn new(bytes: Vec<u8>, growth: usize) -> Self {
         Self {
-            old,
-            new: Vec::new(),
-            copied: 0,
+            done: 0,
+            rest: 0,
+            old: 0,
+            old_len: bytes.len(),
             // Room for the mark, in case it has to be added afterwards.
-            room: old.len() + growth + BOM.len(),
+            room: growth + BOM.len(),
+            changed: false,
+            bytes,
         }
     }
 
+    /// Replaces old bytes; ranges must rise.
     fn replace(&mut self, range: Range<usize>, with: &[u8]) {
-        if self.new.capacity() == 0 {
-            self.new.reserve_exact(self.room);
+        self.keep_until(range.start);
+        self.rest += range.len();
+        self.old = range.end;
+        if self.done + with.len() > self.rest {
+            self.widen(self.room.max(with.len()));
         }
-        self.new
-            .extend_from_slice(&self.old[self.copied..range.start]);
-        self.new.extend_from_slice(with);
-        self.copied = range.end;
+        self.bytes[self.done..self.done + with.len()].copy_from_slice(with);
+        self.done += with.len();
+        self.changed = true;
+    }
+
+    fn keep_until(&mut self, old: usize) {
+        let kept = self.rest..self.rest + (old - self.old);
+        self.rest = kept.end;
+        self.old = old;
+        let length = kept.len();
+        if kept.start != self.done {
+            self.bytes.copy_within(kept, self.done);
+        }
+        self.done += length;
+    }
+
+    fn widen(&mut self, by: usize) {
+        let length = self.bytes.len();
+        self.bytes.reserve_exact(by);
+        self.bytes.resize(length + by, 0);
+        self.bytes.copy_within(self.rest..length, self.rest + by);
+        self.rest += by;
+    }
+
+    /// Returns bytes behind the last replacement, by their old positions.
+    fn old(&self, range: Range<usize>) -> &[u8] {
+        let moved = |position: usize| position - self.old + self.rest;
+        &self.bytes[moved(range.start)..moved(range.end)]
+    }
+
+    /// Returns the content of a row behind the last replacement, by old positions.
+    fn old_content(&self, starts: &[usize], row: usize) -> &[u8] {
+        let end = starts.get(row + 1).copied().unwrap_or(self.old_len);
+        let slot = self.old(starts[row]..end);
+        &slot[..codec::content_len(slot)]
     }
 
     /// Returns where an old position behind the last replacement will be.
     fn moved(&self, position: usize) -> usize {
-        position - self.copied + self.new.len()
+        position - self.old + self.done
     }
 
-    /// Returns the new bytes, or nothing if nothing was replaced.
-    fn finish(mut self) -> Option<Vec<u8>> {
-        if self.new.capacity() == 0 {
-            return None;
-        }
-        self.new.extend_from_slice(&self.old[self.copied..]);
-        Some(self.new)
+    /// Returns the new bytes, and whether anything was replaced.
+    fn finish(mut self) -> (Vec<u8>, bool) {
+        self.keep_until(self.old_len);
+        self.bytes.truncate(self.done);
+        (self.bytes, self.changed)
     }
 }
 
@@ -83,25 +127,29 @@ impl Table {
         let keys_change = self.keys_change(edits);
         let mut ordered: Vec<&RowEdit> = edits.iter().collect();
         ordered.sort_by_key(|edit| edit.row);
-        let mut rewrite = Rewrite::new(&self.bytes, growth_of(edits, width));
+        let mut rewrite = Rewrite::new(mem::take(&mut self.bytes), growth_of(edits, width));
         let mut settled = 0;
+        let mut content = Vec::new();
         for same_row in ordered.chunk_by(|a, b| a.row == b.row) {
             let row = same_row[0].row;
-            let (start, content) = content_of(&self.bytes, &self.starts, row);
+            let start = self.starts[row];
+            content.clear();
+            content.extend_from_slice(rewrite.old_content(&self.starts, row));
             for offset in &mut self.starts[settled..=row] {
                 *offset = rewrite.moved(*offset);
             }
             settled = row + 1;
             let cells = cells_by_column(same_row);
-            patch_row(&mut rewrite, start, content, &cells, width);
+            patch_row(&mut rewrite, start, &content, &cells, width);
         }
         for offset in &mut self.starts[settled..] {
             *offset = rewrite.moved(*offset);
         }
-        let Some(bytes) = rewrite.finish() else {
-            return false;
-        };
+        let (bytes, changed) = rewrite.finish();
         self.bytes = bytes;
+        if !changed {
+            return false;
+        }
         self.add_missing_mark();
         if keys_change {
             self.indexes.clear();
@@ -151,19 +199,19 @@ impl Table {
         let more_cells = vec![b','; added.len()];
         let growth = more_header.len() + self.starts.len() * more_cells.len();
         let header_end = self.header + self.header_content().len();
-        let mut rewrite = Rewrite::new(&self.bytes, growth);
+        let mut rewrite = Rewrite::new(mem::take(&mut self.bytes), growth);
         rewrite.replace(header_end..header_end, &more_header);
         for row in 0..self.starts.len() {
-            let (start, content) = content_of(&self.bytes, &self.starts, row);
+            let start = self.starts[row];
+            let content = rewrite.old_content(&self.starts, row);
+            let end = start + content.len();
+            let fits = codec::field_count(content) == old_width;
             self.starts[row] = rewrite.moved(start);
-            if codec::field_count(content) == old_width {
-                let end = start + content.len();
+            if fits {
                 rewrite.replace(end..end, &more_cells);
             }
         }
-        if let Some(bytes) = rewrite.finish() {
-            self.bytes = bytes;
-        }
+        self.bytes = rewrite.finish().0;
         self.add_missing_mark();
         let keys = self.key_columns();
         if keys.iter().flatten().any(|column| *column >= old_width) {
@@ -215,24 +263,26 @@ impl Table {
         let mut gone = rows.to_vec();
         gone.sort_unstable();
         gone.dedup();
-        let mut rewrite = Rewrite::new(&self.bytes, 0);
+        let length = self.bytes.len();
+        let mut rewrite = Rewrite::new(mem::take(&mut self.bytes), 0);
         let mut kept = Vec::with_capacity(self.starts.len() - gone.len());
         let mut next = gone.iter().copied().peekable();
         for (row, start) in self.starts.iter().enumerate() {
             if next.next_if_eq(&row).is_some() {
                 let end = self.starts.get(row + 1).copied();
-                rewrite.replace(*start..end.unwrap_or(self.bytes.len()), b"");
+                rewrite.replace(*start..end.unwrap_or(length), b"");
             } else {
                 kept.push(rewrite.moved(*start));
             }
         }
+        let (bytes, changed) = rewrite.finish();
+        self.bytes = bytes;
         assert!(
             next.peek().is_none(),
             "row {:?} does not exist",
             next.peek()
         );
-        if let Some(bytes) = rewrite.finish() {
-            self.bytes = bytes;
+        if changed {
             self.starts = kept;
             self.add_missing_mark();
             self.indexes.clear();
@@ -293,7 +343,7 @@ fn cells_by_column<'a>(edits: &[&'a RowEdit]) -> Vec<(usize, &'a str)> {
 }
 
 fn patch_row(
-    rewrite: &mut Rewrite<'_>,
+    rewrite: &mut Rewrite,
     start: usize,
     content: &[u8],
     cells: &[(usize, &str)],
