@@ -163,7 +163,9 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let progress = Arc::new(Progress::new(ui));
     let asks = |question: &Question| {
         let words = format!("{}. Run them?", question.figures());
-        confirm::can_ask(ui) && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+        // A guarded worker cannot read from the terminal: it needs --yes.
+        let can_ask = !guard::is_guarded() && confirm::can_ask(ui);
+        can_ask && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
     };
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();

@@ -35,7 +35,10 @@ pub(super) struct Till(Mutex<Drawer>);
 struct Drawer {
     /// Jobs that a limit did not allow.
     waiting: Vec<Waiting>,
-    /// The cheapest price that was refused; what costs as much need not ask.
+    /// Jobs for which an earlier attempt has money reserved.
+    inherited: HashSet<JobId>,
+    /// The cheapest price that was refused; what costs as much need not ask,
+    /// unless it has inherited a reservation.
     refused_usd: Option<f64>,
     /// The limit that refused it.
     limit: Option<Level>,
@@ -111,10 +114,13 @@ impl Pool<'_> {
                 None
             }
             Cost::Usd(usd) => {
-                let cheapest = self.till.open().refused_usd;
-                if cheapest.is_some_and(|refused| usd >= refused) {
-                    self.till.open().waiting.push(waiting);
-                    return None;
+                {
+                    let mut drawer = self.till.open();
+                    let inherits = drawer.inherited.contains(&waiting.planned.job.job_id);
+                    if !inherits && drawer.refused_usd.is_some_and(|refused| usd >= refused) {
+                        drawer.waiting.push(waiting);
+                        return None;
+                    }
                 }
                 match self.ask(money, &waiting.planned.job.job_id, usd) {
                     Ok(Some(limit)) => {
@@ -344,7 +350,11 @@ impl Pool<'_> {
         let fates = self.store.fates(&stakes)?;
         for ((stake, reserved), fate) in stakes.iter().zip(amounts).zip(fates) {
             let usd = match fate {
-                Fate::Open => continue,
+                Fate::Open => {
+                    let job = stake.job_id.clone();
+                    self.till.open().inherited.insert(job);
+                    continue;
+                }
                 Fate::Billed(usd) => usd.unwrap_or(reserved),
                 Fate::NotBilled => 0.0,
             };
@@ -364,7 +374,7 @@ impl Pool<'_> {
             Cost::Usd(usd) => usd,
             Cost::Free | Cost::Unknown => 0.0,
         });
-        summary.blocked_cost_usd = rounded(known.sum());
+        summary.blocked_cost_usd = rounded(known.fold(0.0, |sum, usd| sum + usd));
         let Some(money) = self.money().filter(|_| summary.blocked_by_budget > 0) else {
             return;
         };

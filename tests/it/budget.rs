@@ -151,6 +151,21 @@ fn a_dead_workers_reservation_counts_as_spent_and_the_next_attempt_takes_it_over
 }
 
 #[test]
+fn an_inherited_reservation_is_used_even_when_jobs_before_it_do_not_fit() {
+    let workspace = priced(3, ", wait_file: go");
+    let last = workspace.id(2).to_owned();
+    let worker = workspace.worker(&["--jobs", &last]).spawn();
+    workspace.wait_for_file("executions.txt");
+    drop(worker.kill());
+    workspace.write("go", b"");
+    let resume = ["--only-status", "enqueued,running", "--budget-usd", "0.30"];
+    let _ = workspace.worker(&resume).run().expect_code(4);
+    let done = ["enqueued", "enqueued", "completed"];
+    assert_eq!(statuses(&workspace), done);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
 fn what_was_surely_not_billed_is_free_again_and_what_may_have_been_is_not() {
     for (options, wanted) in [
         ("fail: no", (0, 0)),

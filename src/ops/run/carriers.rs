@@ -70,7 +70,8 @@ pub(super) fn expected_cost(
 ) -> (f64, usize) {
     let prices = jobs.iter().map(|job| price_of(request, job, carriers));
     let prices: Vec<Option<f64>> = prices.collect();
-    let known: f64 = prices.iter().flatten().sum();
+    // An empty sum would be minus zero.
+    let known = prices.iter().flatten().fold(0.0, |sum, usd| sum + usd);
     let unknown = prices.iter().filter(|price| price.is_none()).count();
     ((known * 1e6).round() / 1e6, unknown)
 }

@@ -54,7 +54,7 @@ pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carri
     known.truncate(most);
     Due {
         jobs: prices.len().min(most),
-        usd: (known.iter().sum::<f64>() * 1e6).round() / 1e6,
+        usd: (known.iter().fold(0.0, |sum, usd| sum + usd) * 1e6).round() / 1e6,
         unpriced: prices
             .iter()
             .filter(|price| price.is_none())

@@ -141,3 +141,65 @@ fn after_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) 
         Bill::Settled(_) => Fate::NotBilled,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Reads lines as a journal has them.
+    fn lines(lines: &[Value]) -> Vec<Line> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.jsonl");
+        let texts: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let text = texts.join("\n") + "\n";
+        std::fs::write(&path, text).unwrap();
+        let (read, damaged) = journal::read(&path).unwrap();
+        assert_eq!((read.len(), damaged), (lines.len(), 0));
+        read
+    }
+
+    const AT: &str = "2026-01-01T00:00:00+00:00";
+
+    fn claimed(resumes: Option<&str>) -> Value {
+        json!({"at": AT, "event": "claimed", "job_id": "j", "attempt": 1, "nonce": "n",
+               "entry": "fresh", "resumes": resumes})
+    }
+
+    fn submitted() -> Value {
+        json!({"at": AT, "event": "submitted", "job_id": "j", "attempt": 1, "nonce": "n",
+               "request_id": "r-1", "cost_usd": null})
+    }
+
+    fn released(class: Option<&str>) -> Value {
+        json!({"at": AT, "event": "released", "job_id": "j", "attempt": 1, "nonce": "n",
+               "reason": "retry", "class": class})
+    }
+
+    fn fate(story: &[Value]) -> Fate {
+        told(&lines(story), &Nonce::new("n"))
+    }
+
+    #[test]
+    fn only_an_ending_that_names_its_kind_frees_a_reservation() {
+        assert_eq!(fate(&[]), Fate::Open);
+        assert_eq!(fate(&[claimed(None)]), Fate::Open);
+        assert_eq!(fate(&[claimed(None), released(None)]), Fate::Open);
+        let transient = released(Some("transient"));
+        assert_eq!(fate(&[claimed(None), transient.clone()]), Fate::NotBilled);
+        let unknown = released(Some("unknown"));
+        assert_eq!(fate(&[claimed(None), unknown]), Fate::Open);
+        // An open purchase is ended by the attempt that re-attaches to it.
+        let bought = [claimed(None), submitted(), transient.clone()];
+        assert_eq!(fate(&bought), Fate::Open);
+        assert_eq!(fate(&[claimed(Some("r-0")), transient]), Fate::Open);
+    }
+
+    #[test]
+    fn another_attempts_ending_proves_nothing() {
+        let mut other = released(Some("transient"));
+        other["nonce"] = json!("m");
+        assert_eq!(fate(&[claimed(None), other]), Fate::Open);
+    }
+}
