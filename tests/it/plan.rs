@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::mocks::{change_mocks, executed, executions, one_job_each};
-use crate::support::{Invocation, TestWorkspace};
+use crate::support::{Invocation, Mount, TestWorkspace};
 
 fn plan(workspace: &TestWorkspace, options: &[&str]) -> Value {
     let mut arguments = vec!["run", "plan", "--run-id", "rk", "--json"];
@@ -59,6 +59,32 @@ fn a_plan_leaves_no_trace_in_any_state_of_the_run() {
         "--budget-usd",
         "1",
     ]);
+}
+
+#[test]
+fn everything_that_only_looks_works_where_nothing_can_be_written() {
+    let workspace = one_job_each(&[("good", "unit_price_usd: 0.1"), ("bad", "fail: always")]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let job = workspace.id(1);
+    let Some(_mount) = Mount::read_only(workspace.root()) else {
+        return;
+    };
+    let plan = [
+        "run",
+        "plan",
+        "--run-id",
+        "rk",
+        "--only-status",
+        "failed",
+        "--reuse",
+    ];
+    let explain = ["run", "explain", "--run-id", "rk", job];
+    let status = ["run", "status", "--run-id", "rk"];
+    let cost = ["cost", "report", "--by", "worker"];
+    for command in [&plan[..], &explain, &status, &cost] {
+        let output = workspace.archi3d(command).run().expect_code(0);
+        assert!(!output.stderr.contains("Read-only"), "{output}");
+    }
 }
 
 #[test]
