@@ -197,7 +197,7 @@ fn unlike(expected: Outcome, workspace: &TestWorkspace, output: &Output) -> Opti
 /// Leaves out what holds nothing: lock files, and folders that were made on the way.
 fn real_files(tree: &BTreeMap<String, String>) -> BTreeMap<&String, &String> {
     tree.iter()
-        .filter(|(name, _)| !name.ends_with(".lock"))
+        .filter(|(name, _)| name.rsplit('.').next() != Some("lock"))
         .collect()
 }
 

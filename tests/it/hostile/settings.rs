@@ -1,5 +1,7 @@
 //! Configuration that nobody can mean, and clocks that nobody can believe.
 
+use std::fmt::Write as _;
+
 use super::Outcome::{Refused, Works};
 use super::{Case, TABLE, assert_borne, case, edit};
 use crate::support::TestWorkspace;
@@ -34,7 +36,7 @@ const CONFIGURATION: &[Case] = &[
         let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
         for n in 1..10 {
             let list = format!("*a{}, ", n - 1).repeat(9);
-            text += &format!("a{n}: &a{n} [{}]\n", list.trim_end_matches(", "));
+            let _ = writeln!(text, "a{n}: &a{n} [{}]", list.trim_end_matches(", "));
         }
         ws.write(ADAPTERS, text.as_bytes());
     }),
@@ -46,7 +48,7 @@ const CONFIGURATION: &[Case] = &[
         },
     ),
     case("an alias of nothing", Refused(&["adapters.yaml"]), |ws| {
-        entry(ws, "seed: *nothing")
+        entry(ws, "seed: *nothing");
     }),
     case(
         "a price that is no number",
@@ -80,7 +82,7 @@ const CONFIGURATION: &[Case] = &[
         },
     ),
     case("one key twice", Refused(&["adapters.yaml", "kind"]), |ws| {
-        entry(ws, "kind: relief")
+        entry(ws, "kind: relief");
     }),
     case("tabs for blanks", Refused(&["adapters.yaml"]), |ws| {
         ws.write(ADAPTERS, b"adapters:\n\tmock:\n\t\tkind: mock\n");
@@ -138,13 +140,13 @@ const CLOCKS: &[Case] = &[
         with_worker_cells(ws, "9999-12-31T23:59:59.999999+00:00", "");
     }),
     case("a start that is no time", Works(3), |ws| {
-        with_worker_cells(ws, "yesterday", "")
+        with_worker_cells(ws, "yesterday", "");
     }),
     case("a price in the table that is no number", Works(3), |ws| {
         with_worker_cells(ws, "", "NaN");
     }),
     case("a price in the table below nothing", Works(3), |ws| {
-        with_worker_cells(ws, "", "-1e999")
+        with_worker_cells(ws, "", "-1e999");
     }),
     case("a job made at the end of time", Works(3), |ws| {
         edit(ws, TABLE, |text| {

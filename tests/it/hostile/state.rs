@@ -21,7 +21,7 @@ fn journal(ws: &TestWorkspace, bytes: &[u8]) {
 
 const MARKERS: &[Case] = &[
     case("an empty marker of a result", Works(3), |ws| {
-        marker(ws, JOBS[0], "completed", b"")
+        marker(ws, JOBS[0], "completed", b"");
     }),
     case("a marker of another tool", Works(3), |ws| {
         marker(
@@ -142,7 +142,7 @@ const JOURNALS: &[Case] = &[
         );
     }),
     case("a journal of zeros", Works(3), |ws| {
-        journal(ws, &vec![0; 1 << 20])
+        journal(ws, &vec![0; 1 << 20]);
     }),
     case("a journal of bytes that are no text", Works(3), |ws| {
         journal(ws, b"\xff\xfe\xfd\n\x1b[2J\n\n\n\r\n");
@@ -152,7 +152,7 @@ const JOURNALS: &[Case] = &[
         journal(ws, &deep);
     }),
     case("a journal that is one long line", Works(3), |ws| {
-        journal(ws, &vec![b'{'; 4 << 20])
+        journal(ws, &vec![b'{'; 4 << 20]);
     }),
     case("a journal that is a folder", Works(3), |ws| {
         folder(ws, "runs/rk/state/journal/host-1-abcdef01.jsonl");

@@ -62,13 +62,13 @@ const REGISTRY: &[Case] = &[
         edit(ws, TABLE, |text| text.replace('\n', "\n\n"));
     }),
     case("a NUL byte in a cell of others", Works(3), |ws| {
-        set_cell(ws, "a\0b")
+        set_cell(ws, "a\0b");
     }),
     case("a terminal's escape in a cell of others", Works(3), |ws| {
         set_cell(ws, "\u{1b}[2J\u{202e}x");
     }),
     case("a quote inside a plain cell", Works(3), |ws| {
-        set_cell(ws, "a\"b")
+        set_cell(ws, "a\"b");
     }),
     case(
         "doubled quotes, commas and line ends in a quoted cell",
@@ -78,7 +78,7 @@ const REGISTRY: &[Case] = &[
         },
     ),
     case("text after a closing quote", Works(3), |ws| {
-        set_cell(ws, "\"a\"b")
+        set_cell(ws, "\"a\"b");
     }),
     case(
         "a quote that never ends",
@@ -88,7 +88,7 @@ const REGISTRY: &[Case] = &[
         },
     ),
     case("a cell of 10 MB", Works(3), |ws| {
-        set_cell(ws, &"x".repeat(10 << 20))
+        set_cell(ws, &"x".repeat(10 << 20));
     }),
     case("5,000 columns", Works(3), |ws| {
         edit(ws, TABLE, |text| {
@@ -152,7 +152,7 @@ const REGISTRY: &[Case] = &[
         edit(ws, TABLE, |text| text.replace("used_image_", "seen_image_"));
     }),
     case("nothing at all", Refused(&["generations.csv"]), |ws| {
-        ws.write(TABLE, b"")
+        ws.write(TABLE, b"");
     }),
     case(
         "a byte order mark alone",
@@ -220,29 +220,29 @@ const REGISTRY: &[Case] = &[
 
 const IDS: &[Case] = &[
     case("an id that is a path", Works(2), |ws| {
-        rename(ws, "../../etc/passwd")
+        rename(ws, "../../etc/passwd");
     }),
     case("an id that is an absolute path", Works(2), |ws| {
-        rename(ws, "/etc/passwd")
+        rename(ws, "/etc/passwd");
     }),
     case("an id that is a device", Works(2), |ws| {
-        rename(ws, "NUL.txt")
+        rename(ws, "NUL.txt");
     }),
     case("an id that is an option", Works(2), |ws| rename(ws, "-rf")),
     case("an id that is two dots", Works(2), |ws| rename(ws, "..")),
     case("an empty id", Works(2), |ws| rename(ws, "")),
     case("an id of 300 letters", Works(2), |ws| {
-        rename(ws, &"x".repeat(300))
+        rename(ws, &"x".repeat(300));
     }),
     case("an id with a terminal's escape", Works(2), |ws| {
-        rename(ws, "\u{1b}[31mred")
+        rename(ws, "\u{1b}[31mred");
     }),
     case("an id that turns text around", Works(2), |ws| {
-        rename(ws, "a\u{202e}b")
+        rename(ws, "a\u{202e}b");
     }),
     case("an id with a NUL byte", Works(2), |ws| rename(ws, "a\0b")),
     case("an id that is a formula", Works(3), |ws| {
-        rename(ws, "=cmd()")
+        rename(ws, "=cmd()");
     }),
     case("run ids of others that are paths", Works(2), |ws| {
         edit(ws, TABLE, |text| text.replacen(",rk,", ",../../rk,", 1));
@@ -254,7 +254,7 @@ const MANIFESTS: &[Case] = &[
         fs::remove_file(ws.path(MANIFEST)).expect("there");
     }),
     case("an empty manifest", Refused(&["manifest.csv"]), |ws| {
-        ws.write(MANIFEST, b"")
+        ws.write(MANIFEST, b"");
     }),
     case(
         "a manifest in UTF-16",
@@ -324,7 +324,7 @@ const MANIFESTS: &[Case] = &[
         fs::remove_file(ws.path("dataset/100002/images/p_B.jpg")).expect("there");
     }),
     case("an item table that is none", Works(3), |ws| {
-        ws.write("tables/items.csv", b"\0\0\0")
+        ws.write("tables/items.csv", b"\0\0\0");
     }),
     case(
         "an item table with a quote that never ends",
