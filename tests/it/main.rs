@@ -22,6 +22,7 @@
 //! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
+//! - `hostile`: a corpus of bad workspaces, and every command on each of them.
 //! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
@@ -85,6 +86,8 @@ mod doctor;
 mod engine;
 mod fault_points;
 mod fixtures;
+#[cfg(unix)]
+mod hostile;
 mod init;
 mod kill_and_resume;
 mod known_failures;

@@ -49,6 +49,8 @@ mod open;
 mod overview;
 mod pending;
 mod projection;
+#[cfg(test)]
+mod property;
 mod purse;
 mod recover;
 mod redo;
