@@ -26,6 +26,9 @@ const MAX_ERROR_BYTES: u64 = 64 << 20;
 /// How often a file that is waited for is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// What stands in `algo_version`.
+const VERSION: &str = "mock-1";
+
 /// Does what its options say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mock {
@@ -189,6 +192,10 @@ impl Mock {
 }
 
 impl Adapter for Mock {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,
@@ -214,7 +221,7 @@ impl Adapter for Mock {
             success: true,
             generated_glb: Some(sample.glb),
             previews: sample.previews,
-            algo_version: Some("mock-1".to_owned()),
+            algo_version: Some(VERSION.to_owned()),
             raw_metadata: Some(self.metadata(request, context, request_id)),
             ..GenerationResult::default()
         })

@@ -16,21 +16,30 @@ use crate::cli::ui::{Color, Ui};
 pub mod adapters;
 pub mod attempts;
 pub mod batch;
+pub mod cancel;
 pub mod catalog;
 pub mod config;
+pub mod confirm;
 pub mod consolidate;
+pub mod cost;
 pub mod demo;
 pub mod error;
+pub mod explain;
 pub mod guard;
 pub mod init;
 pub mod panic;
+pub mod plan;
 pub mod progress;
+pub mod registry;
 pub mod resume;
 pub mod run;
+pub mod selection_args;
 pub mod signal;
 pub mod status;
+pub mod table;
 pub mod ui;
 mod waiting;
+pub mod watch;
 pub mod worker;
 pub mod working;
 
@@ -93,8 +102,14 @@ enum Command {
     /// Show and try what makes the models
     #[command(subcommand)]
     Adapters(adapters::AdaptersCommand),
+    /// Show what was paid
+    #[command(subcommand)]
+    Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Make the registry again from what is recorded
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -129,7 +144,9 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
+        Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
+use crate::domain::budget::Level;
 use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink, Summary, WorkerStarted};
@@ -194,6 +195,16 @@ impl Progress {
                     "provider {provider} is closed until {end}: {reason}"
                 ));
             }
+            EventKind::BudgetWarning(level) => self.ui.warn(&format!(
+                "{:.0} % of the {}'s budget of ${:.2} are spent or reserved",
+                level.used() * 100.0,
+                level.cap.word(),
+                level.cap_usd
+            )),
+            EventKind::BudgetReached(level) => self.ui.warn(&format!(
+                "{}: jobs that cost more do not start; running jobs finish",
+                budget_words(level)
+            )),
             EventKind::JobCancelled { job_id } => self.ui.say(&format!("cancelled: {job_id}")),
             EventKind::RolledForward { job_id } => self.ui.say(&format!(
                 "recovered: {job_id}, which a worker had finished before it died"
@@ -229,6 +240,13 @@ impl Progress {
                 self.ui
                     .detail(&format!("completed: {job_id} in {time}: {object}"));
             }
+            EventKind::JobReused {
+                job_id,
+                from_run,
+                from_job,
+            } => self.ui.detail(&format!(
+                "reused: {job_id} is a copy of {from_job} of run {from_run}"
+            )),
             EventKind::WorkerStarted(_)
             | EventKind::JobProgress { .. }
             | EventKind::WorkerSummary(_) => {}
@@ -300,12 +318,41 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     line
 }
 
+/// Says how a spending limit stands.
+pub fn budget_words(level: &Level) -> String {
+    format!(
+        "the {}'s budget of ${} has ${} left (${} spent, ${} reserved)",
+        level.cap.word(),
+        dollars(level.cap_usd),
+        dollars(level.left_usd()),
+        dollars(level.spent_usd),
+        dollars(level.reserved_usd)
+    )
+}
+
+/// Returns an amount with cents, and with what is below them only if it matters.
+pub fn dollars(usd: f64) -> String {
+    let cents = format!("{usd:.2}");
+    let exact = format!("{usd:.6}");
+    let exact = exact.trim_end_matches('0');
+    if exact.len() > cents.len() {
+        exact.to_owned()
+    } else {
+        cents
+    }
+}
+
 /// Returns the final counts as one line.
 pub fn summary_line(summary: &Summary) -> String {
     let elapsed = Duration::try_from_secs_f64(summary.elapsed_s).unwrap_or_default();
-    let mut line = format!(
-        "{} completed, {} failed, {} skipped",
-        summary.completed, summary.failed, summary.skipped
+    let mut line = format!("{} completed", summary.completed);
+    if summary.reused > 0 {
+        let _ = write!(line, " ({} reused)", summary.reused);
+    }
+    let _ = write!(
+        line,
+        ", {} failed, {} skipped",
+        summary.failed, summary.skipped
     );
     for (count, word) in [
         (summary.busy, "of them busy"),
@@ -313,6 +360,8 @@ pub fn summary_line(summary: &Summary) -> String {
         (summary.cancelled, "cancelled"),
         (summary.fenced, "lost to another worker"),
         (summary.rolled_forward, "recovered"),
+        (summary.blocked, "kept back"),
+        (summary.blocked_by_budget, "not started for lack of budget"),
         (summary.not_started, "not started"),
     ] {
         if count > 0 {
@@ -320,6 +369,9 @@ pub fn summary_line(summary: &Summary) -> String {
         }
     }
     let _ = write!(line, " in {}", short_duration(elapsed));
+    if summary.spent_usd > 0.0 {
+        let _ = write!(line, ", ${} spent", dollars(summary.spent_usd));
+    }
     line
 }
 

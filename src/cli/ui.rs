@@ -159,7 +159,7 @@ fn turns_text(c: char) -> bool {
 }
 
 /// Returns JSON in which everything a terminal would obey is written as `\uXXXX`.
-fn escaped(json: &str) -> String {
+pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         if c.is_control() || turns_text(c) || matches!(c, '\u{2028}' | '\u{2029}') {

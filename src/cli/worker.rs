@@ -7,21 +7,22 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
-use crate::cli::run::parse_run_id;
+use crate::cli::selection_args::SelectionArgs;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::domain::filter::{JobsFilter, parse_statuses};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
-use crate::ops::run::{WorkerRequest, run_worker};
+use crate::ops::budget::Question;
+use crate::ops::run::{Spending, WorkerRequest, run_worker_asking};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -42,23 +43,16 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try failed jobs again
   archi3d run worker --run-id r1 --jobs 'd610*' --redo
       make the results of some jobs again
+  archi3d run worker --run-id r1 --budget-usd 5
+      start nothing that would bring the run above $5
+  archi3d run worker --run-id r2 --reuse
+      copy what an earlier run has made from the same pictures, buy the rest
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
 pub struct WorkerArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-
-    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
-    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
-    jobs: Option<String>,
-
-    /// Only jobs in one of these states, separated by commas [default: enqueued;
-    /// with --redo: completed]
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    only_status: Option<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
 
     /// How many jobs run at once, from 1 to 1024
     #[arg(long, value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
@@ -75,15 +69,6 @@ pub struct WorkerArgs {
     /// Stop at the first failure; running jobs may finish
     #[arg(long)]
     fail_fast: bool,
-
-    /// Only jobs of this algorithm; may be repeated or separated by commas
-    #[arg(
-        long,
-        value_name = "ALGO",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
-    algo: Vec<String>,
 
     /// Make completed jobs again; never widens a given --only-status
     #[arg(long)]
@@ -111,6 +96,11 @@ pub struct WorkerArgs {
     #[arg(long)]
     forget_requests: bool,
 
+    /// Copy the result of an earlier identical job of any run instead of buying it:
+    /// same pictures byte by byte, same algorithm, version and parameters
+    #[arg(long)]
+    reuse: bool,
+
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
     simulate_ms: Option<u64>,
@@ -123,6 +113,11 @@ pub struct WorkerArgs {
     /// After how long a silent worker on another machine counts as dead, in seconds
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
+
+    /// Start no job that would bring the run above this many US dollars, counting
+    /// what all workers have spent and reserved; a limit in global.yaml holds too
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    budget_usd: Option<f64>,
 
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
@@ -148,7 +143,11 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let ended = run_worker(&context, &request, &cancel, progress.clone());
+    let asks = |question: &Question| {
+        let words = format!("{}. Run them?", question.figures());
+        confirm::can_ask(ui) && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+    };
+    let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {
         Ok(summary) => {
@@ -167,7 +166,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 show_summary(&summary, ui);
             }
             match signals.first() {
-                Some(signal) if error.was_cut_short() => {
+                Some(signal) if error.was_cut_short() || error.is_setup() => {
                     ui.say(&error.to_string());
                     Ok(Exit::Interrupted(signal))
                 }
@@ -193,7 +192,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -215,15 +214,12 @@ impl WorkerArgs {
             )
             .hint("add --dry-run, or leave --simulate-ms out"));
         }
+        let selected = self.selection.read()?;
         Ok(WorkerRequest {
-            run_id: parse_run_id(&self.run_id)?,
-            jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
-            only_status: self
-                .only_status
-                .as_deref()
-                .map(parse_statuses)
-                .transpose()?,
-            algo: self.algo_keys()?,
+            run_id: selected.run_id,
+            jobs: selected.jobs,
+            only_status: selected.only_status,
+            algo: selected.algo,
             adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
             max_parallel: self.max_parallel,
             dry_run: self.dry_run,
@@ -236,19 +232,13 @@ impl WorkerArgs {
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,
+            reuse: self.reuse,
             allow_unsafe_locks: self.allow_unsafe_locks,
+            spending: Spending {
+                budget_usd: self.budget_usd,
+                confirmed: self.yes,
+            },
         })
-    }
-
-    fn algo_keys(&self) -> Result<Vec<AlgoKey>, CliError> {
-        let mut keys = Vec::new();
-        for text in &self.algo {
-            let key = AlgoKey::parse(text.trim())?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        Ok(keys)
     }
 }
 
@@ -268,7 +258,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn dollars(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
+        _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text
         .trim()
         .parse()
@@ -318,9 +316,11 @@ mod tests {
             "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
              --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
              --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
-             --allow-unsafe-locks",
+             --allow-unsafe-locks --budget-usd 2.5",
         )
         .expect("valid");
+        assert_eq!(request.spending.budget_usd, Some(2.5));
+        assert!(request.spending.confirmed);
         assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
         assert_eq!(
             request.only_status,
@@ -343,6 +343,8 @@ mod tests {
             ("--run-id r1 --max-parallel 1025", "must be at most 1024"),
             ("--run-id r1 --max-parallel many", "must be a whole number"),
             ("--run-id r1 --limit 0", "must be at least 1"),
+            ("--run-id r1 --budget-usd -1", "0 or more"),
+            ("--run-id r1 --budget-usd nan", "0 or more"),
             ("--run-id r1 --timeout 0", "must be at least 0.001"),
             ("--run-id r1 --timeout -1", "must be at least 0.001"),
             ("--run-id r1 --timeout nan", "must be at most a year"),

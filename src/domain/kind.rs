@@ -109,6 +109,7 @@ pub const KINDS: &[Kind] = &[
             option("command", OptionType::Texts),
             option("env", OptionType::Names),
             option("stall_s", OptionType::Positive),
+            option("version", OptionType::Text),
         ],
     },
 ];

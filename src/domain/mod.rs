@@ -5,7 +5,10 @@
 
 pub mod algo;
 pub mod budget;
+pub mod conflict;
+pub mod content;
 pub mod filter;
+pub mod forecast;
 pub mod glb;
 pub mod id;
 pub mod identity;

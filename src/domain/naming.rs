@@ -77,7 +77,7 @@ impl StateFile {
 
     /// Returns the name of this file for `job`.
     pub fn name(self, job: &JobId) -> String {
-        format!("{job}{}", self.ending())
+        [job.as_str(), self.ending()].concat()
     }
 
     /// Splits a file name of `state/` into the job's id and the kind of file.

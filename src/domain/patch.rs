@@ -3,6 +3,8 @@
 //! A patch names only the columns it means; every other cell keeps its bytes.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::job::Status;
@@ -32,11 +34,14 @@ pub const WORKER_COLUMNS: &[&str] = &[
 /// The word in `price_source` and `algo_version` that marks a rehearsal.
 pub const DRY_RUN: &str = "dry-run";
 
+/// The word in `price_source` that marks a copy of an earlier result.
+pub const REUSED: &str = "reused";
+
 /// One cell to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellPatch {
     /// The column's name.
-    pub column: String,
+    pub column: Cow<'static, str>,
     /// The new text.
     pub value: String,
     /// Write only where the cell is empty (or holds a rehearsal's mark).
@@ -44,10 +49,11 @@ pub struct CellPatch {
     pub only_if_empty: bool,
 }
 
-/// The cells a change of state writes.
+/// The cells a change of state writes. Copies share them: a patch goes into the
+/// journal, the marker and the committer's hands unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Patch(pub Vec<CellPatch>);
+pub struct Patch(Arc<Vec<CellPatch>>);
 
 impl Patch {
     /// Starts a patch that sets the status.
@@ -57,27 +63,32 @@ impl Patch {
         patch
     }
 
+    /// Returns the cells in the order in which they were added.
+    pub fn cells(&self) -> &[CellPatch] {
+        &self.0
+    }
+
     /// Adds a cell.
-    pub fn set(&mut self, column: &str, value: impl Into<String>) {
-        self.0.push(CellPatch {
-            column: column.to_owned(),
-            value: value.into(),
-            only_if_empty: false,
-        });
+    pub fn set(&mut self, column: impl Into<Cow<'static, str>>, value: impl Into<String>) {
+        self.add(column.into(), value.into(), false);
     }
 
     /// Adds a cell that is written only where nothing stands yet.
-    pub fn fill(&mut self, column: &str, value: impl Into<String>) {
-        self.0.push(CellPatch {
-            column: column.to_owned(),
-            value: value.into(),
-            only_if_empty: true,
+    pub fn fill(&mut self, column: impl Into<Cow<'static, str>>, value: impl Into<String>) {
+        self.add(column.into(), value.into(), true);
+    }
+
+    fn add(&mut self, column: Cow<'static, str>, value: String, only_if_empty: bool) {
+        Arc::make_mut(&mut self.0).push(CellPatch {
+            column,
+            value,
+            only_if_empty,
         });
     }
 
     /// Writes every cell whatever stands there: the row tells of a new result now.
     pub fn insist(&mut self) {
-        for cell in &mut self.0 {
+        for cell in Arc::make_mut(&mut self.0) {
             cell.only_if_empty = false;
         }
     }
@@ -208,7 +219,7 @@ pub fn completed(span: Span, worker: &WorkerFacts, product: &Product) -> Patch {
             .get(n)
             .map(String::as_str)
             .unwrap_or_default();
-        patch.set(&format!("preview_{}_path", n + 1), path);
+        patch.set(format!("preview_{}_path", n + 1), path);
     }
     patch.set("error_msg", "");
     if let Some(version) = &product.algo_version {

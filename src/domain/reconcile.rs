@@ -318,7 +318,7 @@ impl<'a> Work<'a> {
     }
 
     fn apply(&mut self, patch: &Patch) {
-        for cell in &patch.0 {
+        for cell in patch.cells() {
             if cell.applies_to(self.row.get(&cell.column)) {
                 self.row.set(&cell.column, cell.value.clone());
             }
@@ -326,7 +326,7 @@ impl<'a> Work<'a> {
     }
 
     fn fill_from(&mut self, patch: &Patch) {
-        for cell in &patch.0 {
+        for cell in patch.cells() {
             let value = patch.get(&cell.column).unwrap_or_default();
             if !value.is_empty() && self.row.is_blank(&cell.column) {
                 self.row.set(&cell.column, value);

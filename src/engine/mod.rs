@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: everything that happens, as plain data;
 //! - `queue`: the jobs still to take, in order, some not before a moment;
-//! - `job`: one job from claim to ending;
+//! - `job`: one job from claim to ending; `reuse`: a copy instead of a purchase;
 //! - `heartbeat`: the one thread that shows that all running jobs are alive.
 //!
 //! A bounded pool of threads takes jobs from the queue until it is empty or
@@ -14,26 +14,33 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
+use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod budget;
 pub mod event;
 mod gate;
 mod heartbeat;
 mod job;
 mod output;
 mod queue;
+mod reuse;
 mod settle;
 
+pub use budget::Money;
+use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use queue::Queue;
+use reuse::Twins;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +65,8 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What is done with pictures; nothing if results are not worth reusing.
+    pub recipe: Option<Recipe>,
 }
 
 impl Carrier {
@@ -70,6 +79,7 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            recipe: None,
         }
     }
 }
@@ -97,6 +107,10 @@ pub struct Conditions {
     pub rhythm: Rhythm,
     /// Whether purchases of earlier attempts are given up instead of asked about.
     pub forget_requests: bool,
+    /// Where money is accounted and how much may be spent; nothing for rehearsals.
+    pub money: Option<Money>,
+    /// Where earlier results are found, if they are to be copied instead of bought.
+    pub reuse: Option<Arc<dyn ReuseIndex>>,
 }
 
 /// Everything the threads of a pool share.
@@ -108,6 +122,8 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    till: Till,
+    twins: Twins,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -184,11 +200,14 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        till: Till::default(),
+        twins: Twins::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),
         tally: Mutex::default(),
     };
+    pool.settle_what_others_left(None);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.heartbeat.run(&pool));
         // Also when a thread of ours panics: the scope waits for the heartbeat.
@@ -253,6 +272,9 @@ impl Pool<'_> {
                 }
                 queue::Next::Empty => {
                     self.claim_answered(false);
+                    if self.afford_again() {
+                        continue;
+                    }
                     if !self.jobs_may_come_back() {
                         return;
                     }
@@ -262,14 +284,16 @@ impl Pool<'_> {
         }
     }
 
-    /// Tells whether a job that runs now may be queued again for a retry.
+    /// Tells whether a job that runs now may be queued again for a retry, or may
+    /// leave money for one that waits.
     fn jobs_may_come_back(&self) -> bool {
         let retries = |carrier: &Result<Carrier, String>| {
             carrier
                 .as_ref()
                 .is_ok_and(|carrier| carrier.retry.retries > 0)
         };
-        self.carriers.values().any(retries) && self.heartbeat.has_jobs()
+        (self.carriers.values().any(retries) || self.till.has_waiting())
+            && self.heartbeat.has_jobs()
     }
 
     /// Decides what a free thread may do. A claim counts against the limit from
@@ -377,6 +401,7 @@ impl Pool<'_> {
         }
         let mut summary = tally.summary;
         summary.not_started = self.queue.remaining();
+        self.close_till(&mut summary);
         if summary.processed > 0 {
             let mean = tally.total_duration.as_secs_f64() / summary.processed as f64;
             summary.avg_duration_s = (mean * 1e6).round() / 1e6;
@@ -384,16 +409,17 @@ impl Pool<'_> {
         summary.elapsed_s = (start.elapsed().as_secs_f64() * 1e6).round() / 1e6;
         summary.max_parallel = self.conditions.max_parallel;
         summary.dry_run = self.conditions.dry_run;
-        summary.stopped_by = self.stopped_by();
+        summary.stopped_by = self.stopped_by(&summary);
         summary
     }
 
-    fn stopped_by(&self) -> Option<String> {
+    fn stopped_by(&self, summary: &Summary) -> Option<String> {
         let interrupted = self.cancel.stage() != Stage::Go;
         let word = match self.halted() {
             Some(Halt::Store) => "store",
             _ if interrupted => "interrupted",
             Some(Halt::FailFast) => "fail_fast",
+            _ if summary.blocked_by_budget > 0 => "budget",
             Some(Halt::Limit) => "limit",
             None => return None,
         };

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::GenerationResult;
+use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
 use crate::domain::naming;
 use crate::domain::patch::{Price, Product};
@@ -24,6 +25,10 @@ pub(super) struct Checked {
     pub(super) ignored: Vec<String>,
     pub(super) product: Product,
     pub(super) artifacts: Vec<Artifact>,
+    /// What it was made from.
+    pub(super) content_key: Option<ContentKey>,
+    /// Whether it was copied from an earlier job.
+    pub(super) reused: bool,
 }
 
 /// Checks what `result` names, gives it its standard names and hashes it all.
@@ -74,6 +79,8 @@ pub(super) fn check(
         ignored: standard.ignored,
         product,
         artifacts,
+        content_key: None,
+        reused: false,
     })
 }
 
@@ -106,16 +113,25 @@ fn write_metadata(
     raw: Option<Map<String, Value>>,
     files: &[CheckedFile],
 ) -> Result<CheckedFile, ArtifactError> {
-    let path = staging.join(naming::METADATA_JSON);
     let listed: Vec<Value> = files
         .iter()
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
         .collect();
-    let text = serde_json::to_vec_pretty(&json!({"adapter": raw, "artifacts": listed}))
-        .expect("JSON values can always be written");
+    let file = write_json(staging, &json!({"adapter": raw, "artifacts": listed}))?;
+    Ok(CheckedFile {
+        name: file.name,
+        size: file.size,
+        sha256: file.sha256,
+    })
+}
+
+/// Writes `metadata.json` and returns it.
+pub(super) fn write_json(staging: &Path, value: &Value) -> Result<Artifact, ArtifactError> {
+    let path = staging.join(naming::METADATA_JSON);
+    let text = serde_json::to_vec_pretty(value).expect("JSON values can always be written");
     durable::replace_unsynced(&path, &text, "metadata")
         .map_err(|source| ArtifactError::Io { path, source })?;
-    Ok(CheckedFile {
+    Ok(Artifact {
         name: naming::METADATA_JSON.to_owned(),
         size: text.len() as u64,
         sha256: hex(&Sha256::digest(&text)),
@@ -135,27 +151,35 @@ pub(super) fn resolve_images(
 
 fn resolve_image(workspace: &Workspace, stored: &str) -> Result<PathBuf, String> {
     let outside = || format!("input image is outside the workspace: {stored}");
+    let unreadable = |error: io::Error| format!("cannot read input image {stored}: {error}");
     let path = workspace.absolute(stored).ok_or_else(outside)?;
+    if let Some(file) = workspace.open_plainly(&path) {
+        usable(&file.metadata().map_err(unreadable)?, stored)?;
+        return Ok(path);
+    }
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(format!("input image not found: {stored}"));
         }
-        Err(error) => return Err(format!("cannot read input image {stored}: {error}")),
+        Err(error) => return Err(unreadable(error)),
     };
     if !real.starts_with(workspace.root()) {
         return Err(outside());
     }
-    let metadata = fs::metadata(&real)
-        .map_err(|error| format!("cannot read input image {stored}: {error}"))?;
+    usable(&fs::metadata(&real).map_err(unreadable)?, stored)?;
+    fs::File::open(&real).map_err(unreadable)?;
+    Ok(path)
+}
+
+fn usable(metadata: &fs::Metadata, stored: &str) -> Result<(), String> {
     if !metadata.is_file() {
         return Err(format!("input image is not a file: {stored}"));
     }
     if metadata.len() == 0 {
         return Err(format!("input image is empty: {stored}"));
     }
-    fs::File::open(&real).map_err(|error| format!("cannot read input image {stored}: {error}"))?;
-    Ok(path)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::domain::job::Entry;
+use crate::domain::lease::Lease;
 use crate::engine::PlannedJob;
 
 /// The jobs nobody has taken yet; shared by all threads of a pool.
@@ -25,6 +27,21 @@ pub(super) struct Waiting {
     pub(super) failures: u32,
     /// Whether this pool has started it before.
     pub(super) tried: bool,
+    /// Whether it is to be made even if there is an earlier result to copy.
+    pub(super) plain: bool,
+}
+
+impl Waiting {
+    /// Returns the job as it waits after `lease` was given back: whatever it was
+    /// taken as, only a redo stays one.
+    pub(super) fn after(mut self, lease: &Lease, failures: u32) -> Self {
+        self.planned.entry = match lease.entry {
+            Entry::Redo => Entry::Redo,
+            _ => Entry::Fresh,
+        };
+        self.failures += failures;
+        self
+    }
 }
 
 /// What a thread that asks for work is told.
@@ -50,6 +67,7 @@ impl Queue {
                     planned,
                     failures: 0,
                     tried: false,
+                    plain: false,
                 })
                 .collect(),
             later: Vec::new(),
@@ -83,6 +101,12 @@ impl Queue {
         lists
             .later
             .push((now.checked_add(after).unwrap_or(now), job));
+    }
+
+    /// Puts jobs back at the end, to be taken when all others are.
+    pub(super) fn put_back_all(&self, jobs: Vec<Waiting>) {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.ready.extend(jobs);
     }
 
     /// Tells whether a job waits that was started before.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::cancel::StopReason;
+use crate::domain::budget::Bill;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
@@ -31,6 +32,7 @@ impl Pool<'_> {
                     && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
+                self.bill(lease, failure.bill(lease));
                 self.halt(Halt::Store);
                 self.report(EventKind::Warning {
                     message: format!(
@@ -42,8 +44,14 @@ impl Pool<'_> {
                 });
             }
             Attempt::Failed(failure) => self.settle_failed(waiting, lease, &failure, span),
-            Attempt::Stopped(StopReason::CancelAsked) => self.settle_cancelled(lease),
-            Attempt::Stopped(StopReason::LeaseLost) => {
+            Attempt::Stopped { reason, begun } => self.settle_stopped(lease, reason, begun),
+        }
+    }
+
+    fn settle_stopped(&self, lease: &Lease, reason: StopReason, begun: bool) {
+        match reason {
+            StopReason::CancelAsked => self.settle_cancelled(lease),
+            StopReason::LeaseLost => {
                 self.give_back(
                     lease,
                     ReleaseReason::Interrupted,
@@ -55,17 +63,23 @@ impl Pool<'_> {
                     kept_at: None,
                 });
             }
-            Attempt::Stopped(StopReason::Killed | StopReason::TimedOut) => {
+            StopReason::Killed | StopReason::TimedOut => {
                 self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
             }
         }
+        // Whether an adapter that was stopped has bought something, nobody knows.
+        if !begun && lease.request_id.is_none() {
+            self.bill(lease, Bill::Settled(0.0));
+        }
     }
 
-    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
         let Checked {
             ignored,
             product,
             artifacts,
+            content_key,
+            reused,
         } = checked;
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
@@ -87,13 +101,20 @@ impl Pool<'_> {
                 artifacts,
             },
             cost_usd: product.price.estimated_usd,
+            content_key,
             at: self.clock.now(),
         };
-        match self.store.finish(lease, ending) {
+        let cost_usd = ending.cost_usd;
+        let finish = self.store.finish(lease, ending);
+        if let Ok(finish) = &finish {
+            self.bill_made(lease, finish, cost_usd);
+        }
+        match finish {
             Ok(Finish::Published | Finish::Adopted) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
+                    tally.summary.reused += usize::from(reused);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobCompleted {
@@ -153,6 +174,7 @@ impl Pool<'_> {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
             return;
         }
+        self.bill(lease, failure.bill(lease));
         self.count(|tally| tally.summary.retried += usize::from(counts));
         self.report(EventKind::JobPutOff {
             job_id: lease.job_id.clone(),
@@ -160,21 +182,9 @@ impl Pool<'_> {
             error: message.chars().take(2000).collect(),
             after: pause,
         });
-        let Waiting {
-            mut planned,
-            failures,
-            ..
-        } = waiting;
-        // Whatever it was taken as, it now waits; only a redo stays one.
-        planned.entry = match lease.entry {
-            Entry::Redo => Entry::Redo,
-            _ => Entry::Fresh,
-        };
-        let failures = failures + u32::from(counts);
         let waiting = Waiting {
-            planned,
-            failures,
             tried: true,
+            ..waiting.after(lease, u32::from(counts))
         };
         self.queue.put_back(waiting, pause);
     }
@@ -190,11 +200,16 @@ impl Pool<'_> {
                 class: failure.class,
                 error_text: failure.error_text(),
             },
-            cost_usd: None,
+            cost_usd: failure.cost_usd,
+            content_key: None,
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;
-        match self.store.finish(lease, ending) {
+        let finish = self.store.finish(lease, ending);
+        if finish.is_ok() {
+            self.bill(lease, failure.bill(lease));
+        }
+        match finish {
             Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;

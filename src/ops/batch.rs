@@ -1,8 +1,9 @@
 //! `batch create`: items × algorithms → rows of the registry and the run's manifest.
 //!
 //! Works under the registry's lock on fresh rows, adds only jobs the run lacks
-//! and leaves every existing row as it is. The registry is written first: if the
-//! process dies before the manifest, the same command completes the manifest.
+//! and leaves every existing row as it is. A record of the new rows is written
+//! first, then the registry: if the process dies before the manifest, the same
+//! command completes the manifest.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,6 +17,7 @@ use crate::domain::plan::{
     AlgoError, AlgoSelection, CatalogItem, ECOTEST, ItemFilter, KnownAlgo, Plan, select_algos,
 };
 use crate::domain::time::{Clock, Timestamp};
+use crate::ops::births;
 use crate::ops::table_file::{self, RiskyCell};
 use crate::platform::fault;
 use crate::store::csv::table::Table;
@@ -30,6 +32,7 @@ mod report;
 mod rows;
 
 pub use report::BatchReport;
+pub(super) use rows::REGISTRY_COLUMNS;
 
 /// The only way images are chosen so far.
 pub const IMAGE_POLICY: &str = "use_up_to_6";
@@ -249,19 +252,27 @@ fn write(
         None => Table::with_header(rows::REGISTRY_COLUMNS),
     };
     rows::leave_out(plan, &mut registry, &registry_path, run_id)?;
+    let first_new = registry.len();
     rows::append(&mut registry, plan, run_id, clock);
     // Both files are ready before the first is touched.
     let manifest = manifest::complete(&mut registry, &registry_path, &manifest_path, run_id)?;
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
     fault::here("batch.before");
+    let folder = workspace.run(run_id).root().to_owned();
+    if manifest.changed || !plan.jobs.is_empty() {
+        fs::create_dir_all(&folder).context("create", &folder)?;
+        fault::here("batch.folder_made");
+    }
     if !plan.jobs.is_empty() {
+        // First, so that no row is ever without the record it can be made again from.
+        let record_path = workspace.run(run_id).rows();
+        let record = births::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
+        replace(&record_path, &record, &tag)?;
+        fault::here("batch.record_written");
         replace(&registry_path, registry.bytes(), &tag)?;
     }
     fault::here("batch.registry_written");
     if manifest.changed {
-        let folder = workspace.run(run_id).root().to_owned();
-        fs::create_dir_all(&folder).context("create", &folder)?;
-        fault::here("batch.folder_made");
         replace(&manifest_path, manifest.table.bytes(), &tag)?;
         fault::here("batch.manifest_written");
     }

@@ -13,17 +13,24 @@ use crate::domain::lease::Rhythm;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions};
+use crate::engine::{self, Conditions, Money};
+use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, capacity, identity};
-use crate::store::csv::{CsvStore, CsvStoreOptions};
-use crate::store::{NoticeSink, Store, StoreNotice};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
+use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
+use crate::store::{NoticeSink, Purse, Store, StoreNotice};
 
 mod carriers;
 mod prepare;
 
-use carriers::{carriers, expected_cost, known_algo};
-use prepare::{Prepared, list, prepare, selection, words};
+use carriers::{carriers, expected_cost, highest_cost};
+use prepare::{Prepared, list, prepare, words};
+
+pub(super) use carriers::{carrier, known_algo};
+pub(super) use prepare::{matches_filters, selection};
+
+/// Asks a person and returns whether the answer was yes.
+pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,16 +68,41 @@ pub struct WorkerRequest {
     pub resubmit_unknown: bool,
     /// Gives up purchases of earlier attempts and buys anew.
     pub forget_requests: bool,
+    /// Copies results of earlier identical jobs instead of buying them.
+    pub reuse: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
+    /// How much may be spent, and in which order.
+    pub spending: Spending,
 }
 
-/// Runs the jobs that `request` selects and reports everything to `sink`.
+/// How much a worker may spend, and in which order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spending {
+    /// The most that the run may have spent, beside the limits in `global.yaml`.
+    pub budget_usd: Option<f64>,
+    /// A person agreed to whatever it is expected to cost.
+    pub confirmed: bool,
+}
+
+/// Runs the jobs that `request` selects and reports everything to `sink`. What
+/// needs to be confirmed and was not is refused.
 pub fn run_worker(
     context: &OpsContext,
     request: &WorkerRequest,
     cancel: &Cancel,
     sink: Arc<dyn Sink>,
+) -> Result<Summary, OpsError> {
+    run_worker_asking(context, request, cancel, sink, &|_| false)
+}
+
+/// The same, with somebody to ask before something expensive starts.
+pub fn run_worker_asking(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    cancel: &Cancel,
+    sink: Arc<dyn Sink>,
+    ask: Ask<'_>,
 ) -> Result<Summary, OpsError> {
     let forced = request.adapter.as_ref();
     if let Some(key) = forced {
@@ -102,14 +134,12 @@ pub fn run_worker(
     std::thread::scope(|scope| {
         scope.spawn(|| hurry_when_killed(&store, cancel, &ended));
         let _end = RaiseOnDrop(&ended);
-        work(
-            &store,
-            request,
-            &teller,
-            cancel,
-            &worker,
-            worker_id.as_str(),
-        )
+        let crew = Crew {
+            worker: &worker,
+            worker_id: worker_id.as_str(),
+            ask,
+        };
+        work(&store, request, &teller, cancel, &crew)
     })
 }
 
@@ -132,13 +162,59 @@ fn hurry_when_killed(store: &CsvStore, cancel: &Cancel, ended: &AtomicBool) {
     }
 }
 
+/// Who works, and who can be asked.
+struct Crew<'a> {
+    worker: &'a WorkerFacts,
+    worker_id: &'a str,
+    ask: Ask<'a>,
+}
+
+/// Asks before something expensive starts, unless that was agreed to already.
+fn confirm(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    ask: Ask<'_>,
+    jobs: usize,
+    (expected_usd, unpriced): (f64, usize),
+) -> Result<(), OpsError> {
+    let Some(above_usd) = context.settings.global.confirm_above_usd else {
+        return Ok(());
+    };
+    let question = Question {
+        jobs: request.limit.map_or(jobs, |limit| limit.min(jobs)),
+        expected_usd,
+        unpriced,
+        above_usd,
+    };
+    let agreed = request.spending.confirmed || expected_usd <= above_usd || ask(&question);
+    agreed.then_some(()).ok_or_else(|| question.refused())
+}
+
+/// Returns where money is accounted; a rehearsal costs nothing.
+fn money(context: &OpsContext, request: &WorkerRequest, teller: &Teller<'_>) -> Option<Money> {
+    if request.dry_run {
+        return None;
+    }
+    let purse = FilePurse::new(&context.workspace);
+    let caps = caps(&context.settings, request.spending.budget_usd);
+    if caps.any() && purse.look(&mut |_| ()).is_ok() && purse.damaged() > 0 {
+        teller.warn(format!(
+            "tables/budget.jsonl has {} lines that cannot be read; what they say is not counted",
+            purse.damaged()
+        ));
+    }
+    Some(Money {
+        purse: Arc::new(purse),
+        caps,
+    })
+}
+
 fn work(
     store: &CsvStore,
     request: &WorkerRequest,
     teller: &Teller<'_>,
     cancel: &Cancel,
-    worker: &WorkerFacts,
-    worker_id: &str,
+    crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
     let context = teller.context;
     let prepared = prepare(store, request, teller).inspect_err(|error| {
@@ -152,6 +228,11 @@ fn work(
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
     let (expected_cost_usd, unpriced_jobs) = expected_cost(request, &prepared.jobs, &carriers);
+    let most = highest_cost(request, &prepared.jobs, &carriers);
+    confirm(context, request, crew.ask, prepared.jobs.len(), most).inspect_err(|_| {
+        // What was opened is closed; trouble with that is the next start's.
+        let _ = store.close(context.clock.now());
+    })?;
     let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
@@ -170,13 +251,13 @@ fn work(
         total_jobs: prepared.jobs.len(),
         expected_cost_usd,
         unpriced_jobs,
-        worker_id: worker_id.to_owned(),
-        worker: worker.clone(),
+        worker_id: crew.worker_id.to_owned(),
+        worker: crew.worker.clone(),
     })));
     prepared.tell_oddities(request, teller);
     let conditions = Conditions {
         workspace: context.workspace.clone(),
-        worker: worker.clone(),
+        worker: crew.worker.clone(),
         max_parallel,
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
@@ -184,6 +265,8 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
+        money: money(context, request, teller),
+        reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {
         jobs,
@@ -250,16 +333,7 @@ fn notice_sink(
     let clock = context.clock.clone();
     let run_id = request.run_id.clone();
     Arc::new(move |notice| {
-        let message = match notice {
-            StoreNotice::WaitingFor { lock, waited } => format!(
-                "waiting for {lock} for {} s: another program holds it; nothing is lost meanwhile",
-                waited.as_secs()
-            ),
-            StoreNotice::RegistryBlocked { reason } => format!(
-                "tables/generations.csv cannot be written now: {reason}; finished results are safe and it is tried again"
-            ),
-            StoreNotice::Warning(message) => message,
-        };
+        let message = notice_text(notice);
         let event = Event {
             at: clock.now(),
             run_id: run_id.clone(),
@@ -270,4 +344,18 @@ fn notice_sink(
             log.report(&event);
         }
     })
+}
+
+/// Says what the store has to tell.
+pub(super) fn notice_text(notice: StoreNotice) -> String {
+    match notice {
+        StoreNotice::WaitingFor { lock, waited } => format!(
+            "waiting for {lock} for {} s: another program holds it; nothing is lost meanwhile",
+            waited.as_secs()
+        ),
+        StoreNotice::RegistryBlocked { reason } => format!(
+            "tables/generations.csv cannot be written now: {reason}; finished results are safe and it is tried again"
+        ),
+        StoreNotice::Warning(message) => message,
+    }
 }

@@ -4,6 +4,7 @@
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
 pub mod fault;
+mod names;
 pub mod process;
 
 #[cfg(unix)]
@@ -94,6 +95,12 @@ pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     imp::without_waiting(options)
 }
 
+/// Opens a file for reading if no part of `path` is a link; nothing if one is,
+/// or if the file cannot be opened, or if the system cannot tell.
+pub fn open_without_links(path: &Path) -> Option<File> {
+    imp::open_without_links(path)
+}
+
 /// Creates `path` with `bytes` in one step: it appears complete or not at all.
 /// Returns nothing if the name is taken.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
@@ -125,6 +132,11 @@ pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
     imp::rename_replace(from, to)?;
     fault::here("rename_replace.after");
     Ok(())
+}
+
+/// Hands over every name in a folder, in no order; nothing is opened.
+pub fn each_name(folder: &Path, take: &mut dyn FnMut(&std::ffi::OsStr)) -> io::Result<()> {
+    names::each_name(folder, take)
 }
 
 /// Writes at a position without moving the descriptor's own.

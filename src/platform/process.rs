@@ -12,6 +12,7 @@ use super::process_windows as imp;
 
 use std::io;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::time::Duration;
 
 /// The variable by which processes are recognised as belonging to one group.
 pub const MARK_VARIABLE: &str = "ARCHI3D_ATTEMPT_MARK";
@@ -46,6 +47,12 @@ impl Group {
     /// Tells whether the program itself has ended; what it started may live on.
     pub fn has_ended(&mut self) -> io::Result<bool> {
         self.0.has_ended()
+    }
+
+    /// Waits until the program has ended, but not longer than `time`; where the
+    /// system cannot tell its end, for all of it.
+    pub fn wait_at_most(&mut self, time: Duration) {
+        self.0.wait_at_most(time);
     }
 
     /// Asks the whole group to end.

@@ -19,11 +19,29 @@ pub(super) fn processes() -> Vec<Entry> {
     let folder = fs::read_dir("/proc").into_iter().flatten().flatten();
     folder
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| {
-            let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-            parse(pid, &stat)
-        })
+        .filter_map(look)
         .collect()
+}
+
+fn look(pid: i32) -> Option<Entry> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &stat)
+}
+
+/// Lists what became a child of process `own` without being started by it, and
+/// perhaps some that were. Linux gives such orphans to the first thread, whose
+/// children are listed in one small file; to read the whole process table after
+/// every program would cost more than the program.
+pub(super) fn adopted(own: i32) -> Vec<Entry> {
+    let Ok(children) = fs::read_to_string(format!("/proc/{own}/task/{own}/children")) else {
+        // A kernel without such lists.
+        let mut all = processes();
+        all.retain(|entry| entry.parent == own);
+        return all;
+    };
+    let children = children.split_ascii_whitespace();
+    let children = children.filter_map(|pid| look(pid.parse().ok()?));
+    children.filter(|entry| entry.parent == own).collect()
 }
 
 /// Lists every process below `root`, children before their own children.

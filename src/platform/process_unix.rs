@@ -11,7 +11,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,12 @@ pub(super) use super::guard_unix::guard_worker;
 /// How long lost processes are chased before they are left to the guard.
 const CHASE: Duration = Duration::from_secs(1);
 
-/// The leaders of all running groups. Held while one starts and while lost
-/// processes are judged, so that a new leader is never taken for a lost one.
+/// The leaders of all running groups.
 static LEADERS: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
+
+/// Shared while a program starts and held alone while lost processes are judged,
+/// so that a new leader is never taken for a lost one.
+static STARTING: RwLock<()> = RwLock::new(());
 
 /// Whether this process adopts what its programs leave behind.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
@@ -48,12 +51,13 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn spawn(command: &mut Command, mark: &str) -> io::Result<Self> {
         command.process_group(0);
-        let mut leaders = leaders();
+        let starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let leader = Pid::from_child(&child);
-        leaders
+        leaders()
             .get_or_insert_default()
             .insert(leader.as_raw_nonzero().get());
+        drop(starting);
         Ok(Self {
             child,
             leader,
@@ -73,6 +77,28 @@ impl Group {
         match waitid(WaitId::Pid(self.leader), options) {
             Ok(status) => Ok(status.is_some()),
             Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn wait_at_most(&mut self, time: Duration) {
+        #[cfg(target_os = "linux")]
+        if self.wait_by_descriptor(time).is_ok() {
+            return;
+        }
+        thread::sleep(time);
+    }
+
+    /// Waits on a descriptor of the program, which tells its end at once.
+    #[cfg(target_os = "linux")]
+    fn wait_by_descriptor(&self, time: Duration) -> io::Result<()> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let program = pidfd_open(self.leader, PidfdFlags::empty())?;
+        let limit = rustix::time::Timespec::try_from(time).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&limit)) {
+            // Whoever waits looks again anyway.
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -142,12 +168,16 @@ fn leaders() -> MutexGuard<'static, Option<HashSet<i32>>> {
 /// Kills every adopted child that `is_meant` chooses and reaps the dead ones.
 /// Returns how many were still alive.
 fn kill_children(is_meant: impl Fn(&Entry) -> bool) -> usize {
-    let leaders = leaders();
     let own = i32::try_from(std::process::id()).unwrap_or_default();
+    if process_tree::adopted(own).is_empty() {
+        return 0;
+    }
+    let _nobody_starts = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    let leaders = leaders();
     let mut alive = 0;
-    for entry in process_tree::processes() {
+    for entry in process_tree::adopted(own) {
         let known = leaders.as_ref().is_some_and(|set| set.contains(&entry.pid));
-        let Some(pid) = Pid::from_raw(entry.pid).filter(|_| entry.parent == own && !known) else {
+        let Some(pid) = Pid::from_raw(entry.pid).filter(|_| !known) else {
             continue;
         };
         if entry.is_dead {

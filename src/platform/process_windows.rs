@@ -3,6 +3,7 @@
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
 
 use super::process::{Ended, code_or};
 
@@ -22,6 +23,10 @@ impl Group {
 
     pub(super) fn has_ended(&mut self) -> io::Result<bool> {
         Ok(self.child.try_wait()?.is_some())
+    }
+
+    pub(super) fn wait_at_most(&mut self, time: Duration) {
+        std::thread::sleep(time);
     }
 
     pub(super) fn terminate(&mut self) {

@@ -114,6 +114,21 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
+pub(super) fn open_without_links(path: &Path) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
+        let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        opened.ok().map(File::from)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 pub(super) fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
     publish_prepared(path, |file| file.write_all(bytes))
 }

@@ -60,6 +60,10 @@ pub(super) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(OPEN_REPARSE_POINT)
 }
 
+pub(super) fn open_without_links(_path: &Path) -> Option<File> {
+    None
+}
+
 pub(super) fn publish(path: &Path, bytes: &[u8]) -> io::Result<Option<File>> {
     publish_prepared(path, |file| file.write_all(bytes))
 }

@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
-use crate::domain::job::{Entry, JobEvent};
+use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::{Lease, Rhythm, Verdict};
 use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::store::error::IoContext;
 use crate::store::{
-    Beat, Claim, Ending, Finish, JobRecord, Recovery, ReleaseReason, RunJobs, Setback, Store,
-    StoreError,
+    Beat, Claim, Ending, Finish, JobRecord, Recovery, ReleaseReason, Restored, RunJobs, Setback,
+    Store, StoreError, Withdrawal,
 };
 use crate::workspace::paths::{RunPaths, Workspace};
 
@@ -261,6 +261,10 @@ impl Store for MemoryStore {
                 Claim::Changed(job.state)
             });
         }
+        if job.cancel_asked && matches!(entry, Entry::Fresh | Entry::Takeover) {
+            job.take_out(&alive)?;
+            return Ok(Claim::Changed(job.state));
+        }
         let lease = self.new_lease(&mut state, id, entry, now);
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
         let job = state.job(id).expect("found above");
@@ -370,6 +374,43 @@ impl Store for MemoryStore {
             assert!(job.cancel_asked, "a job is cancelled when somebody asks");
         }
         job.give_back(lease, JobEvent::Cancelled, None)
+    }
+
+    fn withdraw(&self, id: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
+        assert!(
+            self.recovered.load(Ordering::SeqCst),
+            "recovery comes before the first withdrawal"
+        );
+        let mut state = self.run.lock();
+        let alive = state.alive.clone();
+        let Some(job) = state.job(id) else {
+            return Err(self.run.closed(format!("it has no job {id}")));
+        };
+        if let JobState::Cancelled { .. } = job.state {
+            return Ok(Withdrawal::AlreadyOut);
+        }
+        if job.state.apply(JobEvent::Cancelled).is_err() {
+            return Ok(Withdrawal::Untouched(job.state));
+        }
+        match job.verdict(&alive, self.run.rhythm, now) {
+            Some(Verdict::Alive | Verdict::Watch(_)) => {
+                job.cancel_asked = true;
+                Ok(Withdrawal::Asked)
+            }
+            Some(Verdict::Dead) if job.dead_note(&alive) => {
+                job.publish_note(&self.run.paths)?;
+                Ok(Withdrawal::Untouched(job.state))
+            }
+            Some(Verdict::Dead) | None => job.take_out(&alive),
+        }
+    }
+
+    fn restore(&self, id: &JobId, _now: Timestamp) -> Result<Restored, StoreError> {
+        let mut state = self.run.lock();
+        let Some(job) = state.job(id) else {
+            return Err(self.run.closed(format!("it has no job {id}")));
+        };
+        Ok(job.restore())
     }
 
     fn close(&self, _now: Timestamp) -> Result<(), StoreError> {

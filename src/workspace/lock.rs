@@ -7,11 +7,11 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::platform;
+use crate::platform::{self, FileIdentity};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -69,6 +69,64 @@ impl FileLock {
     }
 }
 
+/// A lock for something short and frequent: its file stays open between uses.
+#[derive(Debug)]
+pub struct ReusedLock {
+    path: PathBuf,
+    file: Option<(File, FileIdentity)>,
+}
+
+impl ReusedLock {
+    /// Names the lock; nothing is opened yet.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, file: None }
+    }
+
+    /// Takes the lock if it is free right now, and tells whether it was. It is
+    /// held until [`ReusedLock::release`].
+    pub fn try_take(&mut self) -> io::Result<bool> {
+        loop {
+            let (file, identity) = if let Some(open) = self.file.take() {
+                open
+            } else {
+                let file = open_lock_file(&self.path)?;
+                let identity = platform::identity(&file.metadata()?);
+                (file, identity)
+            };
+            let taken = match file.try_lock() {
+                Ok(()) => true,
+                Err(TryLockError::WouldBlock) => false,
+                Err(TryLockError::Error(error)) => return Err(error),
+            };
+            if !taken || names(&self.path, identity)? {
+                self.file = Some((file, identity));
+                return Ok(taken);
+            }
+            // Somebody unlinked the file since we opened it.
+        }
+    }
+
+    /// Takes the lock, waiting at most `limit`, and tells whether that succeeded.
+    pub fn take_within(&mut self, limit: Duration) -> io::Result<bool> {
+        let start = Instant::now();
+        loop {
+            if self.try_take()? {
+                return Ok(true);
+            }
+            if start.elapsed() >= limit {
+                return Ok(false);
+            }
+            thread::sleep(short_pause());
+        }
+    }
+
+    /// Gives the lock back.
+    pub fn release(&mut self) {
+        // A file that cannot be unlocked is closed, which unlocks it too.
+        self.file = self.file.take().filter(|(file, _)| file.unlock().is_ok());
+    }
+}
+
 /// Tells whether a process holds an exclusive lock on `path`; a missing file is free.
 pub fn is_held(path: &Path) -> io::Result<bool> {
     let mut options = OpenOptions::new();
@@ -94,9 +152,13 @@ fn open_lock_file(path: &Path) -> io::Result<File> {
 }
 
 fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
-    let held = platform::identity(&file.metadata()?);
+    names(path, platform::identity(&file.metadata()?))
+}
+
+/// Tells whether `path` means the file with this identity.
+fn names(path: &Path, identity: FileIdentity) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
-        Ok(named) => Ok(platform::identity(&named) == held),
+        Ok(named) => Ok(platform::identity(&named) == identity),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -158,6 +220,27 @@ mod tests {
             }
         });
         assert_eq!(worst.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_reused_lock_excludes_others_also_after_its_file_was_unlinked() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        let mut lock = ReusedLock::new(path.clone());
+        for _ in 0..2 {
+            assert!(lock.try_take().expect("lockable"));
+            assert!(is_held(&path).expect("readable"));
+            assert!(FileLock::try_acquire(&path).expect("lockable").is_none());
+            lock.release();
+            assert!(!is_held(&path).expect("readable"));
+            fs::remove_file(&path).expect("removed");
+        }
+        let other = FileLock::try_acquire(&path)
+            .expect("lockable")
+            .expect("free");
+        assert!(!lock.try_take().expect("lockable"));
+        drop(other);
+        assert!(lock.take_within(Duration::ZERO).expect("lockable"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 
 use crate::platform;
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::ReusedLock;
 
 /// How long a busy lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -32,6 +32,9 @@ pub struct LogFile {
 #[derive(Debug)]
 struct State {
     file: File,
+    lock: ReusedLock,
+    /// How long the log was after our last line, which ended it.
+    whole_until: u64,
     impatient_until: Option<Instant>,
 }
 
@@ -50,11 +53,14 @@ impl LogFile {
         let file = platform::refuse_links(&mut options).open(path)?;
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
+        let lock_path = PathBuf::from(lock_path);
         Ok(Self {
             path: path.to_owned(),
-            lock_path: lock_path.into(),
+            lock_path: lock_path.clone(),
             state: Mutex::new(State {
                 file,
+                lock: ReusedLock::new(lock_path),
+                whole_until: 0,
                 impatient_until: None,
             }),
         })
@@ -70,11 +76,12 @@ impl LogFile {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Whole-line appends do not mix on a local disk, so a lock that cannot
         // be had only costs safety on network drives, not the line.
-        let _lock = self.wait_for_lock(&mut state);
-        match append_line(&mut state.file, line) {
-            Ok(()) => None,
-            Err(error) => Some(self.trouble(&error)),
+        let locked = state.wait_for_lock();
+        let written = state.append_line(line);
+        if locked {
+            state.lock.release();
         }
+        written.err().map(|error| self.trouble(&error))
     }
 
     /// Returns the lock that was waited for in vain, if lines are written without it now.
@@ -86,20 +93,41 @@ impl LogFile {
     fn trouble(&self, error: &dyn std::error::Error) -> String {
         format!("cannot write {}: {error}", self.path.display())
     }
+}
 
-    fn wait_for_lock(&self, state: &mut State) -> Option<FileLock> {
+impl State {
+    /// Takes the lock and tells whether that succeeded.
+    fn wait_for_lock(&mut self) -> bool {
         let now = Instant::now();
-        if state.impatient_until.is_some_and(|until| now < until) {
-            return FileLock::try_acquire(&self.lock_path).ok().flatten();
+        if self.impatient_until.is_some_and(|until| now < until) {
+            return self.lock.try_take().unwrap_or(false);
         }
-        match FileLock::acquire_within(&self.lock_path, PATIENCE) {
-            Ok(lock) => {
-                state.impatient_until = lock.is_none().then(|| Instant::now() + IMPATIENCE);
-                lock
+        // A lock that cannot be tried at all is not the same as one that is held.
+        let Ok(locked) = self.lock.take_within(PATIENCE) else {
+            return false;
+        };
+        self.impatient_until = (!locked).then(|| Instant::now() + IMPATIENCE);
+        locked
+    }
+
+    /// Writes `line` in one piece, after ending a line that somebody left torn.
+    fn append_line(&mut self, mut line: String) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if length != self.whole_until && !ends_with_newline(&mut self.file)? {
+            line.insert(0, '\n');
+        }
+        let written = loop {
+            match self.file.write(line.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
             }
-            // It cannot be tried at all, which is not the same as being held.
-            Err(_) => None,
+        };
+        if written < line.len() {
+            let reason = "the line was cut; is the disk full?";
+            return Err(io::Error::new(io::ErrorKind::WriteZero, reason));
         }
+        self.whole_until = length + written as u64;
+        Ok(())
     }
 }
 
@@ -110,24 +138,6 @@ pub fn append_record(path: &Path, object: &Map<String, Value>) -> Option<String>
         Ok(log) => log.append_json(object),
         Err(error) => Some(format!("cannot open {}: {error}", path.display())),
     }
-}
-
-/// Writes `line` in one piece, after ending a line that somebody left torn.
-fn append_line(file: &mut File, mut line: String) -> io::Result<()> {
-    if !ends_with_newline(file)? {
-        line.insert(0, '\n');
-    }
-    let written = loop {
-        match file.write(line.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => break other?,
-        }
-    };
-    if written < line.len() {
-        let reason = "the line was cut; is the disk full?";
-        return Err(io::Error::new(io::ErrorKind::WriteZero, reason));
-    }
-    Ok(())
 }
 
 fn ends_with_newline(file: &mut File) -> io::Result<bool> {
@@ -165,6 +175,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::workspace::lock::FileLock;
 
     fn object(value: Value) -> Map<String, Value> {
         match value {

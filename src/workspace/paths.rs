@@ -2,10 +2,12 @@
 //!
 //! Stored paths are relative to the root and separated by `/` on every system.
 
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::naming::{self, StateFile};
+use crate::platform;
 
 /// The folder everything is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +113,15 @@ impl Workspace {
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         plain.then(|| self.root.join(path))
     }
+
+    /// Opens a file if its path alone shows that it lies in the workspace: below
+    /// the root, without links and without ways up. Nothing means only that a
+    /// longer look is needed.
+    pub fn open_plainly(&self, path: &Path) -> Option<File> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let goes_up = below.components().any(|part| part == Component::ParentDir);
+        (!goes_up).then(|| platform::open_without_links(path))?
+    }
 }
 
 /// The paths of one run.
@@ -130,6 +141,11 @@ impl RunPaths {
         self.root.join("manifest.csv")
     }
 
+    /// Returns the run's rows of the registry as they were made.
+    pub fn rows(&self) -> PathBuf {
+        self.root.join("rows.csv")
+    }
+
     /// Returns `outputs/`.
     pub fn outputs(&self) -> PathBuf {
         self.root.join("outputs")
@@ -137,12 +153,12 @@ impl RunPaths {
 
     /// Returns the folder of a job's published result.
     pub fn output(&self, job: &JobId) -> PathBuf {
-        self.outputs().join(job.as_str())
+        below(&self.root, &["outputs", job.as_str()])
     }
 
     /// Returns the folder in which attempts work.
     pub fn staging(&self) -> PathBuf {
-        self.outputs().join(naming::STAGING)
+        below(&self.root, &["outputs", naming::STAGING])
     }
 
     /// Returns the folder of results that came too late.
@@ -162,7 +178,7 @@ impl RunPaths {
 
     /// Returns one of a job's files in `state/`.
     pub fn state_file(&self, job: &JobId, kind: StateFile) -> PathBuf {
-        self.state().join(kind.name(job))
+        below(&self.root, &["state", &kind.name(job)])
     }
 
     /// Returns the folder of journals.
@@ -189,6 +205,15 @@ impl RunPaths {
     pub fn attempt_log(&self, job: &JobId, attempt: u32) -> PathBuf {
         self.logs().join(format!("{job}.{attempt}.log"))
     }
+}
+
+/// Joins names to a folder with one allocation; paths are made by the dozen a job.
+fn below(folder: &Path, names: &[&str]) -> PathBuf {
+    let length: usize = names.iter().map(|name| name.len() + 1).sum();
+    let mut path = PathBuf::with_capacity(folder.as_os_str().len() + length);
+    path.push(folder);
+    path.extend(names);
+    path
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`budget`]: spending limits hold for all workers together, whatever dies.
+//! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
@@ -23,17 +25,21 @@
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
+//! - [`plan`]: what a plan foretells is what a worker does, and it leaves no trace.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
+//! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
+//! - `reuse`: earlier results are copied instead of bought.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - [`views`]: status, explanations and cost reports show what is there.
 //! - `billed_provider`: whatever dies while buying, every job is paid for once.
 //! - `process_adapter`: programs as adapters, from the request to the result.
 //! - `process_guard`: nothing outlives its worker, however that ends.
@@ -58,6 +64,8 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod budget;
+mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
@@ -74,6 +82,7 @@ mod known_failures;
 mod machine_output;
 mod odd_environment;
 mod original_workspace;
+mod plan;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod process_adapter;
@@ -84,11 +93,15 @@ mod process_hostile;
 mod providers;
 mod purchases;
 mod python_interop;
+mod rebuild;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod reuse;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
 mod store_contract;
 mod support;
 mod support_check;
+mod views;

@@ -6,6 +6,7 @@
 //! its job. What it left in its folder is checked by the engine, not here.
 
 mod command;
+mod crew;
 mod log;
 mod protocol;
 mod secrets;
@@ -38,6 +39,8 @@ pub struct Process {
     asked: Vec<String>,
     visible: BTreeMap<String, String>,
     stall: Option<Duration>,
+    /// What the entry says of the program's version.
+    version: Option<String>,
     defaults: Map<String, Value>,
 }
 
@@ -58,6 +61,7 @@ impl Process {
             visible: command::visible(&asked, env),
             asked,
             stall: stall.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            version: option("version").and_then(Value::as_str).map(str::to_owned),
             defaults: settings.defaults.clone(),
         }
     }
@@ -104,6 +108,10 @@ impl Process {
 }
 
 impl Adapter for Process {
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,

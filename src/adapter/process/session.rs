@@ -8,7 +8,6 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::protocol::{self, Answer, Complaint, Event};
@@ -128,7 +127,7 @@ struct Session<'a, 'c> {
 impl Session<'_, '_> {
     fn look_after(&mut self, mut group: Group, heard: &Receiver<Heard>) -> io::Result<Ended> {
         while !group.has_ended()? {
-            self.listen_once(heard);
+            self.listen_once(heard, &mut group);
             match self.judge() {
                 Order::GoOn => {}
                 Order::Ask => group.terminate(),
@@ -138,7 +137,7 @@ impl Session<'_, '_> {
         group.finish()
     }
 
-    fn listen_once(&mut self, heard: &Receiver<Heard>) {
+    fn listen_once(&mut self, heard: &Receiver<Heard>, group: &mut Group) {
         match heard.recv_timeout(self.look_after) {
             Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
             Ok(Heard::DealtWith) => {}
@@ -146,7 +145,7 @@ impl Session<'_, '_> {
             Ok(Heard::Closed) => self.look_after = Duration::from_micros(500),
             Err(RecvTimeoutError::Timeout) => self.look_less(),
             Err(RecvTimeoutError::Disconnected) => {
-                thread::sleep(self.look_after);
+                group.wait_at_most(self.look_after);
                 self.look_less();
             }
         }

@@ -10,11 +10,11 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
+use super::crew;
 use super::log::AttemptLog;
 use super::secrets::{MaskedStream, Secrets};
 
@@ -27,8 +27,11 @@ const MAX_BLANK_BYTES: usize = 4 << 10;
 /// What some programs write before their first word.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// These threads keep little on their stack, and there may be many.
-const STACK_BYTES: usize = 256 << 10;
+/// What an empty pipe takes without waiting, on every system.
+const PIPE_TAKES: usize = 4 << 10;
+
+/// How much is read at once.
+const PIECE_BYTES: usize = 16 << 10;
 
 /// What the job's thread hears.
 #[derive(Debug)]
@@ -80,11 +83,11 @@ pub(super) fn listen(
 ) -> io::Result<Receiver<Heard>> {
     let (sender, receiver) = sync_channel(0);
     let (shared_out, sender_out) = (shared.clone(), sender.clone());
-    start("adapter-stdout", move || {
+    crew::start(move || {
         hear_events(stdout, &shared_out, &sender_out);
     })?;
     let shared = shared.clone();
-    start("adapter-stderr", move || {
+    crew::start(move || {
         hear_words(stderr, &shared);
         drop(sender);
     })?;
@@ -93,17 +96,13 @@ pub(super) fn listen(
 
 /// Hands the request over; a program that does not read it is not disturbed.
 pub(super) fn tell(mut stdin: impl Write + Send + 'static, request: Vec<u8>) -> io::Result<()> {
-    start("adapter-stdin", move || {
+    if request.len() <= PIPE_TAKES {
+        let _ = stdin.write_all(&request);
+        return Ok(());
+    }
+    crew::start(move || {
         let _ = stdin.write_all(&request);
     })
-}
-
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(work)
-        .map(drop)
 }
 
 fn hear_words(mut pipe: impl Read, shared: &Shared) {
@@ -145,7 +144,7 @@ fn hand_over(lines: &mut Vec<Vec<u8>>, sender: &SyncSender<Heard>) -> bool {
 
 /// Reads until the end, or until `take` wants no more.
 fn each_piece(pipe: &mut impl Read, shared: &Shared, mut take: impl FnMut(&[u8]) -> bool) {
-    let mut buffer = vec![0; 64 << 10];
+    let mut buffer = [0; PIECE_BYTES];
     loop {
         match pipe.read(&mut buffer) {
             Ok(0) => return,

@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 use crate::workspace::paths::Workspace;
 
 /// The columns of a new registry.
-pub(super) const REGISTRY_COLUMNS: &[&str] = &[
+pub(in crate::ops) const REGISTRY_COLUMNS: &[&str] = &[
     "product_id",
     "variant",
     "manufacturer",

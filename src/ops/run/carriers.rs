@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
@@ -61,26 +62,57 @@ pub(super) fn expected_cost(
     jobs: &[PlannedJob],
     carriers: &Carriers,
 ) -> (f64, usize) {
-    if request.dry_run {
-        return (0.0, 0);
-    }
-    let mut known = 0.0;
-    let mut unknown = 0;
-    for planned in jobs {
-        let own = planned.job.algo.as_ref().ok();
-        let key = request.adapter.as_ref().or(own);
-        // What cannot run costs nothing.
-        if let Some(Ok(carrier)) = key.and_then(|key| carriers.get(key)) {
-            match carrier.price.unit_usd {
-                Some(usd) => known += usd,
-                None => unknown += 1,
-            }
-        }
-    }
-    ((known * 1e6).round() / 1e6, unknown)
+    let prices = prices(request, jobs, carriers);
+    (sum(prices.iter().flatten()), unknown(&prices))
 }
 
-fn carrier(
+/// Returns the most that the jobs can cost that may start, and how many of them
+/// may have no known price.
+pub(super) fn highest_cost(
+    request: &WorkerRequest,
+    jobs: &[PlannedJob],
+    carriers: &Carriers,
+) -> (f64, usize) {
+    let prices = prices(request, jobs, carriers);
+    let starts = request.limit.unwrap_or(usize::MAX);
+    let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
+    known.sort_by(|a, b| b.total_cmp(a));
+    known.truncate(starts);
+    (sum(&known), unknown(&prices).min(starts))
+}
+
+fn sum<'a>(prices: impl IntoIterator<Item = &'a f64>) -> f64 {
+    let sum: f64 = prices.into_iter().sum();
+    (sum * 1e6).round() / 1e6
+}
+
+fn unknown(prices: &[Option<f64>]) -> usize {
+    prices.iter().filter(|price| price.is_none()).count()
+}
+
+/// Returns the price of every job, nothing where nobody knows.
+fn prices(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carriers) -> Vec<Option<f64>> {
+    let price = |planned: &PlannedJob| price_of(request, planned, carriers);
+    jobs.iter().map(price).collect()
+}
+
+/// Returns what a job costs, nothing where nobody knows. A rehearsal and what
+/// cannot run cost nothing.
+pub(super) fn price_of(
+    request: &WorkerRequest,
+    planned: &PlannedJob,
+    carriers: &Carriers,
+) -> Option<f64> {
+    let own = planned.job.algo.as_ref().ok();
+    let key = request.adapter.as_ref().or(own);
+    match key.and_then(|key| carriers.get(key)) {
+        Some(Ok(carrier)) if !request.dry_run => carrier.price.unit_usd,
+        _ => Some(0.0),
+    }
+}
+
+/// Builds what carries out one algorithm, or says why nothing can.
+pub(in crate::ops) fn carrier(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
@@ -126,6 +158,7 @@ fn carrier(
         // A rehearsal uses nobody's account.
         provider: (!request.dry_run).then_some(provider),
         on_interrupt,
+        recipe: Recipe::of(settings).filter(|_| !request.dry_run),
         ..Carrier::new(adapter)
     })
 }
@@ -138,7 +171,7 @@ fn rehearsal(request: &WorkerRequest) -> Carrier {
     }
 }
 
-pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+pub(in crate::ops) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
     if context.settings.algo(key.as_str()).is_some() {
         return Ok(());
     }

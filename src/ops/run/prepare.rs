@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::nearest::suggestion;
-use crate::domain::select::{Decision, Seen, Selection, SkipReason};
+use crate::domain::select::{Decision, Selection, SkipReason};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
@@ -69,39 +69,30 @@ pub(super) fn prepare(
 
 impl Prepared {
     fn decide(&mut self, job: JobRecord, selection: &Selection, teller: &Teller<'_>) {
-        let (state, holder, unmarked, doubtful) = match &job.standing {
-            Standing::Known {
-                state,
-                holder,
-                unmarked,
-                doubtful,
-                ..
-            } => (*state, holder.as_ref(), *unmarked, *doubtful),
+        let Some(seen) = job.standing.seen() else {
+            self.leave(job, teller);
+            return;
+        };
+        if seen.unmarked {
+            self.unmarked.push(job.job_id.clone());
+        }
+        match selection.decide(seen) {
+            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
+            Decision::Skip(reason) => self.skip(reason, job.job_id),
+        }
+    }
+
+    /// Skips a job that no worker takes.
+    fn leave(&mut self, job: JobRecord, teller: &Teller<'_>) {
+        match &job.standing {
             Standing::Unknown(word) => {
                 teller.warn(format!(
                     "job {} has the status {word:?}, which is none of ours; it is left alone",
                     job.job_id
                 ));
                 self.skip(SkipReason::NotSelected(Status::Cancelled), job.job_id);
-                return;
             }
-            Standing::NotRegistered | Standing::NotInManifest => {
-                self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id);
-                return;
-            }
-        };
-        if unmarked {
-            self.unmarked.push(job.job_id.clone());
-        }
-        let seen = Seen {
-            state,
-            unmarked,
-            holder: holder.map(|holder| holder.verdict),
-            doubtful,
-        };
-        match selection.decide(seen) {
-            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
-            Decision::Skip(reason) => self.skip(reason, job.job_id),
+            _ => self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id),
         }
     }
 
@@ -199,13 +190,14 @@ impl Prepared {
         }
         let cancelled = request.only_status.as_ref();
         if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
-            teller
-                .warn("cancelled jobs are never run; --only-status cancelled selects none".into());
+            teller.warn(
+                "cancelled jobs are never run; `archi3d run cancel --undo` puts them back".into(),
+            );
         }
     }
 }
 
-fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
+pub(in crate::ops) fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
     let id = request
         .jobs
         .as_ref()
@@ -218,7 +210,7 @@ fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
     id && algo
 }
 
-pub(super) fn selection(request: &WorkerRequest) -> Selection {
+pub(in crate::ops) fn selection(request: &WorkerRequest) -> Selection {
     Selection {
         only_status: request.only_status.clone(),
         redo: request.redo,

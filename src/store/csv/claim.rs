@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use sha2::{Digest, Sha256};
 
@@ -52,6 +53,10 @@ impl CsvStore {
         }
         if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
             return Ok(answer);
+        }
+        if let Some(state) = self.take_out_if_asked(job, entry, &evidence, state, now)? {
+            self.committer.hint(self.ruling_hint(job)?);
+            return Ok(Claim::Changed(state));
         }
         let took_over = entry == Entry::Takeover;
         let entry = continued(entry, &evidence);
@@ -189,6 +194,7 @@ impl CsvStore {
             .publish_lease(&record, evidence.lease().is_some(), now)
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
         fault::here("claim.leased");
+        self.claimed.store(true, Ordering::SeqCst);
         self.clear_for(&lease, evidence)?;
         fault::here("claim.cleared");
         let identity = platform::identity(&file.metadata().context("look at", &lease.staging)?);
@@ -206,7 +212,7 @@ impl CsvStore {
     }
 
     /// Returns a purchase that an earlier attempt made, by marker or by journal.
-    fn open_purchase(
+    pub(super) fn open_purchase(
         &self,
         job: &JobId,
         evidence: &Evidence,
@@ -272,7 +278,12 @@ impl CsvStore {
             fault::here("claim.clearing");
             remove_if_there(&path).context("remove", &path)
         };
-        remove(StateFile::Released)?;
+        // What was not there under this lock is not there now.
+        let remove_marker = |kind: RecordKind| match evidence.of(kind) {
+            Some(_) => remove(kind.file()),
+            None => Ok(()),
+        };
+        remove_marker(RecordKind::Released)?;
         remove(StateFile::Cancel)?;
         // A holder that was only frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
@@ -286,13 +297,9 @@ impl CsvStore {
         if lease.entry == Entry::Redo {
             return Ok(());
         }
-        for kind in [
-            StateFile::Failed,
-            StateFile::ErrorText,
-            StateFile::Cancelled,
-        ] {
-            remove(kind)?;
-        }
+        remove_marker(RecordKind::Failed)?;
+        remove_marker(RecordKind::Cancelled)?;
+        remove(StateFile::ErrorText)?;
         if evidence.of(RecordKind::Completed).is_none() {
             return Ok(());
         }
@@ -361,7 +368,7 @@ impl CsvStore {
     }
 
     /// Returns the job's row; a job without one cannot be claimed.
-    fn row(&self, job: &JobId) -> Result<RowBrief, StoreError> {
+    pub(super) fn row(&self, job: &JobId) -> Result<RowBrief, StoreError> {
         if let Some(brief) = self.rows().get(job) {
             return Ok(brief.clone());
         }
@@ -412,7 +419,14 @@ fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     }
 }
 
+/// Removes a file that is seldom there. To look first is cheaper: removing locks
+/// the folder, in which other threads create files at this moment.
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    if let Err(error) = fs::symlink_metadata(path)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

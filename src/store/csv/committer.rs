@@ -4,13 +4,13 @@
 //! busy, with a rest between folds so that other tools get their turn. It waits
 //! for a busy lock as long as it takes; results are safe in the meantime.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -90,9 +90,10 @@ impl Shared {
     }
 
     /// Makes results durable: their files, and the journal that vouches for them.
-    fn make_durable(&self, wanted: &[(JobId, Wanted)]) -> Result<(), StoreError> {
-        let results: Vec<_> = wanted
-            .iter()
+    fn make_durable(&self, hints: &[Cow<'_, Hint>]) -> Result<(), StoreError> {
+        let beliefs = hints.iter().map(|hint| (&hint.job, &hint.wanted));
+        let results: Vec<_> = beliefs
+            .clone()
             .filter(|(_, wanted)| wanted.status == Status::Completed && !wanted.simulated)
             .collect();
         if results.len() > SYNC_SINGLY {
@@ -106,10 +107,8 @@ impl Shared {
                 platform::sync_dir(&outputs).context("sync", &outputs)?;
             }
         }
-        if wanted
-            .iter()
-            .any(|(_, w)| w.status.is_terminal() && !w.simulated)
-        {
+        let mut beliefs = beliefs;
+        if beliefs.any(|(_, w)| w.status.is_terminal() && !w.simulated) {
             self.sync_names()?;
             self.journal.sync().context("sync", self.journal.path())?;
         }
@@ -169,28 +168,27 @@ impl Shared {
 
     /// Projects `hints` into the registry; returns how many rows changed, or
     /// nothing if the wait for the lock was cut short.
-    pub(super) fn fold(&self, hints: &[Hint], now: Timestamp) -> Result<Option<usize>, StoreError> {
+    pub(super) fn fold<'a>(
+        &self,
+        hints: impl Iterator<Item = &'a Hint>,
+        now: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
         let state = self.paths.state();
-        let mut looked = Vec::with_capacity(hints.len());
+        let mut looked = Vec::new();
         for hint in hints {
             let hint = hint
                 .look(&self.paths, &self.facts)
                 .context("read markers in", &state)?;
             looked.extend(hint);
         }
-        let hints = &looked;
-        let beliefs: Vec<_> = hints
-            .iter()
-            .map(|hint| (hint.job.clone(), hint.wanted.clone()))
-            .collect();
         fault::here("fold.before");
-        self.make_durable(&beliefs)?;
+        self.make_durable(&looked)?;
         fault::here("fold.synced");
         let Some(_lock) = self.lock_table()? else {
             return Ok(None);
         };
         fault::here("fold.locked");
-        let changed = self.fold_locked(hints)?;
+        let changed = self.fold_locked(&looked)?;
         fault::here("fold.saved");
         if changed > 0 {
             let what = What::Folded { rows: changed };
@@ -202,7 +200,7 @@ impl Shared {
         Ok(Some(changed))
     }
 
-    fn fold_locked(&self, hints: &[Hint]) -> Result<usize, StoreError> {
+    fn fold_locked(&self, hints: &[Cow<'_, Hint>]) -> Result<usize, StoreError> {
         let mut settled = Vec::with_capacity(hints.len());
         for hint in hints {
             let found = hint.settle(&self.paths, &self.facts);
@@ -211,14 +209,16 @@ impl Shared {
             };
             // A result that appeared since was not made durable here; its own
             // worker will fold it.
-            let synced = hint.wanted.patch == wanted.patch;
+            let is_believed = matches!(wanted, Cow::Borrowed(_));
+            let synced = is_believed || hint.wanted.patch == wanted.patch;
             if synced || !wanted.status.is_terminal() || wanted.simulated {
-                settled.push((hint.job.clone(), wanted));
+                settled.push((&hint.job, wanted));
             }
         }
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let table = registry.load()?;
-        let changed = projection::apply(table, &self.run_id, &settled);
+        let settled = settled.iter().map(|(job, wanted)| (*job, wanted.as_ref()));
+        let changed = projection::apply(table, &self.run_id, settled);
         if changed > 0 {
             fault::here("fold.applied");
             registry.save()?;
@@ -240,121 +240,137 @@ impl Shared {
     }
 }
 
-enum Message {
-    Hint(Hint),
-    Flush(Sender<Result<(), StoreError>>),
+/// What the threads of the pool leave for the committer.
+#[derive(Default)]
+struct Inbox {
+    hints: Vec<Hint>,
+    /// Nobody will leave anything any more; what is there is folded without rest.
+    closed: bool,
+}
+
+/// The inbox and how to tell of its first hint. Later ones wake nobody: a busy
+/// worker would otherwise wake the committer twice a job, for nothing.
+#[derive(Default)]
+struct Post {
+    inbox: Mutex<Inbox>,
+    news: Condvar,
+}
+
+impl Post {
+    fn open(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The handle on the thread.
 pub(super) struct Committer {
-    sender: Mutex<Option<Sender<Message>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    post: Arc<Post>,
+    thread: Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
 }
 
 impl Committer {
     /// Starts the thread.
     pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        let (sender, receiver) = channel();
-        let thread = thread::Builder::new()
-            .name("committer".into())
-            .spawn(move || Loop::new(shared, receiver).run())?;
+        let post = Arc::new(Post::default());
+        let thread = thread::Builder::new().name("committer".into()).spawn({
+            let post = post.clone();
+            move || Loop::new(shared, post).run()
+        })?;
         Ok(Self {
-            sender: Mutex::new(Some(sender)),
+            post,
             thread: Mutex::new(Some(thread)),
         })
     }
 
     /// Tells the thread that a job's row may be behind.
     pub(super) fn hint(&self, hint: Hint) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = sender.as_ref() {
-            // After the end there is nobody to tell; recovery reads the markers.
-            let _ = sender.send(Message::Hint(hint));
+        let mut inbox = self.post.open();
+        // After the end there is nobody to tell; recovery reads the markers.
+        if inbox.closed {
+            return;
+        }
+        let first = inbox.hints.is_empty();
+        inbox.hints.push(hint);
+        drop(inbox);
+        if first {
+            self.post.news.notify_one();
         }
     }
 
     /// Folds everything hinted so far, without resting, and ends the thread.
     pub(super) fn stop(&self) -> Result<(), StoreError> {
-        let sender = self
-            .sender
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let result = match sender {
-            None => Ok(()),
-            Some(sender) => {
-                let (reply, answer) = channel();
-                let _ = sender.send(Message::Flush(reply));
-                answer.recv().unwrap_or(Ok(()))
-            }
-        };
         let thread = self
             .thread
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
-        result
+        let Some(thread) = thread else {
+            return Ok(());
+        };
+        self.post.open().closed = true;
+        self.post.news.notify_one();
+        thread.join().unwrap_or(Ok(()))
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let _ = self.stop();
     }
 }
 
 struct Loop {
     shared: Arc<Shared>,
-    receiver: Receiver<Message>,
+    post: Arc<Post>,
     pending: BTreeMap<JobId, Hint>,
     rest_until: Instant,
     last_complaint: Option<String>,
-    /// Whoever waits for the last fold.
-    flush: Option<Sender<Result<(), StoreError>>>,
 }
 
 impl Loop {
-    fn new(shared: Arc<Shared>, receiver: Receiver<Message>) -> Self {
+    fn new(shared: Arc<Shared>, post: Arc<Post>) -> Self {
         Self {
             shared,
-            receiver,
+            post,
             pending: BTreeMap::new(),
             rest_until: Instant::now(),
             last_complaint: None,
-            flush: None,
         }
     }
 
-    fn run(mut self) {
+    /// Folds until the inbox is closed and returns how the last fold went.
+    fn run(mut self) -> Result<(), StoreError> {
         loop {
-            if let Some(reply) = self.flush.take() {
-                let _ = reply.send(self.fold_all());
-                return;
+            self.wait_for_hints();
+            if self.rest() {
+                return self.fold_all();
             }
-            let message = if self.pending.is_empty() {
-                self.receiver
-                    .recv()
-                    .map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                let rest = self.rest_until.saturating_duration_since(Instant::now());
-                self.receiver.recv_timeout(rest)
-            };
-            match message {
-                Ok(Message::Hint(hint)) => self.take(hint),
-                Ok(Message::Flush(reply)) => self.flush = Some(reply),
-                Err(RecvTimeoutError::Timeout) => self.fold_and_rest(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    let _ = self.fold_all();
-                    return;
-                }
-            }
+            self.fold_and_rest();
         }
     }
 
-    fn take(&mut self, hint: Hint) {
-        if self.pending.is_empty() {
-            let age = self.table_age();
-            let earliest = Instant::now() + MIN_REST.saturating_sub(age);
-            self.rest_until = self.rest_until.max(earliest);
+    /// Waits until there is something to fold or everything ends.
+    fn wait_for_hints(&mut self) {
+        if !self.pending.is_empty() {
+            return;
         }
-        self.pending.insert(hint.job.clone(), hint);
+        let inbox = self.post.open();
+        let idle = |inbox: &mut Inbox| inbox.hints.is_empty() && !inbox.closed;
+        let inbox = self.post.news.wait_while(inbox, idle);
+        drop(inbox.unwrap_or_else(PoisonError::into_inner));
+        let earliest = Instant::now() + MIN_REST.saturating_sub(self.table_age());
+        self.rest_until = self.rest_until.max(earliest);
+    }
+
+    /// Lets others have their turn; tells whether everything ends.
+    fn rest(&self) -> bool {
+        let inbox = self.post.open();
+        let rest = self.rest_until.saturating_duration_since(Instant::now());
+        let waited = self
+            .post
+            .news
+            .wait_timeout_while(inbox, rest, |inbox| !inbox.closed);
+        waited.unwrap_or_else(PoisonError::into_inner).0.closed
     }
 
     /// Returns how long ago anybody changed the table.
@@ -381,20 +397,15 @@ impl Loop {
     }
 
     fn fold_all(&mut self) -> Result<(), StoreError> {
-        // Hints that came while the last fold ran belong to this one.
-        while let Ok(message) = self.receiver.try_recv() {
-            match message {
-                Message::Hint(hint) => {
-                    self.pending.insert(hint.job.clone(), hint);
-                }
-                Message::Flush(reply) => self.flush = Some(reply),
-            }
-        }
+        // Of two hints for a job the later one counts.
+        let hints = std::mem::take(&mut self.post.open().hints);
+        let hints = hints.into_iter().map(|hint| (hint.job.clone(), hint));
+        self.pending.extend(hints);
         if self.pending.is_empty() {
             return Ok(());
         }
-        let hints: Vec<Hint> = self.pending.values().cloned().collect();
-        match self.shared.fold(&hints, self.shared.clock.now()) {
+        let now = self.shared.clock.now();
+        match self.shared.fold(self.pending.values(), now) {
             Ok(Some(_)) => {
                 self.pending.clear();
                 self.recovered();
@@ -405,7 +416,7 @@ impl Loop {
                 reason: format!(
                     "{} rows are not in the registry yet because its lock is busy; \
                      their results are safe and the next start brings them in",
-                    hints.len()
+                    self.pending.len()
                 ),
             }),
             Err(error) => Err(error),

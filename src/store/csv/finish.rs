@@ -96,6 +96,7 @@ impl CsvStore {
             evidence.lease().is_some()
                 || evidence.of(RecordKind::Completed).is_some()
                 || evidence.of(RecordKind::Failed).is_some()
+                || evidence.of(RecordKind::Cancelled).is_some()
                 || evidence.highest_attempt() > lease.attempt
         });
         if taken {
@@ -209,10 +210,11 @@ impl CsvStore {
             return Ok(Published::NameTaken);
         };
         fault::here("publish_result.marked");
+        // It ended before its holder heard that somebody wanted it stopped.
+        self.remove_state_file(job, StateFile::Cancel)?;
         if finished.completed {
             for kind in [StateFile::ErrorText, StateFile::Failed, StateFile::Released] {
-                let path = self.paths().state_file(job, kind);
-                remove_if_there(&path).context("remove", &path)?;
+                self.remove_state_file(job, kind)?;
             }
         } else {
             let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
@@ -228,6 +230,7 @@ impl CsvStore {
         if leased {
             self.end_redo(job, finished.attempt, finished.request_id.as_deref())?;
         }
+        self.remove_state_file(job, StateFile::Cancel)?;
         let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
         self.committer.hint(self.ruling_hint(job)?);
         Ok(Published::OldResultKept)
@@ -237,11 +240,15 @@ impl CsvStore {
     fn place_outputs(&self, finished: &Finished) -> Result<(), StoreError> {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
+        let moved = platform::rename_no_replace(&staging, &output);
+        if matches!(moved, Ok(true)) {
+            return Ok(());
+        }
         if !staging.exists() {
             // A crash came after the rename; recovery has compared the hashes.
             return Ok(());
         }
-        if output.symlink_metadata().is_ok() {
+        if !moved.context("publish", &output)? {
             self.keep_previous(&output, finished)?;
             fault::here("publish_result.previous_kept");
         }
@@ -301,7 +308,12 @@ impl CsvStore {
         if !published {
             return Ok(None);
         }
-        let metadata = fs::symlink_metadata(&to).context("look at", &to)?;
+        // The terminal is the lease's file, whatever anybody has put in its place since.
+        let metadata = match lease_file {
+            Some(file) => file.metadata(),
+            None => fs::symlink_metadata(&to),
+        };
+        let metadata = metadata.context("look at", &to)?;
         let proof = Proof::Terminal(record.kind.file(), platform::version(&metadata));
         Ok(Some(hint_for(record, proof)))
     }
@@ -320,7 +332,7 @@ impl CsvStore {
             .state_file(&record.job_id, StateFile::InProgress);
         let to = self.paths().state_file(&record.job_id, record.kind.file());
         platform::write_at(file, text.as_bytes(), 0)
-            .and_then(|()| file.set_len(text.len() as u64))
+            .and_then(|()| cut_to(file, text.len() as u64))
             .context("write", &from)?;
         fault::here("turn_lease.written");
         if replace {
@@ -330,6 +342,14 @@ impl CsvStore {
         }
         platform::rename_no_replace(&from, &to).context("publish", &to)
     }
+}
+
+/// Cuts a file that is longer; a terminal seldom is shorter than its lease was.
+fn cut_to(file: &File, length: u64) -> io::Result<()> {
+    if file.metadata()?.len() > length {
+        file.set_len(length)?;
+    }
+    Ok(())
 }
 
 fn source_of(error: &StoreError) -> String {
@@ -359,6 +379,7 @@ fn finished_line(
         error_text: None,
         request_id,
         cost_usd: ending.cost_usd,
+        content_key: ending.content_key,
         purchases,
         staging: staging.to_string_lossy().into_owned(),
     };

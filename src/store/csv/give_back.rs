@@ -17,7 +17,6 @@ use crate::store::error::{IoContext, StoreError};
 use crate::store::{ReleaseReason, Setback};
 
 use super::CsvStore;
-use super::claim::remove_if_there;
 use super::journal::What;
 use super::marker::{Record, RecordKind};
 
@@ -95,8 +94,7 @@ impl CsvStore {
         let change = |record: &Record| given_back(record, RecordKind::Cancelled, None);
         self.give_back(lease, change, what, now)?;
         fault::here("cancel.marked");
-        let path = self.paths().state_file(&lease.job_id, StateFile::Cancel);
-        remove_if_there(&path).context("remove", &path)
+        Ok(())
     }
 
     fn give_back(
@@ -119,10 +117,15 @@ impl CsvStore {
                 let purchase = held.record.request_id.as_deref();
                 self.end_redo(&lease.job_id, lease.attempt, purchase)?;
             } else {
-                let record = change(&held.record);
+                let mut record = change(&held.record);
+                if self.is_asked_for(&lease.job_id) {
+                    // Somebody asked to stop it before it could be given back.
+                    record = given_back(&held.record, RecordKind::Cancelled, None);
+                }
                 let text = record.text(&self.identity, now);
                 self.turn_lease(&record, &held.file, &text, true)?;
             }
+            self.remove_state_file(&lease.job_id, StateFile::Cancel)?;
         } else {
             self.note(
                 now,
@@ -188,7 +191,11 @@ impl CsvStore {
     }
 }
 
-fn given_back(lease: &Record, kind: RecordKind, not_before: Option<Timestamp>) -> Record {
+pub(super) fn given_back(
+    lease: &Record,
+    kind: RecordKind,
+    not_before: Option<Timestamp>,
+) -> Record {
     // A job that was given back should not look as if it ran.
     let mut patch = Patch::status(kind.status());
     for column in [

@@ -97,6 +97,8 @@ impl CsvStore {
             leases: Mutex::default(),
             rows: Mutex::default(),
             unpublished: Mutex::default(),
+            listed: Mutex::new(None),
+            claimed: AtomicBool::new(false),
             made_results: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })

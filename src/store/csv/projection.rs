@@ -5,6 +5,7 @@
 //! is held. Whatever was queued earlier is only a hint where to look, so a late
 //! update can never undo a newer one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
@@ -16,8 +17,10 @@ use crate::domain::patch::{Patch, WORKER_COLUMNS, WorkerFacts};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, FileIdentity, FileVersion};
 use crate::store::Artifact;
+use crate::workspace::durable;
 use crate::workspace::paths::RunPaths;
 
+use super::codec::decode;
 use super::evidence::Evidence;
 use super::marker::{Marker, RecordKind};
 use super::registry::RowColumns;
@@ -78,15 +81,22 @@ impl Wanted {
 
 impl Hint {
     /// Replaces a hint that says nothing but "look" by what the markers say.
-    pub(super) fn look(&self, paths: &RunPaths, worker: &WorkerFacts) -> io::Result<Option<Self>> {
+    pub(super) fn look(
+        &self,
+        paths: &RunPaths,
+        worker: &WorkerFacts,
+    ) -> io::Result<Option<Cow<'_, Self>>> {
         if self.proof != Proof::Read {
-            return Ok(Some(self.clone()));
+            return Ok(Some(Cow::Borrowed(self)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        Ok(Wanted::by_evidence(&evidence, worker).map(|wanted| Self {
-            job: self.job.clone(),
-            wanted,
-            proof: proof_of(&evidence),
+        let wanted = Wanted::by_evidence(&evidence, worker);
+        Ok(wanted.map(|wanted| {
+            Cow::Owned(Self {
+                job: self.job.clone(),
+                wanted,
+                proof: proof_of(&evidence),
+            })
         }))
     }
 
@@ -95,7 +105,7 @@ impl Hint {
         &self,
         paths: &RunPaths,
         worker: &WorkerFacts,
-    ) -> io::Result<Option<Wanted>> {
+    ) -> io::Result<Option<Cow<'_, Wanted>>> {
         let holds = match self.proof {
             Proof::Lease(identity) => {
                 let path = paths.state_file(&self.job, StateFile::InProgress);
@@ -109,10 +119,10 @@ impl Hint {
             Proof::Read => false,
         };
         if holds {
-            return Ok(Some(self.wanted.clone()));
+            return Ok(Some(Cow::Borrowed(&self.wanted)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        Ok(Wanted::by_evidence(&evidence, worker))
+        Ok(Wanted::by_evidence(&evidence, worker).map(Cow::Owned))
     }
 }
 
@@ -161,14 +171,18 @@ fn says_more(status: Status, row_start: Option<Timestamp>, wanted: &Wanted) -> b
         .is_some_and(|began| row_start.is_none_or(|start| start < began));
     match status {
         Status::Enqueued => newer && wanted.patch.get("error_msg").is_some(),
-        Status::Failed => newer,
+        Status::Failed | Status::Cancelled => newer,
         Status::Completed => newer && row_start.is_some(),
-        Status::Running | Status::Cancelled => false,
+        Status::Running => false,
     }
 }
 
 /// Writes what is wanted into the table; returns how many jobs' rows changed.
-pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) -> usize {
+pub(super) fn apply<'a>(
+    table: &mut Table,
+    run: &RunId,
+    wanted: impl IntoIterator<Item = (&'a JobId, &'a Wanted)>,
+) -> usize {
     let columns = RowColumns::of(table);
     let mut accepted = Vec::new();
     let index = table.index(run.as_str());
@@ -184,23 +198,26 @@ pub(super) fn apply(table: &mut Table, run: &RunId, wanted: &[(JobId, Wanted)]) 
         return 0;
     }
     table.ensure_columns(WORKER_COLUMNS);
+    let columns = table.columns().iter().enumerate();
+    let columns = columns.map(|(position, name)| (name.as_str(), position));
+    let columns: HashMap<&str, usize> = columns.collect();
     let edits: Vec<RowEdit> = accepted
         .iter()
-        .map(|(row, patch)| row_edit(table, *row, patch))
+        .map(|(row, patch)| row_edit(table, &columns, *row, patch))
         .collect();
     table.patch(&edits);
     edits.len()
 }
 
-fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
+fn row_edit(table: &Table, columns: &HashMap<&str, usize>, row: usize, patch: &Patch) -> RowEdit {
     let cells = patch
-        .0
+        .cells()
         .iter()
         .filter_map(|cell| {
-            let column = table.column(&cell.column)?;
-            let current = table.cell(row, column);
-            cell.applies_to(&String::from_utf8_lossy(&current))
-                .then(|| (column, cell.value.clone()))
+            let column = *columns.get(cell.column.as_ref())?;
+            let applies = !cell.only_if_empty
+                || cell.applies_to(&String::from_utf8_lossy(&table.cell(row, column)));
+            applies.then(|| (column, cell.value.clone()))
         })
         .collect();
     RowEdit { row, cells }
@@ -208,7 +225,11 @@ fn row_edit(table: &Table, row: usize, patch: &Patch) -> RowEdit {
 
 /// Which markers each job of a run has, by name alone: one listing, nothing opened.
 #[derive(Debug, Default)]
-pub(super) struct StateNames(HashMap<String, Kinds>);
+pub(super) struct StateNames {
+    jobs: HashMap<String, Kinds>,
+    /// Files that a writer left or is just writing.
+    temporaries: Vec<String>,
+}
 
 /// The kinds of marker one job has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -242,17 +263,21 @@ impl StateNames {
         };
         for entry in entries {
             let name = entry?.file_name();
-            let Some((job, file)) = name.to_str().and_then(StateFile::split) else {
+            let Some(name) = name.to_str() else { continue };
+            if durable::is_temporary(name) {
+                names.temporaries.push(name.to_owned());
+            }
+            let Some((job, file)) = StateFile::split(name) else {
                 continue;
             };
             let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) else {
                 continue;
             };
             let bit = 1 << kind as u8;
-            match names.0.get_mut(job) {
+            match names.jobs.get_mut(job) {
                 Some(kinds) => kinds.0 |= bit,
                 None => {
-                    names.0.insert(job.to_owned(), Kinds(bit));
+                    names.jobs.insert(job.to_owned(), Kinds(bit));
                 }
             }
         }
@@ -261,7 +286,7 @@ impl StateNames {
 
     /// Returns the markers of one job, if it has any.
     pub(super) fn of(&self, job: &str) -> Option<Kinds> {
-        self.0.get(job).copied()
+        self.jobs.get(job).copied()
     }
 
     /// Tells whether a row with `status` is what the names alone would say.
@@ -273,9 +298,14 @@ impl StateNames {
         })
     }
 
+    /// Returns the temporary files.
+    pub(super) fn temporaries(&self) -> impl Iterator<Item = &str> {
+        self.temporaries.iter().map(String::as_str)
+    }
+
     /// Returns the jobs that have markers.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (&str, Kinds)> {
-        self.0.iter().map(|(job, kinds)| (job.as_str(), *kinds))
+        self.jobs.iter().map(|(job, kinds)| (job.as_str(), *kinds))
     }
 }
 
@@ -285,10 +315,10 @@ pub(super) fn disagreements(
     table: &mut Table,
     run: &RunId,
     paths: &RunPaths,
+    names: &StateNames,
     suspects: &BTreeSet<JobId>,
     worker: &WorkerFacts,
 ) -> io::Result<Vec<Hint>> {
-    let names = StateNames::list(paths)?;
     let index = table.index(run.as_str());
     let table = index.table();
     let (Some(job_column), Some(status_column)) = (table.column("job_id"), table.column("status"))
@@ -296,17 +326,25 @@ pub(super) fn disagreements(
         return Ok(Vec::new());
     };
     let mut hints = Vec::new();
+    let mut wanted = [(job_column, 0), (status_column, 1)];
+    wanted.sort_unstable();
     for row in index.rows() {
-        let job = table.cell(row, job_column);
-        let Some(job) = std::str::from_utf8(&job)
-            .ok()
-            .and_then(|id| JobId::parse(id).ok())
-        else {
+        let mut cells = [0..0, 0..0];
+        table.spans(row, &wanted, &mut cells);
+        let [job, status] = cells.map(|span| decode(&table.bytes()[span]));
+        let Ok(job) = std::str::from_utf8(&job) else {
             continue;
         };
-        let status = Status::parse(&String::from_utf8_lossy(&table.cell(row, status_column)));
+        let status = Status::parse(&String::from_utf8_lossy(&status));
         let Some(status) = status else { continue };
-        if names.agree(job.as_str(), status) && !suspects.contains(&job) {
+        let agrees = names.agree(job, status);
+        if agrees && suspects.is_empty() {
+            continue;
+        }
+        let Ok(job) = JobId::parse(job) else {
+            continue;
+        };
+        if agrees && !suspects.contains(&job) {
             continue;
         }
         let evidence = Evidence::read(paths, &job)?;
@@ -356,7 +394,7 @@ mod tests {
     fn status_after(row: &str, wanted: Wanted) -> String {
         let mut table = table(row);
         let run = RunId::parse("r").unwrap();
-        apply(&mut table, &run, &[(JobId::parse("j").unwrap(), wanted)]);
+        apply(&mut table, &run, [(&JobId::parse("j").unwrap(), &wanted)]);
         let column = table.column("status").unwrap();
         String::from_utf8(table.cell(0, column).into_owned()).unwrap()
     }
@@ -426,7 +464,7 @@ mod tests {
         let changed = apply(
             &mut table,
             &run,
-            &[(job, wanted(Status::Completed, Some(LATE)))],
+            [(&job, &wanted(Status::Completed, Some(LATE)))],
         );
         assert_eq!(changed, 2);
         let column = table.column("status").unwrap();

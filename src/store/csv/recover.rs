@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::sync::{Arc, PoisonError};
 
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
@@ -25,6 +26,7 @@ use super::finish::{Author, Published, is_lease_of};
 use super::journal::{self, Finished};
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
+use super::registry::Registry;
 use super::story::{Story, Submitted, story_of, tell};
 
 impl CsvStore {
@@ -35,6 +37,7 @@ impl CsvStore {
         };
         fault::here("recover.locked");
         let mut recovery = Recovery::default();
+        self.registry().load()?;
         self.sweep_temporaries()?;
         fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
@@ -52,6 +55,9 @@ impl CsvStore {
             self.replay(&story, &mut recovery, now)?;
             fault::here("recover.replayed");
             suspects.extend(story.jobs);
+        }
+        if !replayed.is_empty() {
+            self.forget_names();
         }
         self.drop_void_leases()?;
         fault::here("recover.leases_dropped");
@@ -364,7 +370,7 @@ impl CsvStore {
     /// Removes leases that stand beside a terminal of the same or a higher attempt.
     fn drop_void_leases(&self) -> Result<(), StoreError> {
         let state = self.paths().state();
-        let names = StateNames::list(self.paths()).context("list", &state)?;
+        let names = self.names()?;
         for (name, kinds) in names.jobs() {
             let both = kinds.has(RecordKind::InProgress) && kinds.count() > 1;
             let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
@@ -380,14 +386,44 @@ impl CsvStore {
                 .is_some_and(|lease| lease.record().is_some())
                 && evidence
                     .ruling()
-                    .is_some_and(|marker| marker.kind.is_terminal());
+                    .is_some_and(|m| m.kind.is_terminal() || m.kind == RecordKind::Cancelled);
             if void {
                 let path = self.paths().state_file(&job, StateFile::InProgress);
                 super::claim::remove_if_there(&path).context("remove", &path)?;
+                self.forget_names();
                 fault::here("recover.void_lease_gone");
             }
         }
         Ok(())
+    }
+
+    /// Returns the names in `state/`, listed once for everything a start does. It
+    /// is a look at one moment anyway; whoever acts on it looks again under a lock.
+    pub(super) fn names(&self) -> Result<Arc<StateNames>, StoreError> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = &*listed {
+            return Ok(names.clone());
+        }
+        let state = self.paths().state();
+        let names = Arc::new(StateNames::list(self.paths()).context("list", &state)?);
+        *listed = Some(names.clone());
+        Ok(names)
+    }
+
+    /// Reads the table if it changed and returns names that are not older than it:
+    /// a row must never tell of a marker that the listing could not have seen.
+    pub(super) fn names_for(&self, registry: &mut Registry) -> Result<Arc<StateNames>, StoreError> {
+        if !registry.is_current()? {
+            registry.load()?;
+            self.forget_names();
+        }
+        self.names()
+    }
+
+    /// Has `state/` listed again by whoever asks next.
+    pub(super) fn forget_names(&self) {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        *listed = None;
     }
 
     /// Brings the registry up to what the markers say; returns the rows changed.
@@ -399,11 +435,12 @@ impl CsvStore {
         let state = self.paths().state();
         let hints = {
             let mut registry = self.registry();
-            let table = registry.load()?;
+            let names = self.names_for(&mut registry)?;
             projection::disagreements(
-                table,
+                registry.load()?,
                 &self.shared.run_id,
                 self.paths(),
+                &names,
                 suspects,
                 &self.identity.facts,
             )
@@ -412,7 +449,7 @@ impl CsvStore {
         if hints.is_empty() {
             return Ok(0);
         }
-        match self.shared.fold(&hints, now)? {
+        match self.shared.fold(hints.iter(), now)? {
             Some(changed) => Ok(changed),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }

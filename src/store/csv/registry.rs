@@ -3,8 +3,10 @@
 //! The parsed table is kept between folds. Its file is kept open too, so that
 //! its inode number cannot be given to another file while we compare.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::domain::id::{JobId, RunId};
@@ -17,6 +19,7 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 
 use super::RowBrief;
+use super::codec::decode;
 use super::manifest::ManifestRow;
 use super::table::{Table, TableError};
 
@@ -211,27 +214,41 @@ pub(super) struct RowColumns {
     pub(super) job_id: Option<usize>,
     pub(super) status: Option<usize>,
     start: Option<usize>,
-    price_source: Option<usize>,
-    error: Option<usize>,
-    created_at: Option<usize>,
-    image_set_hash: Option<usize>,
+    end: Option<usize>,
     algo: Option<usize>,
     product_id: Option<usize>,
     variant: Option<usize>,
     images: Vec<usize>,
+    /// The columns of a [`Row`], rising, each with its place in [`RowCells`].
+    of_row: Vec<(usize, usize)>,
 }
+
+/// Where the cells of a [`Row`] are: status, start, price source, error, creation
+/// and picture hash.
+type RowCells = [Range<usize>; 6];
 
 impl RowColumns {
     /// Finds the columns of `table`.
     pub(super) fn of(table: &Table) -> Self {
+        let names = [
+            "status",
+            "generation_start",
+            "price_source",
+            "error_msg",
+            "created_at",
+            "image_set_hash",
+        ];
+        let places = names.iter().enumerate();
+        let mut of_row: Vec<(usize, usize)> = places
+            .filter_map(|(place, name)| Some((table.column(name)?, place)))
+            .collect();
+        of_row.sort_unstable();
         Self {
+            of_row,
             job_id: table.column("job_id"),
             status: table.column("status"),
             start: table.column("generation_start"),
-            price_source: table.column("price_source"),
-            error: table.column("error_msg"),
-            created_at: table.column("created_at"),
-            image_set_hash: table.column("image_set_hash"),
+            end: table.column("generation_end"),
             algo: table.column("algo"),
             product_id: table.column("product_id"),
             variant: table.column("variant"),
@@ -252,18 +269,32 @@ impl RowColumns {
         (Status::parse(&status).ok_or(status), start)
     }
 
-    /// Reads the row at `number`.
+    /// Returns when the row says that its job ended.
+    pub(super) fn ended(&self, table: &Table, row: usize) -> Option<Timestamp> {
+        Timestamp::parse(&text(table, row, self.end))
+    }
+
+    /// Reads the row at `number`, in one pass over its cells.
     pub(super) fn read(&self, table: &Table, number: usize, copies: usize) -> Row {
-        let (status, start) = self.status_and_start(table, number);
+        let mut cells = RowCells::default();
+        table.spans(number, &self.of_row, &mut cells);
+        let [
+            status,
+            start,
+            price_source,
+            error,
+            created_at,
+            image_set_hash,
+        ] = cells.map(|span| text_of(decode(&table.bytes()[span])));
         Row {
             number,
             copies,
-            status,
-            start,
-            rehearsal: text(table, number, self.price_source) == DRY_RUN,
-            error: text(table, number, self.error),
-            created_at: text(table, number, self.created_at),
-            image_set_hash: text(table, number, self.image_set_hash),
+            start: Timestamp::parse(&start),
+            status: Status::parse(&status).ok_or_else(|| status.into_owned()),
+            rehearsal: price_source == DRY_RUN,
+            error: error.into_owned(),
+            created_at: created_at.into_owned(),
+            image_set_hash: image_set_hash.into_owned(),
         }
     }
 
@@ -285,12 +316,24 @@ impl RowColumns {
     /// Returns the row of one job, if it has one; of several, the one that says most.
     pub(super) fn find(&self, table: &mut Table, run: &RunId, job: &JobId) -> Option<Row> {
         let index = table.index(run.as_str());
-        let rows: Vec<usize> = index.rows_of(job.as_str()).collect();
+        let mut rows = index.rows_of(job.as_str());
+        let first = rows.next()?;
+        let Some(second) = rows.next() else {
+            return Some(self.read(index.table(), first, 1));
+        };
+        let rows: Vec<usize> = [first, second].into_iter().chain(rows).collect();
         // Of equal ones `max_by_key` takes the last, so the first comes last.
         let copies = rows.iter().rev();
         copies
             .map(|number| self.read(index.table(), *number, rows.len()))
             .max_by_key(Row::weight)
+    }
+}
+
+fn text_of(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match cell {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
     }
 }
 

@@ -32,6 +32,9 @@ pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreErr
     let paths = store.paths();
     let manifest = open::read_manifest(paths)?;
     let mut registry = store.registry();
+    let names = store.names_for(&mut registry)?;
+    // From now on jobs are taken, by us too.
+    store.forget_names();
     let table = registry.load()?;
     let reader = Reader {
         paths,
@@ -40,7 +43,7 @@ pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreErr
         now,
         run_id: &store.shared.run_id,
     };
-    reader.read(table, manifest)
+    reader.read(table, manifest, &names)
 }
 
 /// Reads a run without opening it for work: takes no lock, writes nothing.
@@ -61,7 +64,9 @@ pub fn read_run(
         now,
         run_id,
     };
-    reader.read(registry.load()?, manifest)
+    let table = registry.load()?;
+    let names = StateNames::list(&paths).context("list", &paths.state())?;
+    reader.read(table, manifest, &names)
 }
 
 /// Returns a judge of holders that writes nothing.
@@ -83,9 +88,13 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(&self, table: &mut Table, manifest: Manifest) -> Result<RunJobs, StoreError> {
+    fn read(
+        &self,
+        table: &mut Table,
+        manifest: Manifest,
+        names: &StateNames,
+    ) -> Result<RunJobs, StoreError> {
         let state = self.paths.state();
-        let names = StateNames::list(self.paths).context("list", &state)?;
         let mut run = RunJobs::default();
         let shown = format!("runs/{}/manifest.csv", self.run_id);
         for fault in &manifest.faults {
@@ -96,10 +105,14 @@ impl Reader<'_> {
             run.warnings.push(format!("{shown}: {warning}"));
         }
         let columns = RowColumns::of(table);
-        let mut listed = HashSet::new();
+        let mut listed = HashSet::with_capacity(manifest.rows.len());
+        let mut read = vec![false; table.len()];
         for entry in manifest.rows {
             listed.insert(entry.job_id.clone());
             let row = columns.find(table, self.run_id, &entry.job_id);
+            if let Some(row) = row.as_ref().filter(|row| row.copies == 1) {
+                read[row.number] = true;
+            }
             if let Some(row) = row.as_ref().filter(|row| row.copies > 1) {
                 run.warnings.push(format!(
                     "job {} has {} rows in the registry; it runs once and all of them are updated",
@@ -107,11 +120,11 @@ impl Reader<'_> {
                 ));
             }
             let standing = self
-                .standing(&entry.job_id, row.as_ref(), &names)
+                .standing(&entry.job_id, row.as_ref(), names)
                 .context("read markers in", &state)?;
             run.jobs.push(record(entry, standing));
         }
-        self.add_unlisted(table, &names, &listed, &mut run)?;
+        self.add_unlisted(table, names, (&listed, &read), &mut run)?;
         warn_of_missing_outputs(self.paths, &mut run);
         if ignores_case(self.paths) {
             leave_out_twins(&mut run);
@@ -126,14 +139,14 @@ impl Reader<'_> {
         &self,
         table: &mut Table,
         names: &StateNames,
-        listed: &HashSet<JobId>,
+        (listed, read): (&HashSet<JobId>, &[bool]),
         run: &mut RunJobs,
     ) -> Result<(), StoreError> {
         let columns = RowColumns::of(table);
         let column = columns.job_id.expect("a registry has its key columns");
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let mut seen = HashSet::new();
-        for number in rows {
+        for number in rows.into_iter().filter(|number| !read[*number]) {
             let cell = table.cell(number, column);
             let job = match std::str::from_utf8(&cell)
                 .map_err(|e| e.to_string())
@@ -200,6 +213,8 @@ impl Reader<'_> {
                 unmarked,
                 not_before: None,
                 doubtful: false,
+                purchase: None,
+                failures: 0,
             });
         }
         let evidence = Evidence::read(self.paths, job)?;
@@ -219,6 +234,8 @@ impl Reader<'_> {
             unmarked: false,
             not_before,
             doubtful: evidence.is_doubtful(),
+            purchase: evidence.request_id().map(str::to_owned),
+            failures: evidence.failures(),
         })
     }
 }
@@ -235,7 +252,7 @@ fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
 }
 
 /// Tells whether the disk takes names that differ only in case for the same.
-fn ignores_case(paths: &RunPaths) -> bool {
+pub(super) fn ignores_case(paths: &RunPaths) -> bool {
     let state = paths.state();
     let found = state.file_name().and_then(|name| {
         let shouted = name.to_ascii_uppercase();

@@ -94,7 +94,7 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 story.finished.retain(|finished| finished.nonce != nonce);
                 ended.insert(nonce);
             }
-            What::Folded { .. } | What::Closed { .. } | What::Other => {}
+            What::Progress { .. } | What::Folded { .. } | What::Closed { .. } | What::Other => {}
         }
     }
     story

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
@@ -76,16 +77,11 @@ impl CsvStore {
         };
         durable::sweep_temporaries(&registry).context("sweep", &registry)?;
         drop(lock);
-        let state = self.paths().state();
-        for entry in fs::read_dir(&state).context("list", &state)? {
-            let entry = entry.context("list", &state)?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| durable::is_temporary(name)) else {
-                continue;
-            };
-            if !self.writer_lives(name)? && is_old(&entry) {
+        for name in self.names()?.temporaries() {
+            let path = self.paths().state().join(name);
+            if !self.writer_lives(name)? && (is_old(&path) || named_by_worker(name)) {
                 fault::here("sweep.temporary");
-                let _ = fs::remove_file(entry.path());
+                let _ = fs::remove_file(path);
             }
         }
         Ok(())
@@ -105,20 +101,17 @@ impl CsvStore {
 
 /// Tells whether nobody can be writing a temporary file any more. Some carry no
 /// worker's id, and all of them live for moments only.
-fn is_old(entry: &fs::DirEntry) -> bool {
+fn is_old(path: &Path) -> bool {
     const LONG: Duration = Duration::from_secs(60);
-    let age = entry
-        .metadata()
+    let age = fs::symlink_metadata(path)
         .and_then(|metadata| metadata.modified())
         .map(|written| written.elapsed());
     // A time in the future is no age.
-    !matches!(age, Ok(Ok(age)) if age < LONG) || named_by_worker(entry)
+    !matches!(age, Ok(Ok(age)) if age < LONG)
 }
 
 /// Tells whether a temporary name ends in a worker's id, not in random digits.
-fn named_by_worker(entry: &fs::DirEntry) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
+fn named_by_worker(name: &str) -> bool {
     let tag = name.trim_end_matches(".tmp").rsplit('.').next();
     tag.is_some_and(|tag| tag.contains('-'))
 }

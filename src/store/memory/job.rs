@@ -9,12 +9,14 @@ use crate::domain::id::{Nonce, WorkerId};
 use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
 use crate::domain::naming;
-use crate::domain::patch::{CellPatch, Patch};
+use crate::domain::patch::Patch;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::IoContext;
-use crate::store::{Ending, Finish, Holder, JobRecord, Outcome, Standing, StoreError};
+use crate::store::{
+    Ending, Finish, Holder, JobRecord, Outcome, Restored, Standing, StoreError, Withdrawal,
+};
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
 
@@ -134,6 +136,8 @@ impl Job {
                 unmarked: false,
                 not_before: self.not_before,
                 doubtful: self.unknown && self.purchase.is_none(),
+                purchase: self.purchase.clone(),
+                failures: self.failures,
             },
             ..self.record.clone()
         }
@@ -191,6 +195,7 @@ impl Job {
         let ending = self.note.take().expect("the caller noted it");
         let held = self.lease.take().expect("a note belongs to a lease");
         let attempt = held.lease.attempt;
+        self.cancel_asked = false;
         match ending.outcome {
             Outcome::Completed { simulated, .. } => {
                 self.step(JobEvent::Completed { attempt, simulated });
@@ -229,6 +234,40 @@ impl Job {
         true
     }
 
+    /// Takes a job out that nobody works on; the result under a redo rules again.
+    pub(super) fn take_out(&mut self, alive: &HashSet<WorkerId>) -> Result<Withdrawal, StoreError> {
+        if let Some(dead) = self.lease.take()
+            && !alive.contains(&dead.lease.worker_id)
+        {
+            remove_folder(&dead.lease.staging)?;
+        }
+        self.cancel_asked = false;
+        self.failures = 0;
+        self.not_before = None;
+        self.step(JobEvent::Cancelled);
+        if self.restore_kept() {
+            return Ok(Withdrawal::RedoStopped);
+        }
+        self.waiting.push(Patch::status(self.state.status()));
+        Ok(Withdrawal::TakenOut {
+            request_id: self.purchase.clone(),
+        })
+    }
+
+    /// Puts a job back that was taken out, or forgets that somebody asked for it.
+    pub(super) fn restore(&mut self) -> Restored {
+        match self.state {
+            JobState::Cancelled { .. } => {
+                self.step(JobEvent::Restored);
+                self.waiting.push(Patch::status(self.state.status()));
+                Restored::Waiting
+            }
+            JobState::Completed { .. } | JobState::Failed { .. } => Restored::Untouched(self.state),
+            _ if std::mem::take(&mut self.cancel_asked) => Restored::RequestWithdrawn,
+            _ => Restored::NotCancelled,
+        }
+    }
+
     /// Ends the attempt without an ending; a holder that lost it changes nothing.
     pub(super) fn give_back(
         &mut self,
@@ -242,8 +281,8 @@ impl Job {
             return Ok(());
         }
         self.lease = None;
-        self.cancel_asked = false;
-        self.step(event);
+        let asked = std::mem::take(&mut self.cancel_asked);
+        self.step(if asked { JobEvent::Cancelled } else { event });
         if !self.restore_kept() {
             self.not_before = not_before;
             self.waiting.push(Patch::status(self.state.status()));
@@ -254,15 +293,11 @@ impl Job {
     /// Brings everything into the row.
     pub(super) fn show(&mut self) {
         for patch in self.waiting.drain(..) {
-            for CellPatch {
-                column,
-                value,
-                only_if_empty,
-            } in patch.0
-            {
+            for patched in patch.cells() {
+                let column = patched.column.clone().into_owned();
                 let cell = self.row.entry(column).or_default();
-                if !only_if_empty || cell.is_empty() {
-                    *cell = value;
+                if !patched.only_if_empty || cell.is_empty() {
+                    cell.clone_from(&patched.value);
                 }
             }
         }

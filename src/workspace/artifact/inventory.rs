@@ -80,12 +80,19 @@ pub fn is_intact(folder: &Path, name: &str, size: u64, sha256: &str) -> bool {
         && hash(&path).is_ok_and(|(_, found)| found == sha256)
 }
 
+/// Returns the SHA-256 of a file's bytes, in hexadecimal digits.
+pub fn hash_file(path: &Path) -> io::Result<String> {
+    hash(path).map(|(_, sha256)| sha256)
+}
+
 fn hash(path: &Path) -> io::Result<(u64, String)> {
     let mut options = OpenOptions::new();
     options.read(true);
     let mut file: File = platform::without_waiting(&mut options).open(path)?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
+    // On the stack: models are small more often than large, and a large block
+    // from the heap is zeroed and given back to the system every time.
+    let mut buffer = [0; 16 << 10];
     let mut size = 0;
     loop {
         let read = file.read(&mut buffer)?;

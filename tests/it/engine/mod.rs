@@ -74,6 +74,8 @@ impl Worker {
                 limit: None,
                 forced: None,
                 forget_requests: false,
+                money: None,
+                reuse: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,

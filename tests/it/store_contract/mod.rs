@@ -4,7 +4,8 @@
 //! - [`leases`]: who may work on a job;
 //! - [`endings`]: what becomes of it;
 //! - [`redo`]: making a result again;
-//! - [`recovery`]: what dead workers had finished.
+//! - [`recovery`]: what dead workers had finished;
+//! - [`withdrawals`]: jobs taken out and put back.
 
 use crate::support::bench::Bench;
 
@@ -27,3 +28,4 @@ mod endings;
 mod leases;
 mod recovery;
 mod redo;
+mod withdrawals;

@@ -247,6 +247,16 @@ impl Table {
         self.content(row)
     }
 
+    /// Returns the bytes of the header as they stand in the file, without the line end.
+    pub fn raw_header(&self) -> &[u8] {
+        self.header_content()
+    }
+
+    /// Returns what ends the rows that are added.
+    pub fn line_end(&self) -> &'static [u8] {
+        self.line_end
+    }
+
     fn add_missing_mark(&mut self) {
         if self.bytes.starts_with(BOM) {
             return;

@@ -187,6 +187,58 @@ impl Table {
         }
     }
 
+    /// Returns what the cells of a row say, in order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn cells(&self, row: usize) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let content = self.content(row);
+        Fields::new(content).map(|field| decode(&content[field]))
+    }
+
+    /// Finds some cells of a row in one pass, as ranges of [`Table::bytes`].
+    /// `wanted` has column numbers, rising, each with its place in `spans`; what
+    /// the row does not have is left as it is.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub(crate) fn spans(
+        &self,
+        row: usize,
+        wanted: &[(usize, usize)],
+        spans: &mut [std::ops::Range<usize>],
+    ) {
+        let (start, content) = edit::content_of(&self.bytes, &self.starts, row);
+        let mut wanted = wanted.iter();
+        let Some(mut next) = wanted.next() else {
+            return;
+        };
+        let mut take = |column: usize, field: std::ops::Range<usize>| {
+            if column == next.0 {
+                spans[next.1] = start + field.start..start + field.end;
+                match wanted.next() {
+                    Some(further) => next = further,
+                    None => return false,
+                }
+            }
+            true
+        };
+        if memchr::memchr(b'"', content).is_some() {
+            Fields::new(content)
+                .enumerate()
+                .all(|(column, field)| take(column, field));
+            return;
+        }
+        let mut from = 0;
+        let ends = memchr::memchr_iter(b',', content).chain([content.len()]);
+        for (column, to) in ends.enumerate() {
+            if !take(column, from..to) {
+                return;
+            }
+            from = to + 1;
+        }
+    }
+
     /// Returns what a cell says, if it is text.
     ///
     /// # Panics

@@ -1,0 +1,209 @@
+//! `archi3d run cancel`: takes jobs out of a run, or puts them back, and says
+//! what became of each kind.
+
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::confirm;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::selection_args::SelectionArgs;
+use crate::cli::ui::Ui;
+use crate::domain::id::RunId;
+use crate::domain::job::Status;
+use crate::ops::OpsContext;
+use crate::ops::cancel::{CancelReport, CancelRequest, Preview, Teller, cancel_jobs};
+
+/// How many purchases are named one by one.
+const NAMED: usize = 10;
+
+/// The options of `run cancel`.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("only_status", |arg| arg.help(
+        "Only jobs in one of these states, separated by commas [default: enqueued,running; \
+         with --undo: cancelled,running]"
+    )),
+    after_help = "Examples:
+  archi3d run cancel --run-id r1
+      take out everything that waits or runs
+  archi3d run cancel --run-id r1 --only-status enqueued
+      let running jobs finish
+  archi3d run cancel --run-id r1 --algo trellis_single --jobs 'd610*'
+      take out some jobs
+  archi3d run cancel --run-id r1 --undo
+      put cancelled jobs back
+
+Waiting jobs, and jobs whose worker is dead, are cancelled at once. Live workers
+stop their jobs at their next heartbeat. Completed and failed jobs stay as they are."
+)]
+pub struct CancelArgs {
+    #[command(flatten)]
+    selection: SelectionArgs,
+
+    /// Put cancelled jobs back, and take back requests that no worker has seen yet
+    #[arg(long)]
+    undo: bool,
+
+    /// Ask nothing: take every question as answered with yes
+    #[arg(long, short = 'y')]
+    yes: bool,
+
+    /// Go on where file locks cannot be trusted; only safe if no other machine
+    /// works on the run
+    #[arg(long)]
+    allow_unsafe_locks: bool,
+}
+
+/// Takes jobs out or puts them back.
+pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let selected = args.selection.read()?;
+    let request = CancelRequest {
+        run_id: selected.run_id,
+        jobs: selected.jobs,
+        only_status: selected.only_status,
+        algo: selected.algo,
+        undo: args.undo,
+        allow_unsafe_locks: args.allow_unsafe_locks,
+    };
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let printer = ui.clone();
+    let tell: Teller = Arc::new(move |message| printer.warn(message));
+    let confirmed = |preview: &Preview| args.yes || agreed(&request, preview, ui);
+    match cancel_jobs(&context, &request, &confirmed, &tell)? {
+        Some(report) => show(&request, &report, ui)?,
+        None => ui.say("nothing was changed"),
+    }
+    Ok(Exit::Done)
+}
+
+/// Asks a person before work that goes on is thrown away.
+fn agreed(request: &CancelRequest, preview: &Preview, ui: &Ui) -> bool {
+    if request.undo || preview.live == 0 || !confirm::can_ask(ui) {
+        return true;
+    }
+    confirm::ask(&format!(
+        "{} of run {} would be stopped, and what has been bought for them may still be billed. Go on?",
+        jobs(preview.live, "running job", "running jobs"),
+        request.run_id
+    ))
+}
+
+fn show(request: &CancelRequest, report: &CancelReport, ui: &Ui) -> Result<(), CliError> {
+    if ui.is_json() {
+        ui.data_json(&to_json(&request.run_id, request.undo, report))?;
+    } else {
+        ui.say(&sentence(request, report));
+    }
+    for (job, id) in report.purchases.iter().take(NAMED) {
+        ui.warn(&format!(
+            "job {job} had been bought (request {id}) and may be billed; the id is kept, and --undo goes on with it"
+        ));
+    }
+    if report.purchases.len() > NAMED {
+        ui.warn(&format!(
+            "… and {} more; `archi3d run attempts --run-id {}` shows all",
+            report.purchases.len() - NAMED,
+            request.run_id
+        ));
+    }
+    if !report.asked.is_empty() {
+        ui.hint(
+            "running jobs are stopped at their worker's next heartbeat (within 10 s unless \
+             --heartbeat-secs says otherwise); one that ends before stays as it ended",
+        );
+    }
+    if report.cancelled + report.asked.len() > 0 {
+        ui.hint(&format!(
+            "to put them back: archi3d run cancel --run-id {} --undo",
+            request.run_id
+        ));
+    }
+    Ok(())
+}
+
+/// Says in one line what became of the jobs.
+fn sentence(request: &CancelRequest, report: &CancelReport) -> String {
+    let run = &request.run_id;
+    let preview = &report.preview;
+    if preview.matched == 0 {
+        return format!("run {run}: no job matches");
+    }
+    let mut parts = Vec::new();
+    let mut add = |count: usize, one: &str, many: &str| {
+        if count > 0 {
+            parts.push(jobs(count, one, many));
+        }
+    };
+    add(report.cancelled, "job cancelled", "jobs cancelled");
+    let asked = report.asked.len();
+    add(
+        asked,
+        "running job asked to stop",
+        "running jobs asked to stop",
+    );
+    let stopped = report.redo_stopped;
+    add(
+        stopped,
+        "redo stopped (its older result stands)",
+        "redos stopped (their older results stand)",
+    );
+    add(report.restored, "job put back", "jobs put back");
+    let withdrawn = report.requests_withdrawn;
+    add(
+        withdrawn,
+        "request to stop taken back",
+        "requests to stop taken back",
+    );
+    let ended = report.ended_meanwhile;
+    add(ended, "job ended meanwhile", "jobs ended meanwhile");
+    if parts.is_empty() {
+        parts.push(if request.undo {
+            "nothing to put back".to_owned()
+        } else {
+            "nothing to cancel".to_owned()
+        });
+    }
+    let rest = [Status::Completed, Status::Failed];
+    let rest: Vec<String> = rest
+        .into_iter()
+        .chain((!request.undo).then_some(Status::Cancelled))
+        .filter_map(|status| {
+            let count = preview.by_status.get(&status)?;
+            Some(format!("{count} {status}"))
+        })
+        .collect();
+    if !rest.is_empty() {
+        parts.push(format!("left as they are: {}", rest.join(", ")));
+    }
+    format!("run {run}: {}", parts.join("; "))
+}
+
+fn jobs(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn to_json(run_id: &RunId, undo: bool, report: &CancelReport) -> Value {
+    let count = |status: Status| report.preview.by_status.get(&status).copied().unwrap_or(0);
+    json!({
+        "run_id": run_id,
+        "undo": undo,
+        "matched": report.preview.matched,
+        "cancelled": report.cancelled,
+        "asked_to_stop": report.asked,
+        "redo_stopped": report.redo_stopped,
+        "restored": report.restored,
+        "requests_withdrawn": report.requests_withdrawn,
+        "ended_meanwhile": report.ended_meanwhile,
+        "already_cancelled": if undo { 0 } else { count(Status::Cancelled) },
+        "completed": count(Status::Completed),
+        "failed": count(Status::Failed),
+        "open_purchases": report.purchases.iter().map(|(job, id)| json!({
+            "job_id": job,
+            "request_id": id,
+        })).collect::<Vec<_>>(),
+        "exit_code": 0,
+    })
+}

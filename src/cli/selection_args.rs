@@ -1,0 +1,81 @@
+//! Which jobs of which run: the options that every command about some jobs of a
+//! run has in common.
+//!
+//! `run worker`, `run plan` and `run cancel` take them in by flattening. They are
+//! only read here; what they select is decided by `domain::select` and by the
+//! command itself.
+
+use clap::Args;
+
+use crate::cli::error::CliError;
+use crate::cli::run::parse_run_id;
+use crate::domain::filter::{JobsFilter, parse_statuses};
+use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::job::Status;
+
+/// The options that choose jobs.
+#[derive(Debug, Clone, Args)]
+pub struct SelectionArgs {
+    /// The run, as it is called under runs/
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: String,
+
+    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
+    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    jobs: Option<String>,
+
+    /// Only jobs in one of these states, separated by commas [default: enqueued;
+    /// with --redo: completed]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    only_status: Option<String>,
+
+    /// Only jobs of this algorithm; may be repeated or separated by commas
+    #[arg(
+        long,
+        value_name = "ALGO",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    algo: Vec<String>,
+}
+
+/// What the options say, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selected {
+    /// The run.
+    pub run_id: RunId,
+    /// Only jobs whose id matches.
+    pub jobs: Option<JobsFilter>,
+    /// Only jobs in one of these states; `None` means the usual ones.
+    pub only_status: Option<Vec<Status>>,
+    /// Only jobs of one of these algorithms, each once; empty means all.
+    pub algo: Vec<AlgoKey>,
+}
+
+impl SelectionArgs {
+    /// Reads the options, before anything is touched.
+    pub fn read(&self) -> Result<Selected, CliError> {
+        Ok(Selected {
+            run_id: parse_run_id(&self.run_id)?,
+            jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
+            only_status: self
+                .only_status
+                .as_deref()
+                .map(parse_statuses)
+                .transpose()?,
+            algo: self.algo_keys()?,
+        })
+    }
+
+    fn algo_keys(&self) -> Result<Vec<AlgoKey>, CliError> {
+        let mut keys = Vec::new();
+        for text in &self.algo {
+            let key = AlgoKey::parse(text.trim())?;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+}

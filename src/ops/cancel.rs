@@ -1,0 +1,253 @@
+//! `run cancel`: takes jobs of a run out before they cost anything, asks the
+//! holders of running ones to stop, and puts jobs back with `--undo`.
+//!
+//! Finished jobs are never touched. Which jobs are meant is read first, without
+//! writing, so that a person can still say no and a request that means nothing
+//! leaves no trace.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::filter::JobsFilter;
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::{JobState, Status};
+use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::time::Timestamp;
+use crate::engine::event::{Event, EventKind, Sink};
+use crate::ops::run::notice_text;
+use crate::ops::run_log::RunLog;
+use crate::ops::{OpsContext, OpsError, identity};
+use crate::store::csv::{self, CsvStore, CsvStoreOptions};
+use crate::store::{JobRecord, Restored, RunJobs, Standing, Store, Withdrawal};
+
+/// What is to be taken out or put back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CancelRequest {
+    /// The run.
+    pub run_id: RunId,
+    /// Only jobs whose id matches.
+    pub jobs: Option<JobsFilter>,
+    /// Only jobs in one of these states; `None` means all that can be meant.
+    pub only_status: Option<Vec<Status>>,
+    /// Only jobs of one of these algorithms; empty means all.
+    pub algo: Vec<AlgoKey>,
+    /// Puts jobs back instead.
+    pub undo: bool,
+    /// Goes on where file locks cannot be trusted.
+    pub allow_unsafe_locks: bool,
+}
+
+/// What a request means, before anything happens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// How many jobs the filters match, whatever their state.
+    pub matched: usize,
+    /// Matching jobs by state.
+    pub by_status: BTreeMap<Status, usize>,
+    /// How many jobs would be changed.
+    pub meant: usize,
+    /// Of these, jobs that a live worker is carrying out.
+    pub live: usize,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CancelReport {
+    /// What was meant.
+    pub preview: Preview,
+    /// Jobs that were taken out.
+    pub cancelled: usize,
+    /// Jobs whose workers were asked to stop them.
+    pub asked: Vec<JobId>,
+    /// Redos that nobody lived to carry out; their older results stand.
+    pub redo_stopped: usize,
+    /// Jobs that were put back.
+    pub restored: usize,
+    /// Requests to stop that were taken back before they were seen.
+    pub requests_withdrawn: usize,
+    /// Jobs that ended meanwhile.
+    pub ended_meanwhile: usize,
+    /// Cancelled jobs with a purchase that may be billed, and its request id.
+    pub purchases: Vec<(JobId, String)>,
+}
+
+/// Hears what is worth telling while the request is carried out.
+pub type Teller = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Carries the request out, unless `confirm` says no to what it means. Returns
+/// nothing then, and touches nothing, as where no job is meant.
+pub fn cancel_jobs(
+    context: &OpsContext,
+    request: &CancelRequest,
+    confirm: &dyn Fn(&Preview) -> bool,
+    tell: &Teller,
+) -> Result<Option<CancelReport>, OpsError> {
+    let now = context.clock.now();
+    let run = csv::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
+    let preview = preview(request, &run);
+    if preview.meant == 0 {
+        return Ok(Some(CancelReport {
+            preview,
+            ..CancelReport::default()
+        }));
+    }
+    if !confirm(&preview) {
+        return Ok(None);
+    }
+    let store = open(context, request, tell)?;
+    let recovery = store.recover(context.clock.now())?;
+    for warning in &recovery.warnings {
+        tell(warning);
+    }
+    let run = store.jobs(context.clock.now())?;
+    let mut report = CancelReport {
+        preview,
+        ..CancelReport::default()
+    };
+    for job in run.jobs.iter().filter(|job| is_meant(request, job)) {
+        let now = context.clock.now();
+        if request.undo {
+            report.restore(&store, &job.job_id, now)?;
+        } else {
+            report.withdraw(&store, &job.job_id, now)?;
+        }
+    }
+    store.close(context.clock.now())?;
+    note(context, request, &report, tell);
+    Ok(Some(report))
+}
+
+impl CancelReport {
+    fn withdraw(&mut self, store: &CsvStore, job: &JobId, now: Timestamp) -> Result<(), OpsError> {
+        match store.withdraw(job, now)? {
+            Withdrawal::TakenOut { request_id } => {
+                self.cancelled += 1;
+                self.purchases
+                    .extend(request_id.map(|id| (job.clone(), id)));
+            }
+            Withdrawal::Asked => self.asked.push(job.clone()),
+            Withdrawal::RedoStopped => self.redo_stopped += 1,
+            Withdrawal::AlreadyOut => {}
+            Withdrawal::Untouched(_) => self.ended_meanwhile += 1,
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, store: &CsvStore, job: &JobId, now: Timestamp) -> Result<(), OpsError> {
+        match store.restore(job, now)? {
+            Restored::Waiting => self.restored += 1,
+            Restored::RequestWithdrawn => self.requests_withdrawn += 1,
+            Restored::NotCancelled => {}
+            Restored::Untouched(_) => self.ended_meanwhile += 1,
+        }
+        Ok(())
+    }
+}
+
+fn open(
+    context: &OpsContext,
+    request: &CancelRequest,
+    tell: &Teller,
+) -> Result<CsvStore, OpsError> {
+    let tell = tell.clone();
+    let store = CsvStore::open(CsvStoreOptions {
+        workspace: context.workspace.clone(),
+        run_id: request.run_id.clone(),
+        identity: identity::worker_identity(&context.settings),
+        rhythm: Rhythm::default(),
+        allow_unsafe_locks: request.allow_unsafe_locks,
+        notices: Arc::new(move |notice| tell(&notice_text(notice))),
+        clock: context.clock.clone(),
+    })?;
+    Ok(store)
+}
+
+fn preview(request: &CancelRequest, run: &RunJobs) -> Preview {
+    let mut preview = Preview::default();
+    for job in run.jobs.iter().filter(|job| matches(request, job)) {
+        preview.matched += 1;
+        if let Some(status) = status_of(job) {
+            *preview.by_status.entry(status).or_default() += 1;
+        }
+        if is_meant(request, job) {
+            preview.meant += 1;
+            preview.live += usize::from(is_live(job));
+        }
+    }
+    preview
+}
+
+/// Tells whether the filters let a job through, whatever its state.
+fn matches(request: &CancelRequest, job: &JobRecord) -> bool {
+    let id = request
+        .jobs
+        .as_ref()
+        .is_none_or(|filter| filter.matches(job.job_id.as_str()));
+    let algo = request.algo.is_empty()
+        || job
+            .algo
+            .as_ref()
+            .is_ok_and(|key| request.algo.contains(key));
+    id && algo
+}
+
+/// Tells whether the request is to change the job.
+fn is_meant(request: &CancelRequest, job: &JobRecord) -> bool {
+    let Some(status) = status_of(job).filter(|_| matches(request, job)) else {
+        return false;
+    };
+    let can_be = if request.undo {
+        [Status::Cancelled, Status::Running]
+    } else {
+        [Status::Enqueued, Status::Running]
+    };
+    let chosen = request.only_status.as_ref();
+    can_be.contains(&status) && chosen.is_none_or(|statuses| statuses.contains(&status))
+}
+
+fn status_of(job: &JobRecord) -> Option<Status> {
+    match &job.standing {
+        Standing::Known { state, .. } => Some(state.status()),
+        Standing::NotInManifest => Some(Status::Enqueued),
+        Standing::Unknown(_) | Standing::NotRegistered => None,
+    }
+}
+
+fn is_live(job: &JobRecord) -> bool {
+    matches!(
+        &job.standing,
+        Standing::Known { state: JobState::Running { .. }, holder: Some(holder), .. }
+            if holder.verdict != Verdict::Dead
+    )
+}
+
+/// Leaves one line in the log that the workers of the run write too.
+fn note(context: &OpsContext, request: &CancelRequest, report: &CancelReport, tell: &Teller) {
+    struct Troubles(Teller);
+    impl Sink for Troubles {
+        fn report(&self, event: &Event) {
+            if let EventKind::Warning { message } = &event.kind {
+                (self.0)(message);
+            }
+        }
+    }
+    let message = if request.undo {
+        format!(
+            "put back: {} jobs; {} requests to stop taken back",
+            report.restored, report.requests_withdrawn
+        )
+    } else {
+        format!(
+            "cancelled: {} jobs; {} running ones were asked to stop",
+            report.cancelled,
+            report.asked.len()
+        )
+    };
+    let path = context.workspace.log("worker");
+    let log = RunLog::open(&path, Arc::new(Troubles(tell.clone())));
+    log.report(&Event {
+        at: context.clock.now(),
+        run_id: request.run_id.clone(),
+        kind: EventKind::Notice { message },
+    });
+}

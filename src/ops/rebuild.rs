@@ -1,0 +1,170 @@
+//! `registry rebuild`: makes the registry's rows again from what is recorded.
+//!
+//! Rows as they were made come from `runs/<run>/rows.csv`, what happened to them
+//! from journals and markers. What nobody recorded (columns of other tools, notes)
+//! is kept from the table or taken from copies of it. The table as it was is
+//! always kept aside; nothing but the table is written.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::id::RunId;
+use crate::domain::time::{Clock, Timestamp};
+use crate::ops::OpsError;
+use crate::platform;
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::Workspace;
+
+mod assemble;
+mod report;
+mod sources;
+
+use sources::{Items, OldTable, RunRecords};
+
+pub use report::RebuildReport;
+
+/// What is to be made again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RebuildRequest {
+    /// Only the rows of this run; without it those of all runs.
+    pub run_id: Option<RunId>,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Write the table there instead, and leave the registry as it is.
+    pub output: Option<PathBuf>,
+}
+
+/// Makes the rows again. While the registry's lock is busy, `waiting` hears for
+/// how long and gives up by returning `false`.
+pub fn rebuild(
+    workspace: &Workspace,
+    clock: &dyn Clock,
+    request: &RebuildRequest,
+    waiting: &mut dyn FnMut(Duration) -> bool,
+) -> Result<RebuildReport, OpsError> {
+    // A mistyped run must leave no trace, not even a lock file.
+    check_run(workspace, request)?;
+    if request.dry_run || request.output.is_some() {
+        let (bytes, _, mut report) = made_again(workspace, request)?;
+        report.dry_run = request.dry_run;
+        if let Some(output) = request.output.as_deref().filter(|_| !request.dry_run) {
+            publish(output, &bytes)?;
+            report.written = Some(output.display().to_string());
+        }
+        return Ok(report);
+    }
+    let (lock, tables) = (workspace.registry_lock(), workspace.tables());
+    fs::create_dir_all(&tables).context("create", &tables)?;
+    let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;
+    let _held = held.ok_or_else(|| OpsError::Setup {
+        message: "gave up waiting for tables/generations.lock".into(),
+        hint: Some("nothing was changed; try again later".into()),
+    })?;
+    let (bytes, old, mut report) = made_again(workspace, request)?;
+    if report.unchanged {
+        return Ok(report);
+    }
+    // A row may say `completed` only if its result would survive a power loss.
+    let folder = File::open(workspace.root()).context("open", workspace.root())?;
+    platform::sync_file_system(&folder).context("sync", workspace.root())?;
+    if let Some(old) = old.bytes {
+        report.kept_as = Some(keep_aside(workspace, &old, clock.now())?);
+    }
+    let path = workspace.registry();
+    let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+    durable::replace(&path, &bytes, &tag).context("replace", &path)?;
+    report.written = workspace.relative(&path);
+    Ok(report)
+}
+
+fn check_run(workspace: &Workspace, request: &RebuildRequest) -> Result<(), OpsError> {
+    let Some(run_id) = &request.run_id else {
+        return Ok(());
+    };
+    if workspace.run(run_id).root().is_dir() {
+        return Ok(());
+    }
+    Err(OpsError::Setup {
+        message: format!("there is no folder runs/{run_id}, so nothing is recorded of that run"),
+        hint: Some("check --run-id; without it the rows of all runs are made again".into()),
+    })
+}
+
+/// Returns the table as it should be, the table as it is, and what differs.
+fn made_again(
+    workspace: &Workspace,
+    request: &RebuildRequest,
+) -> Result<(Vec<u8>, OldTable, RebuildReport), OpsError> {
+    let mut old = sources::old_table(workspace)?;
+    if let (Some(run_id), None) = (&request.run_id, &old.table) {
+        return Err(OpsError::Setup {
+            message: format!(
+                "{}: the rows of other runs than {run_id} would be left out",
+                old.trouble.unwrap_or_default()
+            ),
+            hint: Some("leave --run-id out to make the rows of all runs again".into()),
+        });
+    }
+    let mut report = RebuildReport::default();
+    report.warnings.extend(old.trouble.clone());
+    let items = Items::read(&workspace.items());
+    let mut runs = Vec::new();
+    for run_id in sources::runs(workspace)? {
+        let selected = request.run_id.as_ref().is_none_or(|only| *only == run_id);
+        let run = RunRecords {
+            selected,
+            ..sources::records(workspace, &run_id, &items)?
+        };
+        if selected {
+            report.warnings.extend(run.warnings.iter().cloned());
+        }
+        runs.push(run);
+    }
+    let donors = sources::donors(workspace)?;
+    let nothing = runs.iter().all(|run| run.rows.is_empty()) && donors.is_empty();
+    if nothing && old.table.is_none() {
+        return Err(OpsError::Setup {
+            message: format!(
+                "{} and nothing is recorded from which it could be made again",
+                old.trouble.unwrap_or_default()
+            ),
+            hint: Some("`archi3d batch create` makes the rows of a new run".into()),
+        });
+    }
+    let table = assemble::registry(old.table.take(), &donors, &runs, &mut report);
+    let bytes = table.into_bytes();
+    report.unchanged = old.bytes.as_deref() == Some(bytes.as_slice());
+    Ok((bytes, old, report))
+}
+
+/// Keeps the table as it was under a name of its own, and returns that name.
+fn keep_aside(workspace: &Workspace, bytes: &[u8], now: Timestamp) -> Result<String, StoreError> {
+    let stamp = now.as_datetime().format("%Y%m%dT%H%M%SZ").to_string();
+    for number in 1u32.. {
+        let again = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
+        let name = format!("{}{stamp}{again}", sources::ASIDE);
+        let path = workspace.tables().join(name);
+        if let Some(file) = platform::publish(&path, bytes).context("write", &path)? {
+            file.sync_all().context("sync", &path)?;
+            return Ok(workspace.relative(&path).unwrap_or_default());
+        }
+    }
+    unreachable!("one of four billion names is free")
+}
+
+fn publish(path: &Path, bytes: &[u8]) -> Result<(), OpsError> {
+    match platform::publish(path, bytes).context("write", path)? {
+        Some(file) => Ok(file.sync_all().context("sync", path)?),
+        None => Err(OpsError::Setup {
+            message: format!("{} is there already", path.display()),
+            hint: Some("give --output a name that is free".into()),
+        }),
+    }
+}
