@@ -14,7 +14,7 @@ from .oracle import Table, check
 RESUME = ("--only-status", "enqueued,running", "--max-parallel", "2")
 ADAPTERS = """  plain: {kind: mock, count_file: count.txt, unit_price_usd: 0.4}
   buy: {kind: mock, submit: true, count_file: count.txt, unit_price_usd: 0.4}
-  bad: {kind: mock, fail: "it is broken", count_file: count.txt}
+  bad: {kind: mock, fail: "it is broken", unit_price_usd: 0.1, count_file: count.txt}
   ask: {kind: mock, submit: true, on_interrupt: ask, unit_price_usd: 0.4}
   shaky: {kind: mock, count_file: count.txt}
   flaky: {kind: mock, fail_first: 1}
@@ -279,6 +279,14 @@ class Provider(Scenario):
         return wrong
 
 
+class Budget(Scenario):
+    """Money is reserved before each job and settled after it."""
+
+    algos = ("plain", "bad", "buy", "plain")
+    options = (*RESUME, "--budget-usd", "50")
+    statuses = {1: ("failed",)}
+
+
 class Batch(Scenario):
     """Jobs are made from items."""
 
@@ -379,6 +387,6 @@ def gone(process):
 
 
 ALL = [
-    Wreckage, Fresh, Redo, Perform, Rehearsal, Retry, Stop, Cancel, Fence, Provider, Batch, Catalog,
-    Consolidate,
+    Wreckage, Fresh, Redo, Perform, Rehearsal, Retry, Stop, Cancel, Fence, Provider, Budget, Batch,
+    Catalog, Consolidate,
 ]
