@@ -2,7 +2,8 @@
 //!
 //! For rehearsals and tests. Whether an attempt fails depends only on the
 //! options, the job and the attempt's number, so a run can be repeated exactly.
-//! It writes in `out_dir`, and one line to `count_file` if that is set. With
+//! It writes in `out_dir`, one line to `count_file` and two to `stamp_file` if these
+//! are set. With
 //! `submit` it buys under an id of its own and re-attaches to it when asked.
 
 use std::fs::OpenOptions;
@@ -16,6 +17,7 @@ use crate::adapter::sample;
 use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
 use crate::domain::algo::AlgoSettings;
 use crate::domain::retry::ErrorClass;
+use crate::platform;
 
 /// How long an error text is when `large_error: true` names no length.
 const LARGE_ERROR_BYTES: u64 = 1_000_000;
@@ -25,6 +27,9 @@ const MAX_ERROR_BYTES: u64 = 64 << 20;
 
 /// How often a file that is waited for is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What stands in `algo_version`.
+const VERSION: &str = "mock-1";
 
 /// Does what its options say.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,6 +47,7 @@ pub struct Mock {
     submit: bool,
     wait_file: Option<String>,
     count_file: Option<String>,
+    stamp_file: Option<String>,
 }
 
 impl Mock {
@@ -76,6 +82,7 @@ impl Mock {
             submit: flag("submit"),
             wait_file: text("wait_file"),
             count_file: text("count_file"),
+            stamp_file: text("stamp_file"),
         }
     }
 
@@ -148,10 +155,6 @@ impl Mock {
         request: &GenerationRequest,
         context: &JobContext<'_>,
     ) -> Result<(), AdapterError> {
-        let Some(name) = &self.count_file else {
-            return Ok(());
-        };
-        let path = request.workspace.join(name);
         let resumed = context.resume_request_id.as_deref();
         let line = format!(
             "{} {} {}{}\n",
@@ -160,13 +163,14 @@ impl Mock {
             std::process::id(),
             resumed.map_or_else(String::new, |id| format!(" resumes {id}"))
         );
-        // One append of a whole line: several processes count in the same file.
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(line.as_bytes()))
-            .map_err(|error| transient(format!("cannot count in {}: {error}", path.display())))
+        append(request, self.count_file.as_deref(), &line)
+    }
+
+    /// Notes the moment of a start or an end, by the machine's steady clock.
+    fn stamp(&self, request: &GenerationRequest, what: &str) -> Result<(), AdapterError> {
+        let moment = platform::steady_now().as_secs_f64();
+        let line = format!("{what} {moment:.6} {}\n", request.job_id);
+        append(request, self.stamp_file.as_deref(), &line)
     }
 
     fn metadata(
@@ -189,7 +193,24 @@ impl Mock {
 }
 
 impl Adapter for Mock {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     fn generate(
+        &self,
+        request: &GenerationRequest,
+        context: &mut JobContext<'_>,
+    ) -> Result<GenerationResult, AdapterError> {
+        self.stamp(request, "start")?;
+        let made = self.make(request, context);
+        self.stamp(request, "end")?;
+        made
+    }
+}
+
+impl Mock {
+    fn make(
         &self,
         request: &GenerationRequest,
         context: &mut JobContext<'_>,
@@ -214,11 +235,25 @@ impl Adapter for Mock {
             success: true,
             generated_glb: Some(sample.glb),
             previews: sample.previews,
-            algo_version: Some("mock-1".to_owned()),
+            algo_version: Some(VERSION.to_owned()),
             raw_metadata: Some(self.metadata(request, context, request_id)),
             ..GenerationResult::default()
         })
     }
+}
+
+/// Appends a whole line at once: several processes write to the same file.
+fn append(request: &GenerationRequest, name: Option<&str>, line: &str) -> Result<(), AdapterError> {
+    let Some(name) = name else {
+        return Ok(());
+    };
+    let path = request.workspace.join(name);
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .map_err(|error| transient(format!("cannot write to {}: {error}", path.display())))
 }
 
 fn transient(message: String) -> AdapterError {

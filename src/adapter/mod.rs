@@ -137,6 +137,11 @@ pub trait JobReporter {
 
 /// Something that turns pictures into a model.
 pub trait Adapter: Send + Sync {
+    /// Returns what will stand in `algo_version`, where that is known beforehand.
+    fn version(&self) -> Option<&str> {
+        None
+    }
+
     /// Makes the model. May panic: the caller turns that into a failure.
     fn generate(
         &self,

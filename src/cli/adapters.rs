@@ -21,17 +21,18 @@ use crate::domain::id::AlgoKey;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
 use crate::ops::adapters::{
-    self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, PictureSource,
+    self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, PictureSource, Resumed,
 };
 
 /// What can be done with adapters.
 #[derive(Debug, Subcommand)]
 pub enum AdaptersCommand {
     /// Show what is configured and whether it can run
+    #[command(after_help = "Examples:\n  archi3d adapters list --json | jq .adapters")]
     List,
     /// Run adapters on one picture in a temporary folder and show what comes back
     Check(CheckArgs),
-    /// Open a provider that was closed, for all workers
+    /// Open a provider that was closed, or let a paused algorithm go on, for all workers
     Resume(ResumeArgs),
 }
 
@@ -56,8 +57,9 @@ pub struct CheckArgs {
 
 /// The options of `adapters resume`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  archi3d adapters resume fal")]
 pub struct ResumeArgs {
-    /// The provider, or an algo that uses it
+    /// The provider, or an algo
     #[arg(value_name = "KEY")]
     key: String,
 }
@@ -115,6 +117,10 @@ fn entry_json(entry: &AdapterEntry) -> Value {
             "until": closed.until,
             "reason": closed.reason,
         })),
+        "paused": entry.paused.as_ref().map(|paused| json!({
+            "since": paused.since,
+            "reason": paused.reason,
+        })),
         "program": entry.program,
         "env": entry.variables.iter()
             .map(|(name, set)| json!({"name": name, "set": set}))
@@ -153,6 +159,14 @@ fn entries_text(entries: &[AdapterEntry]) -> String {
         if let Some(closed) = &entry.closed {
             let _ = write!(text, "\n{}", closed_text(&entry.provider, closed));
         }
+        if let Some(paused) = &entry.paused {
+            let (key, reason) = (&entry.key, one_line(&paused.reason));
+            let _ = write!(
+                text,
+                "\nalgo {key} is paused since {} ({reason}); to let it go on: archi3d adapters resume {key}",
+                paused.since
+            );
+        }
     }
     let bare: Vec<&AdapterEntry> = entries.iter().filter(|e| e.kind.is_none()).collect();
     if let Some(first) = bare.first() {
@@ -172,6 +186,7 @@ fn state(entry: &AdapterEntry) -> String {
         (_, false, None) => "needs a program".to_owned(),
         (_, false, Some(_)) => "cannot run".to_owned(),
         (Some(_), true, _) => "closed".to_owned(),
+        (None, true, _) if entry.paused.is_some() => "paused".to_owned(),
         (None, true, _) => "ready".to_owned(),
     }
 }
@@ -344,19 +359,33 @@ fn checked_text(checked: &Checked) -> String {
     text
 }
 
+fn resumed_json(resumed: &Resumed) -> Value {
+    let what = if resumed.is_algo { "algo" } else { "provider" };
+    json!({what: resumed.key, "opened": true, "reason": resumed.closed.reason})
+}
+
+fn resumed_text(resumed: &Resumed) -> String {
+    let (key, since) = (&resumed.key, &resumed.closed.since);
+    let reason = one_line(&resumed.closed.reason);
+    if resumed.is_algo {
+        format!("algo {key} goes on (it was paused since {since}: {reason})")
+    } else {
+        format!("provider {key} is open again (it was closed since {since}: {reason})")
+    }
+}
+
 fn resume(args: &ResumeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let key = AlgoKey::parse(&args.key)?;
     let context = open(global, ui)?;
-    let (provider, closed) = adapters::resume(&context, &key)?;
+    let resumed = adapters::resume(&context, &key)?;
     if ui.is_json() {
-        let answer = json!({"provider": provider, "opened": true, "reason": closed.reason});
+        let all: Vec<Value> = resumed.iter().map(resumed_json).collect();
+        let mut answer = all[0].clone();
+        answer["resumed"] = json!(all);
         ui.data_json(&answer)?;
     } else {
-        ui.data(&format!(
-            "provider {provider} is open again (it was closed since {}: {})",
-            closed.since,
-            one_line(&closed.reason)
-        ))?;
+        let lines: Vec<String> = resumed.iter().map(resumed_text).collect();
+        ui.data(&lines.join("\n"))?;
         ui.hint("its jobs wait; run the same `archi3d run worker` again");
     }
     Ok(Exit::Done)

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
-use crate::cli::status::{lines_of, plain_table, short_duration};
+pub use crate::cli::table::dollars;
+use crate::cli::table::{lines_of, plain_table, short_duration};
 use crate::cli::ui::Ui;
+use crate::domain::patch::REUSED;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
 use crate::ops::attempts::{AttemptsReport, run_attempts};
@@ -84,6 +86,8 @@ fn to_text(report: &AttemptsReport) -> String {
         let word = attempt.outcome.word();
         let outcome = if attempt.simulated {
             format!("{word} (rehearsed)")
+        } else if attempt.price_source.as_deref() == Some(REUSED) {
+            format!("{word} (reused)")
         } else {
             word.to_owned()
         };
@@ -121,17 +125,6 @@ fn to_text(report: &AttemptsReport) -> String {
     text
 }
 
-/// Returns an amount as people write it; cents are too coarse for one model.
-pub fn dollars(amount: f64) -> String {
-    let text = format!("{amount:.4}");
-    let whole = text.trim_end_matches('0');
-    let decimals = whole.rsplit('.').next().map_or(0, str::len);
-    match decimals {
-        0..=2 => format!("${amount:.2}"),
-        _ => format!("${whole}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,18 +133,6 @@ mod tests {
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
     use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
-
-    #[test]
-    fn amounts_read_like_prices() {
-        for (amount, text) in [
-            (0.0, "$0.00"),
-            (0.4, "$0.40"),
-            (0.051, "$0.051"),
-            (12.0, "$12.00"),
-        ] {
-            assert_eq!(dollars(amount), text);
-        }
-    }
 
     #[test]
     fn people_see_one_line_for_each_attempt() {

@@ -4,8 +4,14 @@
 //! terminal is on both ends, the caller decides what silence means.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::cli::ui::{Ui, clean};
+
+/// How soon a wait for an answer is stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Tells whether a person can be asked.
 pub fn can_ask(ui: &Ui) -> bool {
@@ -18,6 +24,21 @@ pub fn ask(question: &str) -> bool {
     let asked = write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush());
     let mut answer = String::new();
     asked.is_ok() && io::stdin().lock().read_line(&mut answer).is_ok() && means_yes(&answer)
+}
+
+/// The same, but `stopped` ends the wait for an answer, which then is no.
+pub fn ask_unless(question: &str, stopped: impl Fn() -> bool) -> bool {
+    let question = question.to_owned();
+    let (answer, heard) = mpsc::channel();
+    // Left behind when the wait is stopped; it ends with the process.
+    thread::spawn(move || answer.send(ask(&question)));
+    loop {
+        match heard.recv_timeout(LOOK_EVERY) {
+            Ok(yes) => return yes,
+            Err(RecvTimeoutError::Timeout) if !stopped() => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 fn means_yes(answer: &str) -> bool {

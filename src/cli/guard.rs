@@ -12,6 +12,11 @@ use crate::ops::OpsContext;
 use crate::ops::guard;
 use crate::ops::run::WorkerRequest;
 
+/// Tells whether this process is the child of a guard.
+pub fn is_guarded() -> bool {
+    guard::is_guarded()
+}
+
 /// Runs the worker under a guard if it needs one; returns how it ended then.
 pub fn stand(context: &OpsContext, request: &WorkerRequest, ui: &Ui) -> Option<Exit> {
     let needed = guard::is_needed(context, request);

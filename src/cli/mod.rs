@@ -18,14 +18,20 @@ pub mod attempts;
 pub mod batch;
 pub mod cancel;
 pub mod catalog;
+pub mod completions;
 pub mod config;
 pub mod confirm;
 pub mod consolidate;
+pub mod cost;
 pub mod demo;
+pub mod doctor;
 pub mod error;
+pub mod explain;
 pub mod guard;
 pub mod init;
+pub mod man;
 pub mod panic;
+pub mod plan;
 pub mod progress;
 pub mod registry;
 pub mod resume;
@@ -33,15 +39,27 @@ pub mod run;
 pub mod selection_args;
 pub mod signal;
 pub mod status;
+pub mod table;
 pub mod ui;
 mod waiting;
+pub mod watch;
 pub mod worker;
 pub mod working;
 
 /// Runs large batches of image-to-3D generations from a folder of pictures and loses nothing.
 #[derive(Debug, Parser)]
 #[command(name = "archi3d", version, arg_required_else_help = true)]
-#[command(after_help = "Exit codes:
+#[command(after_help = "Examples:
+  archi3d demo
+      make pictures, run them, look at the models
+  archi3d catalog build && archi3d batch create --run-id r1 --algos relief
+      from a folder of pictures to the jobs of a run
+  archi3d run worker --run-id r1 --max-parallel 4
+      make the models; the same command again goes on where it stopped
+  archi3d run status --run-id r1
+      see how it stands, from any terminal
+
+Exit codes:
   0    done
   1    some jobs failed
   2    the request or the set-up is wrong
@@ -86,30 +104,55 @@ enum Command {
     /// Make an empty workspace
     Init(init::InitArgs),
     /// Make the table of products from the dataset
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Examples:\n  archi3d catalog build")]
     Catalog(catalog::CatalogCommand),
     /// Make the jobs of a run from the table of products
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d batch create --run-id r1 --algos relief"
+    )]
     Batch(batch::BatchCommand),
     /// Run the jobs of a run, or look at them
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  archi3d run worker --run-id r1
+  archi3d run status --run-id r1
+  archi3d run cancel --run-id r1 --jobs 'd610*'"
+    )]
     Run(run::RunCommand),
     /// Show and try what makes the models
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d adapters list\n  archi3d adapters check relief"
+    )]
     Adapters(adapters::AdaptersCommand),
+    /// Show what was paid
+    #[command(subcommand)]
+    Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
+    /// Look for what is wrong with the workspace, and mend what can be mended safely
+    Doctor(doctor::DoctorArgs),
     /// Make the registry again from what is recorded
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d registry rebuild --dry-run"
+    )]
     Registry(registry::RegistryCommand),
     /// Look at the configuration
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Examples:\n  archi3d config show")]
     Config(config::ConfigCommand),
+    /// Print the script that makes a shell complete commands, runs and jobs
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(man::ManArgs),
 }
 
 /// Does what the arguments say and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic::keep_reports();
+    crate::ops::keep_files_from_everybody();
     let args: Vec<OsString> = args.into_iter().collect();
     let ui = Ui::new(Color::Auto, wants_json(&args), false);
     let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args, &ui))).unwrap_or_else(|payload| {
@@ -126,6 +169,11 @@ fn wants_json(args: &[OsString]) -> bool {
 }
 
 fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
+    match completions::answer(&args) {
+        Ok(false) => {}
+        Ok(true) => return Exit::Done,
+        Err(error) => return show_clap(&error, early),
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return show_clap(&error, early),
@@ -136,11 +184,15 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
+        Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
+        Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),
+        Command::Completions(args) => completions::run(&args, &ui),
+        Command::Man(args) => man::run(&args, &ui),
     };
     ended.unwrap_or_else(|error: CliError| {
         ui.error(&error);
@@ -200,13 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn every_option_is_documented() {
+    fn every_command_and_option_is_documented() {
         fn check(command: &clap::Command) {
             for argument in command.get_arguments() {
                 let id = argument.get_id();
                 assert!(argument.get_help().is_some(), "{id} has no help");
             }
             assert!(command.get_about().is_some(), "{}", command.get_name());
+            let help = command.get_after_help().map(ToString::to_string);
+            let has_examples = help.is_some_and(|help| help.contains("Examples:\n"));
+            assert!(has_examples, "{} has no examples", command.get_name());
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());

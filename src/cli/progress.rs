@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::cli::attempts::dollars;
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
+use crate::domain::budget::Level;
 use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
-use crate::engine::event::{Event, EventKind, Sink, Summary, WorkerStarted};
+use crate::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
 
 /// The shortest time between two plain progress lines.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -194,6 +196,21 @@ impl Progress {
                     "provider {provider} is closed until {end}: {reason}"
                 ));
             }
+            EventKind::BudgetWarning(level) => self.ui.warn(&format!(
+                "{:.0} % of the {}'s budget of ${:.2} are spent or reserved",
+                level.used() * 100.0,
+                level.cap.word(),
+                level.cap_usd
+            )),
+            EventKind::BudgetReached(level) => self.ui.warn(&format!(
+                "{}: jobs that cost more do not start; running jobs finish",
+                budget_words(level)
+            )),
+            EventKind::BreakerOpened { algo, reason } => self.ui.warn(&format!(
+                "algo {algo} pauses: {}; the others go on. To resume: archi3d adapters resume {algo}",
+                shortened(&one_line(reason))
+            )),
+            EventKind::CanaryEnded(result) => self.ui.say(&canary_line(result)),
             EventKind::JobCancelled { job_id } => self.ui.say(&format!("cancelled: {job_id}")),
             EventKind::RolledForward { job_id } => self.ui.say(&format!(
                 "recovered: {job_id}, which a worker had finished before it died"
@@ -205,6 +222,13 @@ impl Progress {
                 self.ui
                     .warn(&format!("{job_id} was taken over by another worker{place}"));
             }
+            usual => self.tell_in_detail(usual),
+        }
+    }
+
+    /// Says what only those who asked for every step want to read.
+    fn tell_in_detail(&self, kind: &EventKind) {
+        match kind {
             EventKind::JobBusy { job_id } => {
                 self.ui
                     .detail(&format!("busy: {job_id} is held by another worker"));
@@ -229,9 +253,14 @@ impl Progress {
                 self.ui
                     .detail(&format!("completed: {job_id} in {time}: {object}"));
             }
-            EventKind::WorkerStarted(_)
-            | EventKind::JobProgress { .. }
-            | EventKind::WorkerSummary(_) => {}
+            EventKind::JobReused {
+                job_id,
+                from_run,
+                from_job,
+            } => self.ui.detail(&format!(
+                "reused: {job_id} is a copy of {from_job} of run {from_run}"
+            )),
+            _ => {}
         }
     }
 }
@@ -288,6 +317,9 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     if let Some(limit) = started.limit {
         let _ = write!(line, ", at most {limit} start");
     }
+    if let Some(count) = started.canary {
+        let _ = write!(line, ", the first {count} of each algo on trial");
+    }
     if started.dry_run {
         line.push_str(", rehearsal (--dry-run)");
     }
@@ -297,15 +329,48 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
     if started.unpriced_jobs > 0 {
         let _ = write!(line, ", {} of unknown price", started.unpriced_jobs);
     }
+    if let Some(usd) = started.caps.run_usd.filter(|_| !started.dry_run) {
+        let _ = write!(line, ", budget {}", dollars(usd));
+    }
     line
+}
+
+fn canary_line(result: &CanaryResult) -> String {
+    let time = Duration::try_from_secs_f64(result.avg_duration_s).unwrap_or_default();
+    format!(
+        "canary {}: {} completed, {} failed, {}, {} each; {} more wait",
+        result.algo,
+        result.completed,
+        result.failed,
+        dollars(result.spent_usd),
+        short_duration(time),
+        result.waiting
+    )
+}
+
+/// Says how a spending limit stands.
+pub fn budget_words(level: &Level) -> String {
+    format!(
+        "the {}'s budget of {} has {} left ({} spent, {} reserved)",
+        level.cap.word(),
+        dollars(level.cap_usd),
+        dollars(level.left_usd()),
+        dollars(level.spent_usd),
+        dollars(level.reserved_usd)
+    )
 }
 
 /// Returns the final counts as one line.
 pub fn summary_line(summary: &Summary) -> String {
     let elapsed = Duration::try_from_secs_f64(summary.elapsed_s).unwrap_or_default();
-    let mut line = format!(
-        "{} completed, {} failed, {} skipped",
-        summary.completed, summary.failed, summary.skipped
+    let mut line = format!("{} completed", summary.completed);
+    if summary.reused > 0 {
+        let _ = write!(line, " ({} reused)", summary.reused);
+    }
+    let _ = write!(
+        line,
+        ", {} failed, {} skipped",
+        summary.failed, summary.skipped
     );
     for (count, word) in [
         (summary.busy, "of them busy"),
@@ -313,6 +378,8 @@ pub fn summary_line(summary: &Summary) -> String {
         (summary.cancelled, "cancelled"),
         (summary.fenced, "lost to another worker"),
         (summary.rolled_forward, "recovered"),
+        (summary.blocked, "kept back"),
+        (summary.blocked_by_budget, "not started for lack of budget"),
         (summary.not_started, "not started"),
     ] {
         if count > 0 {
@@ -320,6 +387,9 @@ pub fn summary_line(summary: &Summary) -> String {
         }
     }
     let _ = write!(line, " in {}", short_duration(elapsed));
+    if summary.spent_usd > 0.0 {
+        let _ = write!(line, ", {} spent", dollars(summary.spent_usd));
+    }
     line
 }
 

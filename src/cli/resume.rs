@@ -1,9 +1,13 @@
 //! What to type after a worker has ended: the exact commands, ready to paste.
 
 use crate::cli::Global;
+use crate::cli::attempts::dollars;
+use crate::cli::progress::budget_words;
+use crate::domain::budget::CapKind;
 use crate::domain::job::Status;
+use crate::domain::order::JobOrder;
 use crate::engine::event::Summary;
-use crate::ops::run::WorkerRequest;
+use crate::ops::run::{Spending, WorkerRequest};
 
 /// Returns what a person may want to do next, one sentence with a command each.
 pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
@@ -12,7 +16,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     let stopped_early = summary
         .stopped_by
         .as_deref()
-        .is_some_and(|by| by != "limit");
+        .is_some_and(|by| !matches!(by, "limit" | "budget" | "canary"));
     if summary.resumable > 0 {
         let command = command(request, global, &[Status::Enqueued, Status::Running]);
         hints.push(format!(
@@ -26,6 +30,8 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             jobs(unfinished)
         ));
     }
+    hints.extend(budget_hint(summary, request, global));
+    hints.extend(canary_hint(summary, request, global));
     if summary.unrecorded > 0 {
         let command = command(request, global, &[Status::Enqueued, Status::Running]);
         hints.push(format!(
@@ -60,6 +66,72 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     hints
 }
 
+/// Says where to look at what the canaries made, and how to release the rest.
+fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
+    if summary.stopped_by.as_deref() != Some("canary") {
+        return None;
+    }
+    let waiting: usize = summary.canaries.iter().map(|canary| canary.waiting).sum();
+    let released = WorkerRequest {
+        spending: Spending {
+            canary: None,
+            ..request.spending.clone()
+        },
+        ..request.clone()
+    };
+    let statuses = request.only_status.clone().unwrap_or_default();
+    let wait = if waiting == 1 {
+        "job waits"
+    } else {
+        "jobs wait"
+    };
+    Some(format!(
+        "look at runs/{}/outputs, {waiting} {wait}; to release the rest: {}",
+        request.run_id,
+        command(&released, global, &statuses)
+    ))
+}
+
+/// Says what waits for money, how the limit stands and how to go on.
+fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
+    let priced = summary.blocked_by_budget - summary.unpriced_blocked;
+    let level = summary.budget.filter(|_| priced > 0)?;
+    let needed = level.spent_usd + level.reserved_usd + summary.blocked_cost_usd;
+    let by_flag = request
+        .spending
+        .budget_usd
+        .is_some_and(|usd| usd <= level.cap_usd);
+    let remedy = match level.cap {
+        CapKind::Day => "go on tomorrow (a day ends at midnight UTC), or raise budget.day_usd in \
+                         config/global.yaml"
+            .to_owned(),
+        CapKind::Run if by_flag => {
+            let raised = WorkerRequest {
+                spending: Spending {
+                    budget_usd: Some((needed * 100.0).ceil() / 100.0),
+                    ..request.spending.clone()
+                },
+                ..request.clone()
+            };
+            let statuses = request.only_status.clone().unwrap_or_default();
+            format!("for all of them: {}", command(&raised, global, &statuses))
+        }
+        CapKind::Run => format!(
+            "to go on, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",
+            dollars(needed)
+        ),
+    };
+    let wait = if priced == 1 {
+        "job waits"
+    } else {
+        "jobs wait"
+    };
+    Some(format!(
+        "{priced} {wait}: {}; {remedy}",
+        budget_words(&level)
+    ))
+}
+
 fn jobs(count: usize) -> String {
     match count {
         1 => "1 job was".to_owned(),
@@ -91,6 +163,12 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if let Some(filter) = &request.jobs {
         option("--jobs", filter.text().to_owned());
     }
+    if let Some(usd) = request.spending.budget_usd {
+        option("--budget-usd", dollars(usd).replace('$', ""));
+    }
+    if request.spending.order != JobOrder::Manifest {
+        option("--order", request.spending.order.word().to_owned());
+    }
     for key in &request.algo {
         option("--algo", key.to_string());
     }
@@ -106,7 +184,11 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if let Some(folder) = &global.workspace {
         option("--workspace", folder.display().to_string());
     }
-    for (given, name) in [(request.dry_run, "--dry-run"), (request.redo, "--redo")] {
+    for (given, name) in [
+        (request.dry_run, "--dry-run"),
+        (request.redo, "--redo"),
+        (request.reuse, "--reuse"),
+    ] {
         if given {
             words.push(name.to_owned());
         }
@@ -151,7 +233,9 @@ mod tests {
             retries: None,
             resubmit_unknown: false,
             forget_requests: false,
+            reuse: false,
             allow_unsafe_locks: false,
+            spending: Spending::default(),
         }
     }
 

@@ -8,6 +8,8 @@ use crate::cli::Global;
 use crate::cli::attempts::{self, AttemptsArgs};
 use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
+use crate::cli::explain::{self, ExplainArgs};
+use crate::cli::plan::{self, PlanArgs};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
 use crate::cli::worker::{self, WorkerArgs};
@@ -16,10 +18,14 @@ use crate::domain::id::RunId;
 /// What can be done with a run.
 #[derive(Debug, Subcommand)]
 pub enum RunCommand {
+    /// Show what a worker would do, what it would cost and how long it would take
+    Plan(Box<PlanArgs>),
     /// Carry out the jobs of a run
     Worker(Box<WorkerArgs>),
     /// Show how the jobs of a run stand
     Status(StatusArgs),
+    /// Tell why one job is where it is, and what to type next
+    Explain(ExplainArgs),
     /// Show every attempt of a run: how it ended, what it cost
     Attempts(AttemptsArgs),
     /// Take jobs out of a run, or put them back
@@ -29,8 +35,10 @@ pub enum RunCommand {
 /// Carries out the command.
 pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     match command {
+        RunCommand::Plan(args) => plan::run(args, global, ui),
         RunCommand::Worker(args) => worker::run(args, global, ui),
         RunCommand::Status(args) => status::run(args, global, ui),
+        RunCommand::Explain(args) => explain::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),
         RunCommand::Cancel(args) => cancel::run(args, global, ui),
     }

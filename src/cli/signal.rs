@@ -58,6 +58,11 @@ struct Listener {
     count: AtomicU8,
 }
 
+/// Calls `handle` for every signal until the program ends, on a thread of its own.
+pub fn listen(handle: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+    source::listen(handle)
+}
+
 impl Signals {
     /// Starts to listen: signals raise `cancel` and are told through `ui`.
     pub fn listen(cancel: &Cancel, ui: &Ui) -> io::Result<Self> {

@@ -73,6 +73,11 @@ impl Ui {
         Self::write_data(&clean(text))
     }
 
+    /// Prints a text that another program reads, on stdout, as it is.
+    pub fn script(&self, text: &str) -> Result<(), CliError> {
+        Self::write_data(text.trim_end())
+    }
+
     /// Prints one JSON object, on stdout: nothing of it is lost.
     pub fn data_json(&self, value: &impl Display) -> Result<(), CliError> {
         Self::write_data(&escaped(&value.to_string()))
@@ -159,7 +164,7 @@ fn turns_text(c: char) -> bool {
 }
 
 /// Returns JSON in which everything a terminal would obey is written as `\uXXXX`.
-fn escaped(json: &str) -> String {
+pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         if c.is_control() || turns_text(c) || matches!(c, '\u{2028}' | '\u{2029}') {

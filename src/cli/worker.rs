@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
@@ -18,9 +19,12 @@ use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
+use crate::domain::order::JobOrder;
+use crate::engine::Canary;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
-use crate::ops::run::{WorkerRequest, run_worker};
+use crate::ops::budget::Question;
+use crate::ops::run::{Spending, WorkerRequest, run_worker_asking};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -41,6 +45,12 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
       try failed jobs again
   archi3d run worker --run-id r1 --jobs 'd610*' --redo
       make the results of some jobs again
+  archi3d run worker --run-id r1 --canary 2
+      try two jobs of each algorithm, look, then release the rest
+  archi3d run worker --run-id r1 --budget-usd 5
+      start nothing that would bring the run above $5
+  archi3d run worker --run-id r2 --reuse
+      copy what an earlier run has made from the same pictures, buy the rest
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
@@ -90,6 +100,11 @@ pub struct WorkerArgs {
     #[arg(long)]
     forget_requests: bool,
 
+    /// Copy the result of an earlier identical job of any run instead of buying it:
+    /// same pictures byte by byte, same algorithm, version and parameters
+    #[arg(long)]
+    reuse: bool,
+
     /// How long a rehearsed job takes, in milliseconds
     #[arg(long, value_name = "MS")]
     simulate_ms: Option<u64>,
@@ -102,6 +117,25 @@ pub struct WorkerArgs {
     /// After how long a silent worker on another machine counts as dead, in seconds
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
+
+    /// Start no job that would bring the run above this many US dollars, counting
+    /// what all workers have spent and reserved; a limit in global.yaml holds too
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    budget_usd: Option<f64>,
+
+    /// Try the first K jobs of each algorithm, then stop and say how they did
+    #[arg(long, value_name = "K", value_parser = at_least_one, allow_hyphen_values = true)]
+    canary: Option<usize>,
+
+    /// With --canary: go on by itself with the algorithms none of whose first jobs
+    /// failed
+    #[arg(long, requires = "canary")]
+    release: bool,
+
+    /// The order in which jobs are taken: manifest, cheapest, or row-first (all
+    /// algorithms of one item before the next item)
+    #[arg(long, value_name = "ORDER", default_value = "manifest", value_parser = order, hide_default_value = true)]
+    order: JobOrder,
 
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
@@ -127,7 +161,13 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     })?;
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
-    let ended = run_worker(&context, &request, &cancel, progress.clone());
+    let asks = |question: &Question| {
+        let words = format!("{}. Run them?", question.figures());
+        // A guarded worker cannot read from the terminal: it needs --yes.
+        let can_ask = !guard::is_guarded() && confirm::can_ask(ui);
+        can_ask && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+    };
+    let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
     match ended {
         Ok(summary) => {
@@ -146,7 +186,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 show_summary(&summary, ui);
             }
             match signals.first() {
-                Some(signal) if error.was_cut_short() => {
+                Some(signal) if error.was_cut_short() || error.is_setup() => {
                     ui.say(&error.to_string());
                     Ok(Exit::Interrupted(signal))
                 }
@@ -172,7 +212,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -212,7 +252,17 @@ impl WorkerArgs {
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,
+            reuse: self.reuse,
             allow_unsafe_locks: self.allow_unsafe_locks,
+            spending: Spending {
+                budget_usd: self.budget_usd,
+                confirmed: self.yes,
+                order: self.order,
+                canary: self.canary.map(|per_algo| Canary {
+                    per_algo,
+                    release: self.release,
+                }),
+            },
         })
     }
 }
@@ -233,7 +283,22 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn order(text: &str) -> Result<JobOrder, String> {
+    JobOrder::parse(text.trim()).ok_or_else(|| {
+        let words: Vec<&str> = JobOrder::ALL.iter().map(|order| order.word()).collect();
+        format!("must be one of {}", words.join(", "))
+    })
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
+        _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text
         .trim()
         .parse()
@@ -283,9 +348,14 @@ mod tests {
             "--run-id r1 --jobs d6* --only-status failed,running --max-parallel 8 \
              --adapter mock --dry-run --fail-fast --algo a,b --algo b --redo --limit 3 \
              --timeout 1.5 --simulate-ms 20 --heartbeat-secs 0.2 --stale-secs 2 --yes \
-             --allow-unsafe-locks",
+             --allow-unsafe-locks --budget-usd 2.5 --canary 2 --release --order row-first",
         )
         .expect("valid");
+        assert_eq!(request.spending.order, JobOrder::RowFirst);
+        let canary = request.spending.canary.expect("given");
+        assert!(canary.per_algo == 2 && canary.release);
+        assert_eq!(request.spending.budget_usd, Some(2.5));
+        assert!(request.spending.confirmed);
         assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
         assert_eq!(
             request.only_status,
@@ -308,6 +378,14 @@ mod tests {
             ("--run-id r1 --max-parallel 1025", "must be at most 1024"),
             ("--run-id r1 --max-parallel many", "must be a whole number"),
             ("--run-id r1 --limit 0", "must be at least 1"),
+            ("--run-id r1 --budget-usd -1", "0 or more"),
+            (
+                "--run-id r1 --order random",
+                "must be one of manifest, cheapest, row-first",
+            ),
+            ("--run-id r1 --release", "--canary"),
+            ("--run-id r1 --canary 0", "must be at least 1"),
+            ("--run-id r1 --budget-usd nan", "0 or more"),
             ("--run-id r1 --timeout 0", "must be at least 0.001"),
             ("--run-id r1 --timeout -1", "must be at least 0.001"),
             ("--run-id r1 --timeout nan", "must be at most a year"),

@@ -58,12 +58,26 @@ fn checked_entries(document: &Document) -> Result<Vec<(&str, &Value)>, ConfigErr
                 schema::check_value(document, &[ROOT, key, name], value, *shape)?;
             }
         }
-        let is_set = |name: &&&str| entry.get(**name).is_some_and(|value| !value.is_null());
-        if let Some(name) = kind::NOT_AVAILABLE.iter().find(is_set) {
-            return Err(schema::not_available(document, &[ROOT, key, name]));
-        }
+        check_limits(document, key, entry)?;
     }
     Ok(entries)
+}
+
+/// Refuses limits that are none, with their line.
+fn check_limits(document: &Document, key: &str, entry: &Value) -> Result<(), ConfigError> {
+    let limits = kind::SHARED_OPTIONS
+        .iter()
+        .filter(|option| kind::LIMITS.contains(&option.name));
+    for option in limits {
+        let set = entry.get(option.name).filter(|value| !value.is_null());
+        if set.is_some_and(|value| !option.value.accepts(value)) {
+            let path = [ROOT, key, option.name];
+            let name = path.join(".");
+            let wanted = option.value.wanted();
+            return Err(document.fault(&path, format!("`{name}` must be {wanted}")));
+        }
+    }
+    Ok(())
 }
 
 fn entries_of(document: &Document) -> Vec<(&str, &Value)> {
@@ -169,17 +183,21 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_nobody_would_heed_is_refused() {
-        for name in kind::NOT_AVAILABLE {
-            let text = format!("adapters:\n  mine:\n    kind: process\n    {name}: 4\n");
+    fn a_limit_that_is_none_is_refused_with_its_line() {
+        for (limit, wanted) in [
+            ("max_parallel: 0", "a whole number, 1 or more"),
+            ("rate_per_min: -3", "a number above 0"),
+            ("breaker_failures: often", "a whole number, 0 or more"),
+        ] {
+            let name = limit.split(':').next().expect("a name");
+            let text = format!("adapters:\n  mine:\n    kind: process\n    {limit}\n");
             assert_eq!(
                 with(&text).expect_err("refused"),
-                format!(
-                    "own.yaml:4: not available in this version: `adapters.mine.{name}` would be \
-                     ignored; remove it"
-                )
+                format!("own.yaml:4: `adapters.mine.{name}` must be {wanted}")
             );
         }
+        let good = "{kind: mock, max_parallel: 2, rate_per_min: 0.5, breaker_failures: 0}";
+        assert!(with(&format!("adapters:\n  mine: {good}\n")).is_ok());
     }
 
     fn algo(algos: &[AlgoSettings], key: &str) -> AlgoSettings {

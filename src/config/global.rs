@@ -29,6 +29,12 @@ pub struct GlobalSettings {
     pub vfscore_repeats: Option<u64>,
     /// How long one visual score may take, in seconds.
     pub vfscore_timeout_s: Option<f64>,
+    /// The most that one run may spend.
+    pub budget_run_usd: Option<f64>,
+    /// The most that all runs together may spend in one day, in UTC.
+    pub budget_day_usd: Option<f64>,
+    /// What is expected to cost more is confirmed by a person first.
+    pub confirm_above_usd: Option<f64>,
 }
 
 /// Lays `documents` over each other.
@@ -61,6 +67,9 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
         fscore_timeout_s: number(&["metrics", "fscore", "default_timeout_s"]),
         vfscore_repeats: count(&["metrics", "vfscore", "default_repeats"]),
         vfscore_timeout_s: number(&["metrics", "vfscore", "default_timeout_s"]),
+        budget_run_usd: number(&["budget", "run_usd"]),
+        budget_day_usd: number(&["budget", "day_usd"]),
+        confirm_above_usd: number(&["confirm_above_usd"]),
     }
 }
 

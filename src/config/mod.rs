@@ -133,6 +133,22 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Finds the workspace alone, whatever is wrong with its configuration.
+    pub fn locate(sources: &Sources<'_>) -> Result<PathBuf, ConfigError> {
+        let dot_env = DotEnv::find(&sources.current_dir);
+        let file = sources.os.user_file(sources.env);
+        let user = file.as_deref().and_then(|file| Document::read(file).ok());
+        let named = user.flatten().as_ref().and_then(|user| {
+            text_at(user, &["workspace"])
+                .map(|(folder, named)| locate::beside(sources, folder, named))
+        });
+        let place = UserPlace {
+            workspace: named,
+            file,
+        };
+        locate::find(sources, &dot_env, &place).map(|(workspace, _)| workspace)
+    }
+
     /// Returns what is configured for the algorithm called `key`.
     pub fn algo(&self, key: &str) -> Option<&AlgoSettings> {
         self.algos.iter().find(|algo| algo.key.as_str() == key)

@@ -20,20 +20,22 @@ pub(super) enum Shape {
     Word(&'static [&'static str]),
     /// A list of algorithm keys.
     Algos,
-    /// An amount of money: a number, 0 or more.
+    /// The price of something: a number, 0 or more.
     Price,
+    /// An amount of money: a number, 0 or more.
+    Money,
     /// A number above 0.
     Positive,
     /// A number between 0 and 1, both excluded.
     Between0And1,
     /// A whole number, 1 or more.
     Count,
-    /// Something that this version would not heed. A spending limit that is read
-    /// and ignored is worse than none.
-    NotAvailable,
+    /// A limit that is heeded elsewhere. One that is read and ignored is worse
+    /// than none.
+    InAdapters,
 }
 
-use Shape::{Algos, Between0And1, Count, Map, NotAvailable, Positive, Price, Text};
+use Shape::{Algos, Between0And1, Count, InAdapters, Map, Money, Positive, Price, Text};
 
 /// `global.yaml`.
 pub(super) const GLOBAL: Shape = Map(&[
@@ -57,11 +59,11 @@ pub(super) const GLOBAL: Shape = Map(&[
             ),
         ]),
     ),
-    ("budget", NotAvailable),
-    ("confirm_above_usd", NotAvailable),
-    ("breaker_failures", NotAvailable),
-    ("max_parallel", NotAvailable),
-    ("rate_per_min", NotAvailable),
+    ("budget", Map(&[("run_usd", Money), ("day_usd", Money)])),
+    ("confirm_above_usd", Money),
+    ("breaker_failures", InAdapters),
+    ("max_parallel", InAdapters),
+    ("rate_per_min", InAdapters),
 ]);
 
 /// The user's own file.
@@ -101,8 +103,8 @@ pub(super) fn check_value(
     if value.is_null() {
         return Ok(());
     }
-    if matches!(shape, NotAvailable) {
-        return Err(not_available(document, path));
+    if matches!(shape, InAdapters) {
+        return Err(in_adapters(document, path));
     }
     if let (Map(keys), Value::Object(map)) = (shape, value) {
         for (key, value) in map {
@@ -130,17 +132,16 @@ fn check_key(
     if let Some((_, shape)) = keys.iter().find(|(name, _)| *name == key) {
         return check_value(document, &path, value, *shape);
     }
-    let usable = |(_, shape): &&(&str, Shape)| !matches!(shape, NotAvailable);
+    let usable = |(_, shape): &&(&str, Shape)| !matches!(shape, InAdapters);
     let names = keys.iter().filter(usable).map(|(name, _)| *name);
     Err(unknown_key(document, &path, names))
 }
 
-/// Makes the error for a key that other versions heed and this one does not.
-pub(super) fn not_available(document: &Document, path: &[&str]) -> ConfigError {
+fn in_adapters(document: &Document, path: &[&str]) -> ConfigError {
     let name = path.join(".");
     document.fault(
         path,
-        format!("not available in this version: `{name}` would be ignored; remove it"),
+        format!("`{name}` would be ignored here; give it to an entry of adapters.yaml"),
     )
 }
 
@@ -179,12 +180,16 @@ fn fault(value: &Value, shape: Shape) -> Option<String> {
             number.is_some_and(|price| price >= 0.0 && price.is_finite()),
             "a number of US dollars, 0 or more (leave the key out if the price is unknown)",
         ),
+        Money => (
+            number.is_some_and(|usd| usd >= 0.0 && usd.is_finite()),
+            "a number of US dollars, 0 or more",
+        ),
         Positive => (number.is_some_and(|n| n > 0.0), "a number above 0"),
         Between0And1 => (
             number.is_some_and(|n| n > 0.0 && n < 1.0),
             "a number between 0 and 1",
         ),
-        NotAvailable => (false, "left out"),
+        InAdapters => (false, "left out"),
         Count => (
             value.as_u64().is_some_and(|count| count > 0),
             "a whole number, 1 or more",
@@ -226,25 +231,20 @@ mod tests {
         assert_eq!(
             refusal("zebra: 1\n"),
             "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
-             tools, metrics"
+             tools, metrics, budget, confirm_above_usd"
         );
     }
 
     #[test]
     fn a_limit_that_nobody_would_heed_is_refused() {
-        assert_eq!(
-            refusal("batch: {}\nbudget:\n  run_usd: 25\n"),
-            "global.yaml:2: not available in this version: `budget` would be ignored; remove it"
-        );
-        for key in [
-            "confirm_above_usd",
-            "breaker_failures",
-            "max_parallel",
-            "rate_per_min",
-        ] {
-            let message = refusal(&format!("{key}: 5\n"));
-            let wanted = format!("global.yaml:1: not available in this version: `{key}`");
-            assert!(message.starts_with(&wanted), "{message}");
+        for key in ["breaker_failures", "max_parallel", "rate_per_min"] {
+            assert_eq!(
+                refusal(&format!("batch: {{}}\n{key}: 5\n")),
+                format!(
+                    "global.yaml:2: `{key}` would be ignored here; give it to an entry of \
+                     adapters.yaml"
+                )
+            );
         }
     }
 
@@ -262,6 +262,10 @@ mod tests {
             ("algorithms: [mock, 3]\n", "a list of algorithm keys"),
             ("algorithms: [../x]\n", "not allowed in a name"),
             ("tools: {blender_exe: 3}\n", "text"),
+            ("budget: 25\n", "a map"),
+            ("budget: {run_usd: -1}\n", "0 or more"),
+            ("budget: {day_usd: much}\n", "a number of US dollars"),
+            ("confirm_above_usd: '5'\n", "a number of US dollars"),
         ] {
             let message = refusal(text);
             assert!(message.starts_with("global.yaml:1: `"), "{message}");

@@ -1,31 +1,63 @@
 //! Money: what is spent, what is reserved, and whether one more job may start.
 //!
 //! A job's price is reserved before it starts and settled when it ends. A
-//! reservation whose worker died stays reserved, so it counts as spent, until
-//! the job's next attempt takes it over or somebody settles it.
+//! reservation whose worker died stays, so it counts as spent, until the job's
+//! next attempt takes it over or a journal tells what was billed. Pure sums over
+//! the lines of a ledger; where the lines are is none of its business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+use crate::domain::lease::Lease;
+use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
+
+/// From this share of a limit on, a person is warned.
+pub const WARN_FROM: f64 = 0.8;
+
+/// Whose money it is about: one attempt of one job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stake {
+    /// The run.
+    pub run_id: RunId,
+    /// The job.
+    pub job_id: JobId,
+    /// Which attempt.
+    pub attempt: u32,
+    /// What names the attempt; its money is settled once.
+    pub nonce: Nonce,
+    /// Who makes the attempt.
+    pub worker_id: WorkerId,
+}
+
+impl From<&Lease> for Stake {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            run_id: lease.run_id.clone(),
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+            worker_id: lease.worker_id.clone(),
+        }
+    }
+}
 
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// When.
     pub at: Timestamp,
-    /// For which run.
-    pub run_id: RunId,
-    /// For which job.
-    pub job_id: JobId,
-    /// What happened to its money.
+    /// Whose money.
+    #[serde(flatten)]
+    pub stake: Stake,
+    /// What happened to it.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// What happened to a job's money.
+/// What happened to the money of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Change {
@@ -34,7 +66,7 @@ pub enum Change {
         /// The worst case, in dollars.
         usd: f64,
     },
-    /// The reservation is over and so much was spent.
+    /// The attempt's money is settled and so much was spent.
     Settled {
         /// What it cost, in dollars.
         usd: f64,
@@ -66,7 +98,7 @@ fn micros(usd: f64) -> Micros {
         return 0;
     }
     #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
-    let value = rounded.min(9e18) as Micros;
+    let value = rounded.min(9e15) as Micros;
     value
 }
 
@@ -79,26 +111,54 @@ fn usd(micros: Micros) -> f64 {
 pub struct Ledger {
     spent_by_run: BTreeMap<RunId, Micros>,
     spent_by_day: BTreeMap<String, Micros>,
-    reserved: BTreeMap<(RunId, JobId), (Micros, String)>,
+    reserved: BTreeMap<(RunId, JobId), Reservation>,
+    settled: HashSet<Nonce>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Reservation {
+    stake: Stake,
+    usd: Micros,
+    day: String,
 }
 
 /// The answer to a wish to start a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Grant {
-    /// It may start, and so much of the tightest limit is used then.
-    Yes {
-        /// From 0 to 1; 0 without limits.
-        used: f64,
-    },
-    /// It may not.
-    No {
-        /// Which limit says so.
-        cap: CapKind,
-        /// The limit.
-        cap_usd: f64,
-        /// What is spent and reserved already.
-        committed_usd: f64,
-    },
+    /// It may start; the tightest limit as it stands then, if there is one.
+    Yes(Option<Level>),
+    /// It may not, because of this limit as it stands now.
+    No(Level),
+}
+
+/// How a limit stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Which limit.
+    pub cap: CapKind,
+    /// The limit.
+    pub cap_usd: f64,
+    /// What was spent of it.
+    pub spent_usd: f64,
+    /// What is set aside of it.
+    pub reserved_usd: f64,
+}
+
+impl Level {
+    /// Returns what is left of the limit.
+    pub fn left_usd(&self) -> f64 {
+        let committed = micros(self.spent_usd) + micros(self.reserved_usd);
+        usd((micros(self.cap_usd) - committed).max(0))
+    }
+
+    /// Returns how much of the limit is spent or set aside; 1 is all of it.
+    pub fn used(&self) -> f64 {
+        if self.cap_usd > 0.0 {
+            (self.spent_usd + self.reserved_usd) / self.cap_usd
+        } else {
+            1.0
+        }
+    }
 }
 
 /// Which limit.
@@ -110,6 +170,16 @@ pub enum CapKind {
     Day,
 }
 
+impl CapKind {
+    /// Returns the word for people and logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Day => "day",
+        }
+    }
+}
+
 /// How the money of a run stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Standing {
@@ -119,17 +189,55 @@ pub struct Standing {
     pub reserved_usd: f64,
 }
 
+/// What becomes of a reservation when its attempt is over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bill {
+    /// So much was spent, which may be nothing.
+    Settled(f64),
+    /// It may have been billed: the reservation stays for the next attempt.
+    InDoubt,
+}
+
+impl Bill {
+    /// Decides about an attempt that failed: `cost_usd` is what it cost all the
+    /// same. The next attempt re-attaches to an open purchase and ends its bill.
+    pub fn of_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) -> Self {
+        if class == ErrorClass::Unknown || purchase_open {
+            return Self::InDoubt;
+        }
+        Self::Settled(cost_usd.unwrap_or_default())
+    }
+}
+
 impl Ledger {
-    /// Takes one line in.
+    /// Takes one line in. The money of an attempt is settled once, whoever tells
+    /// it again.
     pub fn take(&mut self, entry: &Entry) {
-        let key = (entry.run_id.clone(), entry.job_id.clone());
-        let day = day_of(entry.at);
-        match entry.change {
+        let Entry { at, stake, change } = entry;
+        if self.settled.contains(&stake.nonce) {
+            return;
+        }
+        let key = (stake.run_id.clone(), stake.job_id.clone());
+        match *change {
             Change::Reserved { usd } => {
-                self.reserved.insert(key, (micros(usd), day));
+                let reservation = Reservation {
+                    stake: stake.clone(),
+                    usd: micros(usd),
+                    day: day_of(*at),
+                };
+                self.reserved.insert(key, reservation);
             }
             Change::Settled { usd } => {
-                self.reserved.remove(&key);
+                self.settled.insert(stake.nonce.clone());
+                // Money counts for the day on which it was granted.
+                let day = match self.reserved.get(&key) {
+                    Some(own) if own.stake.nonce == stake.nonce => {
+                        let day = own.day.clone();
+                        self.reserved.remove(&key);
+                        day
+                    }
+                    _ => day_of(*at),
+                };
                 *self.spent_by_run.entry(key.0).or_default() += micros(usd);
                 *self.spent_by_day.entry(day).or_default() += micros(usd);
             }
@@ -139,52 +247,77 @@ impl Ledger {
     /// Decides whether a job that costs `price` may start. What is reserved for
     /// the same job already does not count twice.
     pub fn grant(&self, run: &RunId, job: &JobId, price: f64, caps: Caps, now: Timestamp) -> Grant {
-        let own = (run.clone(), job.clone());
-        let others = |keep: &dyn Fn(&RunId, &str) -> bool| -> Micros {
-            self.reserved
-                .iter()
-                .filter(|(key, (_, day))| **key != own && keep(&key.0, day))
-                .map(|(_, (usd, _))| usd)
-                .sum()
-        };
-        let today = day_of(now);
-        let by_run = self.spent_by_run.get(run).copied().unwrap_or(0) + others(&|r, _| r == run);
-        let by_day =
-            self.spent_by_day.get(&today).copied().unwrap_or(0) + others(&|_, day| day == today);
-        let mut used = 0.0f64;
-        for (kind, cap, committed) in [
-            (CapKind::Run, caps.run_usd, by_run),
-            (CapKind::Day, caps.day_usd, by_day),
-        ] {
-            let Some(cap_usd) = cap else { continue };
-            let after = committed + micros(price);
-            if after > micros(cap_usd) {
-                return Grant::No {
-                    cap: kind,
-                    cap_usd,
-                    committed_usd: usd(committed),
-                };
+        let others = |r: &Reservation| r.stake.run_id != *run || r.stake.job_id != *job;
+        let mut tightest: Option<Level> = None;
+        for mut level in self.levels(run, caps, now, &others) {
+            let committed = micros(level.spent_usd) + micros(level.reserved_usd);
+            if committed + micros(price) > micros(level.cap_usd) {
+                return Grant::No(level);
             }
-            if cap_usd > 0.0 {
-                used = used.max(usd(after) / cap_usd);
+            level.reserved_usd = usd(micros(level.reserved_usd) + micros(price));
+            if tightest.is_none_or(|other| other.used() < level.used()) {
+                tightest = Some(level);
             }
         }
-        Grant::Yes { used }
+        Grant::Yes(tightest)
+    }
+
+    /// Returns how every limit stands, the run's first.
+    pub fn level(&self, run: &RunId, caps: Caps, now: Timestamp) -> Vec<Level> {
+        self.levels(run, caps, now, &|_| true)
+    }
+
+    fn levels(
+        &self,
+        run: &RunId,
+        caps: Caps,
+        now: Timestamp,
+        counts: &dyn Fn(&Reservation) -> bool,
+    ) -> Vec<Level> {
+        let today = day_of(now);
+        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Micros {
+            let kept = self.reserved.values().filter(|r| counts(r) && keep(r));
+            kept.map(|r| r.usd).sum()
+        };
+        let run_level = caps.run_usd.map(|cap_usd| Level {
+            cap: CapKind::Run,
+            cap_usd,
+            spent_usd: usd(self.spent_by_run.get(run).copied().unwrap_or(0)),
+            reserved_usd: usd(reserved(&|r| r.stake.run_id == *run)),
+        });
+        let day_level = caps.day_usd.map(|cap_usd| Level {
+            cap: CapKind::Day,
+            cap_usd,
+            spent_usd: usd(self.spent_by_day.get(&today).copied().unwrap_or(0)),
+            reserved_usd: usd(reserved(&|r| r.day == today)),
+        });
+        run_level.into_iter().chain(day_level).collect()
     }
 
     /// Returns how the money of a run stands.
     pub fn standing(&self, run: &RunId) -> Standing {
-        let reserved = self.reserved.iter().filter(|(key, _)| key.0 == *run);
+        let reserved = self.reserved.values().filter(|r| r.stake.run_id == *run);
         Standing {
             spent_usd: usd(self.spent_by_run.get(run).copied().unwrap_or(0)),
-            reserved_usd: usd(reserved.map(|(_, (usd, _))| usd).sum()),
+            reserved_usd: usd(reserved.map(|r| r.usd).sum()),
         }
     }
 
     /// Returns what is reserved for a job, if anything is.
     pub fn reserved_for(&self, run: &RunId, job: &JobId) -> Option<f64> {
         let key = (run.clone(), job.clone());
-        self.reserved.get(&key).map(|(micros, _)| usd(*micros))
+        self.reserved.get(&key).map(|r| usd(r.usd))
+    }
+
+    /// Returns every reservation of a run, with whose it is.
+    pub fn open(&self, run: &RunId) -> Vec<(Stake, f64)> {
+        let of_run = self.reserved.values().filter(|r| r.stake.run_id == *run);
+        of_run.map(|r| (r.stake.clone(), usd(r.usd))).collect()
+    }
+
+    /// Tells whether the money of an attempt is settled.
+    pub fn is_settled(&self, nonce: &Nonce) -> bool {
+        self.settled.contains(nonce)
     }
 }
 
@@ -193,136 +326,4 @@ fn day_of(at: Timestamp) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn now() -> Timestamp {
-        Timestamp::parse("2026-01-01T12:00:00Z").unwrap()
-    }
-
-    fn run() -> RunId {
-        RunId::parse("r").unwrap()
-    }
-
-    fn job(n: usize) -> JobId {
-        JobId::parse(&format!("j{n}")).unwrap()
-    }
-
-    fn entry(n: usize, change: Change) -> Entry {
-        Entry {
-            at: now(),
-            run_id: run(),
-            job_id: job(n),
-            change,
-        }
-    }
-
-    const DOLLAR: Caps = Caps {
-        run_usd: Some(1.0),
-        day_usd: None,
-    };
-
-    #[test]
-    fn three_jobs_of_thirty_cents_fit_into_a_dollar() {
-        let mut ledger = Ledger::default();
-        for n in 0..3 {
-            assert!(matches!(
-                ledger.grant(&run(), &job(n), 0.3, DOLLAR, now()),
-                Grant::Yes { .. }
-            ));
-            ledger.take(&entry(n, Change::Reserved { usd: 0.3 }));
-        }
-        let refused = ledger.grant(&run(), &job(3), 0.3, DOLLAR, now());
-        assert_eq!(
-            refused,
-            Grant::No {
-                cap: CapKind::Run,
-                cap_usd: 1.0,
-                committed_usd: 0.9
-            }
-        );
-    }
-
-    #[test]
-    fn ten_jobs_of_ten_cents_fit_exactly() {
-        let mut ledger = Ledger::default();
-        for n in 0..10 {
-            assert!(matches!(
-                ledger.grant(&run(), &job(n), 0.1, DOLLAR, now()),
-                Grant::Yes { .. }
-            ));
-            ledger.take(&entry(n, Change::Settled { usd: 0.1 }));
-        }
-        assert!(matches!(
-            ledger.grant(&run(), &job(10), 0.000_001, DOLLAR, now()),
-            Grant::No { .. }
-        ));
-    }
-
-    #[test]
-    fn the_next_attempt_of_a_job_takes_its_reservation_over() {
-        let mut ledger = Ledger::default();
-        ledger.take(&entry(1, Change::Reserved { usd: 0.9 }));
-        assert!(matches!(
-            ledger.grant(&run(), &job(2), 0.2, DOLLAR, now()),
-            Grant::No { .. }
-        ));
-        assert!(matches!(
-            ledger.grant(&run(), &job(1), 0.9, DOLLAR, now()),
-            Grant::Yes { .. }
-        ));
-        ledger.take(&entry(1, Change::Settled { usd: 0.5 }));
-        assert_eq!(
-            ledger.standing(&run()),
-            Standing {
-                spent_usd: 0.5,
-                reserved_usd: 0.0
-            }
-        );
-    }
-
-    #[test]
-    fn a_day_is_over_at_midnight_and_counts_all_runs() {
-        let caps = Caps {
-            run_usd: None,
-            day_usd: Some(1.0),
-        };
-        let mut ledger = Ledger::default();
-        let mut other = entry(1, Change::Settled { usd: 1.0 });
-        other.run_id = RunId::parse("other").unwrap();
-        ledger.take(&other);
-        assert!(matches!(
-            ledger.grant(&run(), &job(2), 0.1, caps, now()),
-            Grant::No {
-                cap: CapKind::Day,
-                ..
-            }
-        ));
-        let tomorrow = now().plus(std::time::Duration::from_secs(86_400));
-        assert!(matches!(
-            ledger.grant(&run(), &job(2), 0.1, caps, tomorrow),
-            Grant::Yes { .. }
-        ));
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_committed_never_exceeds_the_cap(
-            steps in proptest::collection::vec((0usize..6, 0.0f64..0.5, any::<bool>()), 0..60)
-        ) {
-            let mut ledger = Ledger::default();
-            for (n, price, settle) in steps {
-                if settle && ledger.reserved_for(&run(), &job(n)).is_some() {
-                    let reserved = ledger.reserved_for(&run(), &job(n)).unwrap();
-                    ledger.take(&entry(n, Change::Settled { usd: reserved }));
-                } else if matches!(ledger.grant(&run(), &job(n), price, DOLLAR, now()), Grant::Yes { .. }) {
-                    ledger.take(&entry(n, Change::Reserved { usd: price }));
-                }
-                let standing = ledger.standing(&run());
-                prop_assert!(standing.spent_usd + standing.reserved_usd <= 1.000_001);
-            }
-        }
-    }
-}
+mod tests;

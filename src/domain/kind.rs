@@ -34,6 +34,8 @@ pub enum OptionType {
     Flag,
     /// A whole number from 0.
     Count,
+    /// A whole number from 1.
+    Natural,
     /// A whole number from 0, or `true` or `false`.
     CountOrFlag,
     /// A whole number from 8 to 512.
@@ -62,10 +64,23 @@ pub const SHARED_OPTIONS: &[KindOption] = &[
     option("retries", OptionType::Count),
     option("provider", OptionType::Text),
     option("on_interrupt", OptionType::Text),
+    option(MAX_PARALLEL, OptionType::Natural),
+    option(RATE_PER_MIN, OptionType::Positive),
+    option(BREAKER_FAILURES, OptionType::Count),
 ];
 
-/// Limits that this version does not keep: refused, so that nobody counts on them.
-pub const NOT_AVAILABLE: [&str; 3] = ["max_parallel", "rate_per_min", "breaker_failures"];
+/// How many jobs of the provider run at once.
+pub const MAX_PARALLEL: &str = "max_parallel";
+
+/// How many jobs of the provider start in a minute.
+pub const RATE_PER_MIN: &str = "rate_per_min";
+
+/// After how many failures in a row the algorithm pauses.
+pub const BREAKER_FAILURES: &str = "breaker_failures";
+
+/// The options that are limits: `config` checks their values too, because one
+/// that is not understood would be none.
+pub const LIMITS: [&str; 3] = [MAX_PARALLEL, RATE_PER_MIN, BREAKER_FAILURES];
 
 /// Every kind.
 pub const KINDS: &[Kind] = &[
@@ -91,6 +106,7 @@ pub const KINDS: &[Kind] = &[
             option("submit", OptionType::Flag),
             option("wait_file", OptionType::Text),
             option("count_file", OptionType::Text),
+            option("stamp_file", OptionType::Text),
         ],
     },
     Kind {
@@ -109,6 +125,7 @@ pub const KINDS: &[Kind] = &[
             option("command", OptionType::Texts),
             option("env", OptionType::Names),
             option("stall_s", OptionType::Positive),
+            option("version", OptionType::Text),
         ],
     },
 ];
@@ -130,6 +147,7 @@ impl OptionType {
         match self {
             Self::Flag => value.is_boolean(),
             Self::Count => value.is_u64(),
+            Self::Natural => value.as_u64().is_some_and(|n| n > 0),
             Self::CountOrFlag => value.is_u64() || value.is_boolean(),
             Self::GridSize => value.as_u64().is_some_and(|n| (8..=512).contains(&n)),
             Self::Fraction => value.as_f64().is_some_and(|n| (0.0..=1.0).contains(&n)),
@@ -150,6 +168,7 @@ impl OptionType {
         match self {
             Self::Flag => "true or false",
             Self::Count => "a whole number, 0 or more",
+            Self::Natural => "a whole number, 1 or more",
             Self::CountOrFlag => "a whole number, or true or false",
             Self::GridSize => "a whole number from 8 to 512",
             Self::Fraction => "a number from 0 to 1",
@@ -179,6 +198,7 @@ mod tests {
         for (wanted, good, bad) in [
             (OptionType::Flag, json!(true), json!("true")),
             (OptionType::Count, json!(0), json!(-1)),
+            (OptionType::Natural, json!(1), json!(0)),
             (OptionType::CountOrFlag, json!(5), json!(0.5)),
             (OptionType::GridSize, json!(512), json!(7)),
             (OptionType::Fraction, json!(1), json!(1.01)),

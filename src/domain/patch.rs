@@ -34,6 +34,9 @@ pub const WORKER_COLUMNS: &[&str] = &[
 /// The word in `price_source` and `algo_version` that marks a rehearsal.
 pub const DRY_RUN: &str = "dry-run";
 
+/// The word in `price_source` that marks a copy of an earlier result.
+pub const REUSED: &str = "reused";
+
 /// One cell to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellPatch {

@@ -63,6 +63,21 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Returns the reason in a word that programs can rely on.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::AlreadyCompleted => "completed",
+            Self::AlreadyRehearsed => "rehearsed",
+            Self::NeedsRedo => "needs_redo",
+            Self::RealResult => "real_result",
+            Self::Held => "held",
+            Self::Resumable => "resumable",
+            Self::Doubtful => "possibly_billed",
+            Self::NotSelected(Status::Cancelled) => "cancelled",
+            Self::NotSelected(_) => "not_selected",
+        }
+    }
+
     /// Returns the reason in words that follow a number of jobs.
     pub fn words(self) -> String {
         match self {

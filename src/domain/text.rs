@@ -39,6 +39,34 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns a message with every word that has a digit in it (a number, an id, a
+/// time) replaced by `#`, so that messages that say the same are equal.
+pub fn pattern_of(message: &str) -> String {
+    let mut pattern = String::with_capacity(message.len());
+    let mut word = String::new();
+    let end = |word: &mut String, pattern: &mut String| {
+        if !word.contains(|c: char| c.is_ascii_digit()) {
+            pattern.push_str(word);
+        } else if !pattern.ends_with('#') {
+            pattern.push('#');
+        }
+        word.clear();
+    };
+    for c in message.chars() {
+        if c.is_alphanumeric() {
+            word.push(c);
+            continue;
+        }
+        end(&mut word, &mut pattern);
+        // `1.5`, `12:30` and `a1-b2` are one thing.
+        if !(pattern.ends_with('#') && matches!(c, '.' | ':' | '-' | '_' | ',')) {
+            pattern.push(c);
+        }
+    }
+    end(&mut word, &mut pattern);
+    pattern
+}
+
 /// Returns a count with its noun: `1 job`, `2 jobs`.
 pub fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -107,6 +135,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn messages_that_differ_only_in_numbers_and_ids_have_one_pattern() {
+        for (message, pattern) in [
+            ("timed out after 1.5 s", "timed out after # s"),
+            ("request a1-b2-c3 is gone", "request # is gone"),
+            ("out of memory", "out of memory"),
+        ] {
+            assert_eq!(pattern_of(message), pattern, "{message}");
+        }
+        assert_eq!(pattern_of("exit 1 of 2"), pattern_of("exit 33 of 4"));
+        assert_ne!(pattern_of("no face"), pattern_of("no file"));
+    }
 
     #[test]
     fn an_error_is_one_line_whatever_the_adapter_said() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::budget::{Caps, Level};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::patch::WorkerFacts;
@@ -63,6 +64,15 @@ pub enum EventKind {
         /// Whether it was only rehearsed.
         simulated: bool,
     },
+    /// A job gets a copy of an earlier result.
+    JobReused {
+        /// The job.
+        job_id: JobId,
+        /// The run of the earlier one.
+        from_run: RunId,
+        /// The earlier one.
+        from_job: JobId,
+    },
     /// A job ended without a result; with `redo` its old one stands.
     JobFailed {
         /// The job.
@@ -107,6 +117,19 @@ pub enum EventKind {
         /// Until when; nothing means until somebody opens it.
         until: Option<Timestamp>,
     },
+    /// Most of a spending limit is spent or set aside.
+    BudgetWarning(Level),
+    /// A job was not started because of a spending limit; told once.
+    BudgetReached(Level),
+    /// An algorithm failed too often in a row and pauses for every worker.
+    BreakerOpened {
+        /// The algorithm.
+        algo: String,
+        /// How often, and the last error.
+        reason: String,
+    },
+    /// The first jobs of an algorithm, which went on trial, have ended.
+    CanaryEnded(CanaryResult),
     /// A job was taken out on request.
     JobCancelled {
         /// The job.
@@ -166,6 +189,12 @@ pub struct WorkerStarted {
     pub redo: bool,
     /// At most this many jobs start.
     pub limit: Option<usize>,
+    /// The order in which jobs are taken.
+    pub order: String,
+    /// How many jobs of each algorithm go first on trial.
+    pub canary: Option<usize>,
+    /// The spending limits in force.
+    pub caps: Caps,
     /// How many jobs were selected.
     pub total_jobs: usize,
     /// What they are expected to cost, as far as prices are known.
@@ -178,6 +207,23 @@ pub struct WorkerStarted {
     pub worker: WorkerFacts,
 }
 
+/// How the canaries of one algorithm did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CanaryResult {
+    /// The algorithm.
+    pub algo: String,
+    /// How many ended with a result.
+    pub completed: usize,
+    /// How many ended without one.
+    pub failed: usize,
+    /// What they cost.
+    pub spent_usd: f64,
+    /// How long one took on average, in seconds.
+    pub avg_duration_s: f64,
+    /// How many jobs of the algorithm wait behind them.
+    pub waiting: usize,
+}
+
 /// How a worker's work ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
@@ -185,6 +231,8 @@ pub struct Summary {
     pub processed: usize,
     /// Attempts that ended with a result.
     pub completed: usize,
+    /// Of these, copies of earlier results.
+    pub reused: usize,
     /// Attempts that ended without one.
     pub failed: usize,
     /// Jobs left alone: done already, not selected by status, or busy.
@@ -195,8 +243,20 @@ pub struct Summary {
     pub released: usize,
     /// Failures that were followed by another attempt.
     pub retried: usize,
-    /// Jobs not started because their provider is closed.
+    /// Jobs not started because their provider is closed or their algorithm paused.
     pub blocked: usize,
+    /// How the canaries did, if there were any.
+    pub canaries: Vec<CanaryResult>,
+    /// Jobs not started because of a spending limit.
+    pub blocked_by_budget: usize,
+    /// Of these, the ones whose price nobody knows.
+    pub unpriced_blocked: usize,
+    /// What those with a price would cost.
+    pub blocked_cost_usd: f64,
+    /// The limit that kept them from starting, as it stands at the end.
+    pub budget: Option<Level>,
+    /// What the attempts of this worker cost.
+    pub spent_usd: f64,
     /// Jobs taken out while they ran.
     pub cancelled: usize,
     /// Results that came after their lease was lost.
@@ -219,7 +279,8 @@ pub struct Summary {
     pub max_parallel: usize,
     /// Whether it was a rehearsal.
     pub dry_run: bool,
-    /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`, `limit`).
+    /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`,
+    /// `budget`, `limit`, `canary`).
     pub stopped_by: Option<String>,
 }
 
@@ -289,6 +350,14 @@ impl EventKind {
                     "gen_object_path": object, "preview_paths": previews, "simulated": simulated,
                 }),
             ),
+            Self::JobReused {
+                job_id,
+                from_run,
+                from_job,
+            } => (
+                "job_reused",
+                json!({"job_id": job_id, "from_run": from_run, "from_job": from_job}),
+            ),
             Self::JobFailed {
                 job_id,
                 product_id,
@@ -328,6 +397,12 @@ impl EventKind {
                 "provider_closed",
                 json!({"provider": provider, "reason": reason, "until": until}),
             ),
+            Self::BudgetWarning(level) => ("budget_warning", level_fields(level)),
+            Self::BudgetReached(level) => ("budget_reached", level_fields(level)),
+            Self::BreakerOpened { algo, reason } => {
+                ("breaker_opened", json!({"algo": algo, "reason": reason}))
+            }
+            Self::CanaryEnded(result) => ("canary_ended", result.fields()),
             Self::JobCancelled { job_id } => ("job_cancelled", json!({"job_id": job_id})),
             Self::JobBusy { job_id } => ("job_busy", json!({"job_id": job_id})),
             Self::JobFenced { job_id, kept_at } => {
@@ -354,6 +429,10 @@ impl WorkerStarted {
             "fail_fast": self.fail_fast,
             "redo": self.redo,
             "limit": self.limit,
+            "order": self.order,
+            "canary": self.canary,
+            "budget_run_usd": self.caps.run_usd,
+            "budget_day_usd": self.caps.day_usd,
             "total_jobs": self.total_jobs,
             "expected_cost_usd": self.expected_cost_usd,
             "unpriced_jobs": self.unpriced_jobs,
@@ -373,12 +452,19 @@ impl Summary {
         json!({
             "processed": self.processed,
             "completed": self.completed,
+            "reused": self.reused,
             "failed": self.failed,
             "skipped": self.skipped,
             "busy": self.busy,
             "released": self.released,
             "retried": self.retried,
             "blocked": self.blocked,
+            "canaries": self.canaries.iter().map(CanaryResult::fields).collect::<Vec<_>>(),
+            "blocked_by_budget": self.blocked_by_budget,
+            "unpriced_blocked": self.unpriced_blocked,
+            "blocked_cost_usd": self.blocked_cost_usd,
+            "budget": self.budget.as_ref().map(level_fields),
+            "spent_usd": self.spent_usd,
             "cancelled": self.cancelled,
             "fenced": self.fenced,
             "rolled_forward": self.rolled_forward,
@@ -393,6 +479,29 @@ impl Summary {
             "stopped_by": self.stopped_by,
         })
     }
+}
+
+impl CanaryResult {
+    fn fields(&self) -> Value {
+        json!({
+            "algo": self.algo,
+            "completed": self.completed,
+            "failed": self.failed,
+            "spent_usd": self.spent_usd,
+            "avg_duration_s": self.avg_duration_s,
+            "waiting": self.waiting,
+        })
+    }
+}
+
+fn level_fields(level: &Level) -> Value {
+    json!({
+        "cap": level.cap.word(),
+        "cap_usd": level.cap_usd,
+        "spent_usd": level.spent_usd,
+        "reserved_usd": level.reserved_usd,
+        "left_usd": level.left_usd(),
+    })
 }
 
 fn rounded(duration: Duration) -> f64 {

@@ -9,7 +9,7 @@ use crate::cancel::{JobStop, StopReason};
 use crate::domain::id::JobId;
 use crate::domain::lease::Lease;
 use crate::engine::Pool;
-use crate::store::Beat;
+use crate::store::{Beat, Progress};
 
 /// The running jobs, and the thread that beats for them.
 #[derive(Default)]
@@ -25,6 +25,8 @@ struct Running {
     stop: JobStop,
     /// The steady clock at the last beat that succeeded.
     last_beat: Duration,
+    /// What the job said of its progress and nobody has noted yet.
+    news: Option<Progress>,
 }
 
 impl Heartbeat {
@@ -33,12 +35,21 @@ impl Heartbeat {
             lease: lease.clone(),
             stop: stop.clone(),
             last_beat: now,
+            news: None,
         };
         self.jobs().insert(lease.job_id.clone(), running);
     }
 
     pub(super) fn remove(&self, job: &JobId) {
         self.jobs().remove(job);
+    }
+
+    /// Keeps how far a job is until the next beat, so that however often an
+    /// adapter tells, the store hears of it at most once a beat.
+    pub(super) fn progress(&self, job: &JobId, progress: Progress) {
+        if let Some(running) = self.jobs().get_mut(job) {
+            running.news = Some(progress);
+        }
     }
 
     pub(super) fn has_jobs(&self) -> bool {
@@ -69,8 +80,19 @@ impl Heartbeat {
     }
 
     fn beat_all(&self, pool: &Pool<'_>) {
-        let running: Vec<Running> = self.jobs().values().cloned().collect();
+        let take = |running: &mut Running| {
+            let job = running.clone();
+            running.news = None;
+            job
+        };
+        let running: Vec<Running> = self.jobs().values_mut().map(take).collect();
         for job in running {
+            if let Some(progress) = &job.news {
+                // Whoever watches sees an older figure; nothing else comes of it.
+                let _ = pool
+                    .store
+                    .note_progress(&job.lease, progress, pool.clock.now());
+            }
             let steady = pool.clock.steady();
             match pool.store.beat(&job.lease, pool.clock.now()) {
                 Ok(beat) => self.take(&job, beat, steady),

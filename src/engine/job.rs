@@ -9,16 +9,20 @@ use serde_json::Map;
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
+use crate::domain::budget::Bill;
 use crate::domain::id::JobId;
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::one_line;
+use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
+use crate::engine::lanes;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
+use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord};
+use crate::store::{Beat, Claim, JobRecord, Progress, StoreError};
 use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a job that may have been bought without anybody knowing.
@@ -34,7 +38,11 @@ const NO_REQUEST: &str = "it may have been billed: look for this job at the prov
 pub(super) enum Attempt {
     Made(Box<Checked>),
     Failed(Failure),
-    Stopped(StopReason),
+    Stopped {
+        reason: StopReason,
+        /// Whether the adapter had begun.
+        begun: bool,
+    },
 }
 
 pub(super) struct Failure {
@@ -44,6 +52,10 @@ pub(super) struct Failure {
     pub(super) retry_after: Option<Duration>,
     /// Whether a request id is known that the next attempt can ask about.
     pub(super) can_be_looked_up: bool,
+    /// Whether a provider had accepted the request.
+    purchase: bool,
+    /// What it cost all the same.
+    pub(super) cost_usd: Option<f64>,
 }
 
 impl Failure {
@@ -54,7 +66,15 @@ impl Failure {
             detail: None,
             retry_after: None,
             can_be_looked_up: false,
+            purchase: false,
+            cost_usd: None,
         }
+    }
+
+    /// Tells what becomes of the money that was reserved.
+    pub(super) fn bill(&self, lease: &Lease) -> Bill {
+        let purchase_open = self.purchase || lease.request_id.is_some();
+        Bill::of_failure(self.class, self.cost_usd, purchase_open)
     }
 
     pub(super) fn error_text(&self) -> String {
@@ -67,16 +87,48 @@ impl Failure {
 
 impl Pool<'_> {
     pub(super) fn run_job(&self, waiting: Waiting) {
+        let (waiting, _first) = match self.try_reuse(waiting) {
+            Turned::Make(waiting, first) => (*waiting, first),
+            Turned::Done => return,
+        };
         let job_id = waiting.planned.job.job_id.clone();
-        let Some(waiting) = self.wait_for_provider(waiting) else {
+        let open = self
+            .wait_for_provider(waiting)
+            .and_then(|waiting| self.wait_for_breaker(waiting))
+            .and_then(|waiting| self.seems_affordable(waiting))
+            .and_then(|waiting| self.admit(waiting));
+        let Some((waiting, admitted)) = open else {
             self.claim_answered(false);
             return;
         };
         let entry = waiting.planned.entry;
         let claim = self.store.claim(&job_id, entry, self.clock.now());
-        self.claim_answered(matches!(claim, Ok(Claim::Taken(_))) && !waiting.tried);
+        let funding = match &claim {
+            Ok(Claim::Taken(lease)) => self.fund(&waiting.planned.job, lease),
+            _ => Funding::Refused,
+        };
+        let starts = funding == Funding::Granted;
+        self.claim_answered(starts && !waiting.tried);
+        // Held until the job has ended, and given back where it does not start.
+        let _admitted = if starts {
+            Some(admitted)
+        } else {
+            admitted.refund();
+            None
+        };
         match claim {
+            Ok(Claim::Taken(lease)) if funding != Funding::Granted => {
+                self.give_back_unfunded(waiting, &lease, funding);
+            }
             Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
+            other => self.claim_refused(waiting, other),
+        }
+    }
+
+    /// Deals with a job that could not be taken.
+    pub(super) fn claim_refused(&self, waiting: Waiting, claim: Result<Claim, StoreError>) {
+        let job_id = waiting.planned.job.job_id.clone();
+        match claim {
             Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
             Ok(other) => self.not_taken(job_id, &other),
             Err(error) => {
@@ -96,6 +148,7 @@ impl Pool<'_> {
                 self.report(EventKind::JobBusy { job_id });
             }
             Claim::RolledForward(_) => {
+                self.settle_what_others_left(Some(&job_id));
                 self.count(|tally| tally.summary.rolled_forward += 1);
                 self.report(EventKind::RolledForward { job_id });
             }
@@ -127,11 +180,7 @@ impl Pool<'_> {
     }
 
     pub(super) fn algo_of(&self, job: &JobRecord) -> String {
-        match (&self.conditions.forced, &job.algo) {
-            (Some(forced), _) => forced.to_string(),
-            (None, Ok(key)) => key.to_string(),
-            (None, Err(_)) => String::new(),
-        }
+        lanes::algo_of(self.conditions, job)
     }
 
     pub(super) fn carrier_of(&self, job: &JobRecord) -> Result<&Carrier, String> {
@@ -159,8 +208,8 @@ impl Pool<'_> {
         // its lid, a process was stopped. Nothing is bought on a lost lease.
         match self.store.beat(lease, self.clock.now()) {
             Ok(Beat::Held) | Err(_) => {}
-            Ok(Beat::Lost) => return Attempt::Stopped(StopReason::LeaseLost),
-            Ok(Beat::CancelAsked) => return Attempt::Stopped(StopReason::CancelAsked),
+            Ok(Beat::Lost) => return not_begun(StopReason::LeaseLost),
+            Ok(Beat::CancelAsked) => return not_begun(StopReason::CancelAsked),
         }
         let carrier = match carrier {
             Ok(carrier) => carrier,
@@ -184,7 +233,16 @@ impl Pool<'_> {
             workspace: workspace.root().to_owned(),
             extra: Map::new(),
         };
-        self.call(carrier, &request, lease, stop)
+        let content_key = if self.conditions.dry_run {
+            None
+        } else {
+            reuse::content_key(carrier, &request.used_images)
+        };
+        let mut attempt = self.call(carrier, &request, lease, stop);
+        if let Attempt::Made(checked) = &mut attempt {
+            checked.content_key = content_key;
+        }
+        attempt
     }
 
     /// Asks a person instead of buying again where an earlier attempt may have
@@ -194,7 +252,7 @@ impl Pool<'_> {
         if self.conditions.dry_run {
             return None;
         }
-        let in_doubt = lease.took_over && lease.request_id.is_none();
+        let in_doubt = is_in_doubt(lease);
         if carrier.on_interrupt != OnInterrupt::Ask {
             if in_doubt && carrier.price.unit_usd != Some(0.0) {
                 self.report(EventKind::Warning {
@@ -218,6 +276,12 @@ impl Pool<'_> {
                 format!("the claim could not be made durable: {error}"),
             )
         })
+    }
+
+    /// Tells whether the attempt will not start its adapter but ask a person.
+    pub(super) fn only_asks(&self, job: &JobRecord, lease: &Lease) -> bool {
+        let carrier = self.carrier_of(job);
+        is_in_doubt(lease) && carrier.is_ok_and(|c| c.on_interrupt == OnInterrupt::Ask)
     }
 
     fn call(
@@ -251,7 +315,9 @@ impl Pool<'_> {
         let submitted = reporter.submitted.is_some();
         let purchase = reporter.submitted.or_else(|| lease.request_id.clone());
         let attempt = match outcome {
-            Ok(Ok(result)) if result.success => return self.check(result, lease, carrier),
+            Ok(Ok(result)) if result.success => {
+                return self.check(result, lease, carrier, purchase.is_some());
+            }
             Ok(Ok(_)) => Attempt::Failed(Failure::new(
                 ErrorClass::Permanent,
                 "the adapter reported no success and gave no reason",
@@ -280,9 +346,22 @@ impl Pool<'_> {
         run.attempt_log(&lease.job_id, lease.attempt)
     }
 
-    fn check(&self, mut result: GenerationResult, lease: &Lease, carrier: &Carrier) -> Attempt {
+    fn check(
+        &self,
+        mut result: GenerationResult,
+        lease: &Lease,
+        carrier: &Carrier,
+        purchase: bool,
+    ) -> Attempt {
+        if result.algo_version.is_none() {
+            result.algo_version = carrier.adapter.version().map(str::to_owned);
+        }
         let workspace = &self.conditions.workspace;
         let detail = result.detail.take();
+        let reported = result.estimated_cost_usd.or(result.unit_price_usd);
+        let cost_usd = reported
+            .or(carrier.price.unit_usd)
+            .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
         let checked = output::check(
             result,
             &lease.staging,
@@ -295,6 +374,9 @@ impl Pool<'_> {
             Ok(checked) => Attempt::Made(Box::new(checked)),
             Err(error) => Attempt::Failed(Failure {
                 detail,
+                purchase,
+                // The adapter had succeeded, so this was paid for.
+                cost_usd,
                 ..self.refuse_result(lease, &error)
             }),
         }
@@ -331,11 +413,10 @@ fn from_adapter_error(
             detail,
             retry_after,
         } => Attempt::Failed(Failure {
-            class,
-            message,
             detail,
             retry_after,
             can_be_looked_up: purchase.is_some(),
+            ..Failure::new(class, message)
         }),
         AdapterError::CutOff {
             class,
@@ -355,7 +436,10 @@ fn from_adapter_error(
             let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
             Attempt::Failed(Failure::new(class, format!("timed out after {limit} s")))
         }
-        AdapterError::Stopped(reason) => Attempt::Stopped(reason),
+        AdapterError::Stopped(reason) => Attempt::Stopped {
+            reason,
+            begun: true,
+        },
     }
 }
 
@@ -371,11 +455,15 @@ fn cut_off_class(usual: ErrorClass, carrier: &Carrier, purchase: Option<&str>) -
 
 /// Turns an interruption before the provider answered into a question for a
 /// person, where the adapter's entry asks for that, and says what to check.
-fn in_doubt(attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Attempt {
+fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Attempt {
+    if let Attempt::Failed(failure) = &mut attempt {
+        failure.purchase = purchase.is_some();
+    }
     match attempt {
-        Attempt::Stopped(StopReason::Killed | StopReason::CancelAsked)
-            if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() =>
-        {
+        Attempt::Stopped {
+            reason: StopReason::Killed | StopReason::CancelAsked,
+            ..
+        } if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() => {
             Attempt::Failed(Failure::new(ErrorClass::Unknown, IN_DOUBT))
         }
         Attempt::Failed(mut failure) if failure.class == ErrorClass::Unknown => {
@@ -396,6 +484,18 @@ fn in_doubt(attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Atte
     }
 }
 
+fn not_begun(reason: StopReason) -> Attempt {
+    Attempt::Stopped {
+        reason,
+        begun: false,
+    }
+}
+
+/// Tells whether an earlier attempt may have bought something nobody knows of.
+fn is_in_doubt(lease: &Lease) -> bool {
+    lease.took_over && lease.request_id.is_none()
+}
+
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -413,16 +513,27 @@ struct Reporter<'a> {
 
 impl JobReporter for Reporter<'_> {
     fn progress(&mut self, fraction: f64, message: Option<&str>) {
+        let progress = Progress {
+            fraction: if fraction.is_finite() {
+                fraction.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            message: message.map(|text| one_line(text).chars().take(200).collect()),
+        };
+        let job_id = &self.lease.job_id;
+        self.pool.heartbeat.progress(job_id, progress.clone());
         self.pool.report(EventKind::JobProgress {
-            job_id: self.lease.job_id.clone(),
-            fraction: fraction.clamp(0.0, 1.0),
-            message: message.map(one_line),
+            job_id: job_id.clone(),
+            fraction: progress.fraction,
+            message: progress.message,
         });
     }
 
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
         self.submitted = Some(request_id.to_owned());
+        self.pool.note_purchase(self.lease, cost_usd);
         self.pool
             .store
             .submitted(self.lease, request_id, cost_usd, now)

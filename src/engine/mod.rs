@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: everything that happens, as plain data;
 //! - `queue`: the jobs still to take, in order, some not before a moment;
-//! - `job`: one job from claim to ending;
+//! - `job`: one job from claim to ending; `reuse`: a copy instead of a purchase;
 //! - `heartbeat`: the one thread that shows that all running jobs are alive.
 //!
 //! A bounded pool of threads takes jobs from the queue until it is empty or
@@ -14,26 +14,38 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
+use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
+use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod breaker;
+mod budget;
 pub mod event;
 mod gate;
 mod heartbeat;
 mod job;
+mod lanes;
 mod output;
 mod queue;
+mod reuse;
 mod settle;
 
+pub use breaker::Canary;
+pub use budget::Money;
+use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
+use lanes::Lanes;
 use queue::Queue;
+use reuse::Twins;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +70,12 @@ pub struct Carrier {
     pub provider: Option<AlgoKey>,
     /// What becomes of a job that is interrupted before its provider answered.
     pub on_interrupt: OnInterrupt,
+    /// What is done with pictures; nothing if results are not worth reusing.
+    pub recipe: Option<Recipe>,
+    /// What its provider bears, shared by all algorithms that use it.
+    pub limits: Limits,
+    /// After so many failures in a row the algorithm pauses; 0 means never.
+    pub breaker_failures: u32,
 }
 
 impl Carrier {
@@ -70,6 +88,9 @@ impl Carrier {
             retry: RetryPolicy::default(),
             provider: None,
             on_interrupt: OnInterrupt::default(),
+            recipe: None,
+            limits: Limits::default(),
+            breaker_failures: 0,
         }
     }
 }
@@ -97,6 +118,12 @@ pub struct Conditions {
     pub rhythm: Rhythm,
     /// Whether purchases of earlier attempts are given up instead of asked about.
     pub forget_requests: bool,
+    /// Where money is accounted and how much may be spent; nothing for rehearsals.
+    pub money: Option<Money>,
+    /// Where earlier results are found, if they are to be copied instead of bought.
+    pub reuse: Option<Arc<dyn ReuseIndex>>,
+    /// Whether some jobs of each algorithm go first on trial.
+    pub canary: Option<Canary>,
 }
 
 /// Everything the threads of a pool share.
@@ -108,6 +135,9 @@ struct Pool<'a> {
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
     queue: Queue,
+    lanes: Lanes,
+    till: Till,
+    twins: Twins,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -155,12 +185,20 @@ struct Tally {
     total_duration: Duration,
     /// Providers that kept jobs from starting, and what they said.
     closed: BTreeMap<AlgoKey, String>,
+    /// Algorithms that were paused and kept jobs from starting, and why.
+    paused: BTreeMap<AlgoKey, (String, usize)>,
 }
 
 impl Tally {
     fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
         self.summary.blocked += 1;
         self.closed.insert(provider.clone(), reason.to_owned());
+    }
+
+    fn paused(&mut self, algo: &AlgoKey, reason: &str) {
+        self.summary.blocked += 1;
+        let paused = self.paused.entry(algo.clone());
+        paused.or_insert_with(|| (reason.to_owned(), 0)).1 += 1;
     }
 }
 
@@ -176,6 +214,7 @@ pub fn run(
     sink: &dyn Sink,
 ) -> Summary {
     let start = Instant::now();
+    let (lanes, jobs) = Lanes::new(jobs, carriers, conditions);
     let pool = Pool {
         store,
         carriers,
@@ -184,11 +223,15 @@ pub fn run(
         cancel,
         sink,
         queue: Queue::new(jobs),
+        lanes,
+        till: Till::default(),
+        twins: Twins::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),
         tally: Mutex::default(),
     };
+    pool.settle_what_others_left(None);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.heartbeat.run(&pool));
         // Also when a thread of ours panics: the scope waits for the heartbeat.
@@ -245,14 +288,23 @@ impl Pool<'_> {
                 }
                 Turn::Claim | Turn::ClaimTried => {}
             }
-            match self.queue.next(turn == Turn::ClaimTried) {
-                queue::Next::Job(planned) => self.run_job(*planned),
+            match self.queue.next(turn == Turn::ClaimTried, &self.holds()) {
+                queue::Next::Job(waiting) => {
+                    let canary_of = waiting.canary.then_some(waiting.lane);
+                    self.run_job(*waiting);
+                    if let Some(lane) = canary_of {
+                        self.queue.canary_done(lane);
+                    }
+                }
                 queue::Next::Wait(time) => {
                     self.claim_answered(false);
                     self.cancel.wait_for(Stage::Drain, time);
                 }
                 queue::Next::Empty => {
                     self.claim_answered(false);
+                    if self.afford_again() {
+                        continue;
+                    }
                     if !self.jobs_may_come_back() {
                         return;
                     }
@@ -262,14 +314,16 @@ impl Pool<'_> {
         }
     }
 
-    /// Tells whether a job that runs now may be queued again for a retry.
+    /// Tells whether a job that runs now may be queued again for a retry, or may
+    /// leave money for one that waits.
     fn jobs_may_come_back(&self) -> bool {
         let retries = |carrier: &Result<Carrier, String>| {
             carrier
                 .as_ref()
                 .is_ok_and(|carrier| carrier.retry.retries > 0)
         };
-        self.carriers.values().any(retries) && self.heartbeat.has_jobs()
+        (self.carriers.values().any(retries) || self.till.has_waiting())
+            && self.heartbeat.has_jobs()
     }
 
     /// Decides what a free thread may do. A claim counts against the limit from
@@ -375,8 +429,18 @@ impl Pool<'_> {
                 ),
             });
         }
+        for (algo, (reason, jobs)) in &tally.paused {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "algo {algo} is paused ({reason}); {jobs} of its jobs wait. When it works \
+                     again: archi3d adapters resume {algo}, or run the same command again"
+                ),
+            });
+        }
         let mut summary = tally.summary;
+        summary.canaries = self.tell_of_canaries();
         summary.not_started = self.queue.remaining();
+        self.close_till(&mut summary);
         if summary.processed > 0 {
             let mean = tally.total_duration.as_secs_f64() / summary.processed as f64;
             summary.avg_duration_s = (mean * 1e6).round() / 1e6;
@@ -384,17 +448,19 @@ impl Pool<'_> {
         summary.elapsed_s = (start.elapsed().as_secs_f64() * 1e6).round() / 1e6;
         summary.max_parallel = self.conditions.max_parallel;
         summary.dry_run = self.conditions.dry_run;
-        summary.stopped_by = self.stopped_by();
+        summary.stopped_by = self.stopped_by(&summary);
         summary
     }
 
-    fn stopped_by(&self) -> Option<String> {
+    fn stopped_by(&self, summary: &Summary) -> Option<String> {
         let interrupted = self.cancel.stage() != Stage::Go;
         let word = match self.halted() {
             Some(Halt::Store) => "store",
             _ if interrupted => "interrupted",
             Some(Halt::FailFast) => "fail_fast",
+            _ if summary.blocked_by_budget > 0 => "budget",
             Some(Halt::Limit) => "limit",
+            None if summary.canaries.iter().any(|canary| canary.waiting > 0) => "canary",
             None => return None,
         };
         Some(word.to_owned())

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::GenerationResult;
+use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
 use crate::domain::naming;
 use crate::domain::patch::{Price, Product};
@@ -24,6 +25,10 @@ pub(super) struct Checked {
     pub(super) ignored: Vec<String>,
     pub(super) product: Product,
     pub(super) artifacts: Vec<Artifact>,
+    /// What it was made from.
+    pub(super) content_key: Option<ContentKey>,
+    /// Whether it was copied from an earlier job.
+    pub(super) reused: bool,
 }
 
 /// Checks what `result` names, gives it its standard names and hashes it all.
@@ -74,6 +79,8 @@ pub(super) fn check(
         ignored: standard.ignored,
         product,
         artifacts,
+        content_key: None,
+        reused: false,
     })
 }
 
@@ -106,16 +113,25 @@ fn write_metadata(
     raw: Option<Map<String, Value>>,
     files: &[CheckedFile],
 ) -> Result<CheckedFile, ArtifactError> {
-    let path = staging.join(naming::METADATA_JSON);
     let listed: Vec<Value> = files
         .iter()
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
         .collect();
-    let text = serde_json::to_vec_pretty(&json!({"adapter": raw, "artifacts": listed}))
-        .expect("JSON values can always be written");
+    let file = write_json(staging, &json!({"adapter": raw, "artifacts": listed}))?;
+    Ok(CheckedFile {
+        name: file.name,
+        size: file.size,
+        sha256: file.sha256,
+    })
+}
+
+/// Writes `metadata.json` and returns it.
+pub(super) fn write_json(staging: &Path, value: &Value) -> Result<Artifact, ArtifactError> {
+    let path = staging.join(naming::METADATA_JSON);
+    let text = serde_json::to_vec_pretty(value).expect("JSON values can always be written");
     durable::replace_unsynced(&path, &text, "metadata")
         .map_err(|source| ArtifactError::Io { path, source })?;
-    Ok(CheckedFile {
+    Ok(Artifact {
         name: naming::METADATA_JSON.to_owned(),
         size: text.len() as u64,
         sha256: hex(&Sha256::digest(&text)),

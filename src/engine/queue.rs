@@ -1,9 +1,12 @@
-//! The jobs still to take: in order, some not before a moment.
+//! The jobs still to take: in order, some not before a moment, some not before
+//! others of their algorithm have shown that it works.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::vec;
 
+use crate::domain::job::Entry;
+use crate::domain::lease::Lease;
 use crate::engine::PlannedJob;
 
 /// The jobs nobody has taken yet; shared by all threads of a pool.
@@ -12,10 +15,11 @@ pub(super) struct Queue(Mutex<Lists>);
 
 #[derive(Debug)]
 struct Lists {
-    /// Taken from the list they came in: a copy of 100,000 jobs is not small.
-    ready: vec::IntoIter<PlannedJob>,
+    ready: VecDeque<Waiting>,
     /// Jobs that cannot be taken before a moment.
     later: Vec<(Instant, Waiting)>,
+    /// How many canaries of each lane wait, and how many were taken and run.
+    canaries: Vec<(usize, usize)>,
 }
 
 /// A job nobody has taken yet.
@@ -26,6 +30,34 @@ pub(super) struct Waiting {
     pub(super) failures: u32,
     /// Whether this pool has started it before.
     pub(super) tried: bool,
+    /// Whether it is to be made even if there is an earlier result to copy.
+    pub(super) plain: bool,
+    /// The lane of its algorithm.
+    pub(super) lane: usize,
+    /// Whether it is one of those that go first on trial.
+    pub(super) canary: bool,
+}
+
+impl Waiting {
+    /// Returns the job as it waits after `lease` was given back: whatever it was
+    /// taken as, only a redo stays one.
+    pub(super) fn after(mut self, lease: &Lease, failures: u32) -> Self {
+        self.planned.entry = match lease.entry {
+            Entry::Redo => Entry::Redo,
+            _ => Entry::Fresh,
+        };
+        self.failures += failures;
+        self
+    }
+}
+
+/// What keeps the jobs of one lane from being taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Hold {
+    /// None of them before this moment.
+    pub(super) until: Option<Instant>,
+    /// Only canaries, even after all of them have ended.
+    pub(super) canaries_only: bool,
 }
 
 /// What a thread that asks for work is told.
@@ -39,54 +71,152 @@ pub(super) enum Next {
     Empty,
 }
 
+/// When a job can be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum When {
+    Now,
+    Then(Instant),
+    Never,
+}
+
 /// No thread waits longer than this at a time, so that it notices a stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-impl Queue {
-    pub(super) fn new(jobs: Vec<PlannedJob>) -> Self {
-        Self(Mutex::new(Lists {
-            ready: jobs.into_iter(),
-            later: Vec::new(),
-        }))
+/// How soon jobs are looked at again that wait for canaries which run.
+const CANARY_PAUSE: Duration = Duration::from_millis(20);
+
+impl Lists {
+    fn when(&self, job: &Waiting, holds: &[Hold], now: Instant) -> When {
+        let hold = holds.get(job.lane).copied().unwrap_or_default();
+        let (waiting, running) = self.canaries.get(job.lane).copied().unwrap_or_default();
+        if !job.canary && waiting + running > 0 {
+            return When::Then(now + CANARY_PAUSE);
+        }
+        if !job.canary && hold.canaries_only {
+            return When::Never;
+        }
+        match hold.until.filter(|until| *until > now) {
+            Some(until) => When::Then(until),
+            None => When::Now,
+        }
     }
 
-    /// Returns the next job; with `only_tried` only one that was started before.
-    pub(super) fn next(&self, only_tried: bool) -> Next {
-        let fits = |job: &Waiting| job.tried || !only_tried;
-        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn count(&mut self, job: &Waiting, waiting: isize, running: isize) {
+        if job.canary {
+            if self.canaries.len() <= job.lane {
+                self.canaries.resize(job.lane + 1, (0, 0));
+            }
+            let (queued, taken) = &mut self.canaries[job.lane];
+            *queued = queued.saturating_add_signed(waiting);
+            *taken = taken.saturating_add_signed(running);
+        }
+    }
+}
+
+impl Queue {
+    pub(super) fn new(jobs: Vec<Waiting>) -> Self {
+        let mut lists = Lists {
+            ready: VecDeque::new(),
+            later: Vec::new(),
+            canaries: Vec::new(),
+        };
+        for job in &jobs {
+            lists.count(job, 1, 0);
+        }
+        lists.ready = jobs.into();
+        Self(Mutex::new(lists))
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the next job that its lane does not hold; with `only_tried` only
+    /// one that was started before.
+    pub(super) fn next(&self, only_tried: bool, holds: &[Hold]) -> Next {
+        let mut lists = self.lists();
         let now = Instant::now();
-        let due = |(moment, job): &(Instant, Waiting)| *moment <= now && fits(job);
-        if let Some(position) = lists.later.iter().position(due) {
-            let (_, job) = lists.later.remove(position);
+        let mut soonest = When::Never;
+        let mut due = None;
+        for (index, (moment, job)) in lists.later.iter().enumerate() {
+            if only_tried && !job.tried {
+                continue;
+            }
+            match lists.when(job, holds, now).max(When::Then(*moment)) {
+                When::Then(moment) if moment <= now => {
+                    due = Some(index);
+                    break;
+                }
+                when => soonest = soonest.min(when),
+            }
+        }
+        let mut taken = due.map(|index| lists.later.remove(index).1);
+        if taken.is_none() && !only_tried {
+            let mut first = None;
+            for (index, job) in lists.ready.iter().enumerate() {
+                match lists.when(job, holds, now) {
+                    When::Now => {
+                        first = Some(index);
+                        break;
+                    }
+                    when => soonest = soonest.min(when),
+                }
+            }
+            taken = first.and_then(|index| lists.ready.remove(index));
+        }
+        if let Some(job) = taken {
+            lists.count(&job, -1, 1);
             return Next::Job(Box::new(job));
         }
-        if !only_tried && let Some(planned) = lists.ready.next() {
-            return Next::Job(Box::new(Waiting {
-                planned,
-                failures: 0,
-                tried: false,
-            }));
+        match soonest {
+            When::Then(moment) => {
+                Next::Wait(moment.saturating_duration_since(now).min(LONGEST_WAIT))
+            }
+            When::Now | When::Never => Next::Empty,
         }
-        let waiting = lists.later.iter().filter(|(_, job)| fits(job));
-        match waiting.map(|(moment, _)| *moment).min() {
-            Some(moment) => Next::Wait(moment.saturating_duration_since(now).min(LONGEST_WAIT)),
-            None => Next::Empty,
+    }
+
+    /// Notes that a thread is done with a canary it took, whatever came of it.
+    pub(super) fn canary_done(&self, lane: usize) {
+        let mut lists = self.lists();
+        if let Some((_, taken)) = lists.canaries.get_mut(lane) {
+            *taken = taken.saturating_sub(1);
         }
     }
 
     /// Puts a job back for later.
     pub(super) fn put_back(&self, job: Waiting, after: Duration) {
-        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.lists();
+        lists.count(&job, 1, 0);
         let now = Instant::now();
         lists
             .later
             .push((now.checked_add(after).unwrap_or(now), job));
     }
 
+    /// Puts a job back that its lane holds now: the first to be taken after that.
+    pub(super) fn put_first(&self, job: Waiting) {
+        if job.tried {
+            self.put_back(job, Duration::ZERO);
+            return;
+        }
+        let mut lists = self.lists();
+        lists.count(&job, 1, 0);
+        lists.ready.push_front(job);
+    }
+
+    /// Puts jobs back at the end, to be taken when all others are.
+    pub(super) fn put_back_all(&self, jobs: Vec<Waiting>) {
+        let mut lists = self.lists();
+        for job in &jobs {
+            lists.count(job, 1, 0);
+        }
+        lists.ready.extend(jobs);
+    }
+
     /// Tells whether a job waits that was started before.
     pub(super) fn has_tried(&self) -> bool {
-        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.later.iter().any(|(_, job)| job.tried)
+        self.lists().later.iter().any(|(_, job)| job.tried)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -94,7 +224,15 @@ impl Queue {
     }
 
     pub(super) fn remaining(&self) -> usize {
-        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = self.lists();
         lists.ready.len() + lists.later.len()
+    }
+
+    /// Returns how many jobs of a lane wait.
+    pub(super) fn remaining_in(&self, lane: usize) -> usize {
+        let lists = self.lists();
+        let later = lists.later.iter().map(|(_, job)| job);
+        let all = lists.ready.iter().chain(later);
+        all.filter(|job| job.lane == lane).count()
     }
 }

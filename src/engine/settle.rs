@@ -4,17 +4,19 @@
 use std::time::Duration;
 
 use crate::cancel::StopReason;
+use crate::domain::budget::Bill;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
 use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
 use crate::domain::text::one_line;
+use crate::engine::breaker::Ended;
 use crate::engine::event::EventKind;
 use crate::engine::job::{Attempt, Failure};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
-use crate::store::{Ending, Finish, JobRecord, Outcome, ReleaseReason, Setback, StoreError};
+use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
@@ -23,7 +25,7 @@ impl Pool<'_> {
     /// Tells the store how the attempt went, and everybody else what became of it.
     pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
         match attempt {
-            Attempt::Made(checked) => self.settle_made(lease, *checked, span),
+            Attempt::Made(checked) => self.settle_made(&waiting, lease, *checked, span),
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
@@ -31,6 +33,7 @@ impl Pool<'_> {
                     && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
+                self.bill(lease, failure.bill(lease));
                 self.halt(Halt::Store);
                 self.report(EventKind::Warning {
                     message: format!(
@@ -42,8 +45,14 @@ impl Pool<'_> {
                 });
             }
             Attempt::Failed(failure) => self.settle_failed(waiting, lease, &failure, span),
-            Attempt::Stopped(StopReason::CancelAsked) => self.settle_cancelled(lease),
-            Attempt::Stopped(StopReason::LeaseLost) => {
+            Attempt::Stopped { reason, begun } => self.settle_stopped(lease, reason, begun),
+        }
+    }
+
+    fn settle_stopped(&self, lease: &Lease, reason: StopReason, begun: bool) {
+        match reason {
+            StopReason::CancelAsked => self.settle_cancelled(lease),
+            StopReason::LeaseLost => {
                 self.give_back(
                     lease,
                     ReleaseReason::Interrupted,
@@ -55,17 +64,29 @@ impl Pool<'_> {
                     kept_at: None,
                 });
             }
-            Attempt::Stopped(StopReason::Killed | StopReason::TimedOut) => {
+            StopReason::Killed | StopReason::TimedOut => {
                 self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
             }
         }
+        // Whether an adapter that was stopped has bought something, nobody knows.
+        if !begun && lease.request_id.is_none() {
+            self.bill(lease, Bill::Settled(0.0));
+        }
     }
 
-    fn settle_made(&self, lease: &Lease, checked: Checked, span: Span) {
+    pub(super) fn settle_made(
+        &self,
+        waiting: &Waiting,
+        lease: &Lease,
+        checked: Checked,
+        span: Span,
+    ) {
         let Checked {
             ignored,
             product,
             artifacts,
+            content_key,
+            reused,
         } = checked;
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
@@ -87,13 +108,24 @@ impl Pool<'_> {
                 artifacts,
             },
             cost_usd: product.price.estimated_usd,
+            content_key,
             at: self.clock.now(),
         };
-        match self.store.finish(lease, ending) {
+        let cost_usd = ending.cost_usd;
+        let finish = self.store.finish(lease, ending);
+        if let Ok(finish) = &finish {
+            self.bill_made(lease, finish, cost_usd);
+            // A copy says nothing about how the algorithm fares.
+            if !reused {
+                self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            }
+        }
+        match finish {
             Ok(Finish::Published | Finish::Adopted) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
+                    tally.summary.reused += usize::from(reused);
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobCompleted {
@@ -127,7 +159,7 @@ impl Pool<'_> {
                 // The provider's own file says when the job may go on.
                 self.try_again(waiting, lease, failure, Duration::ZERO, false);
             }
-            _ => self.record_failure(&waiting.planned.job, lease, failure, span),
+            _ => self.record_failure(&waiting, lease, failure, span),
         }
     }
 
@@ -153,6 +185,7 @@ impl Pool<'_> {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
             return;
         }
+        self.bill(lease, failure.bill(lease));
         self.count(|tally| tally.summary.retried += usize::from(counts));
         self.report(EventKind::JobPutOff {
             job_id: lease.job_id.clone(),
@@ -160,26 +193,15 @@ impl Pool<'_> {
             error: message.chars().take(2000).collect(),
             after: pause,
         });
-        let Waiting {
-            mut planned,
-            failures,
-            ..
-        } = waiting;
-        // Whatever it was taken as, it now waits; only a redo stays one.
-        planned.entry = match lease.entry {
-            Entry::Redo => Entry::Redo,
-            _ => Entry::Fresh,
-        };
-        let failures = failures + u32::from(counts);
         let waiting = Waiting {
-            planned,
-            failures,
             tried: true,
+            ..waiting.after(lease, u32::from(counts))
         };
         self.queue.put_back(waiting, pause);
     }
 
-    fn record_failure(&self, job: &JobRecord, lease: &Lease, failure: &Failure, span: Span) {
+    fn record_failure(&self, waiting: &Waiting, lease: &Lease, failure: &Failure, span: Span) {
+        let job = &waiting.planned.job;
         let mut patch = patch::failed(span, &self.conditions.worker, &failure.message);
         if lease.entry == Entry::Perform {
             patch.forget_rehearsal();
@@ -190,11 +212,16 @@ impl Pool<'_> {
                 class: failure.class,
                 error_text: failure.error_text(),
             },
-            cost_usd: None,
+            cost_usd: failure.cost_usd,
+            content_key: None,
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;
-        match self.store.finish(lease, ending) {
+        let finish = self.store.finish(lease, ending);
+        if finish.is_ok() {
+            self.bill(lease, failure.bill(lease));
+        }
+        match finish {
             Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
@@ -211,6 +238,8 @@ impl Pool<'_> {
                     error: one_line(&failure.message).chars().take(2000).collect(),
                     redo: lease.entry == Entry::Redo,
                 });
+                let ended = Ended::Failed(failure.class, &failure.message);
+                self.lane_ended(waiting, &ended, span, failure.cost_usd);
                 if self.conditions.fail_fast {
                     self.halt(Halt::FailFast);
                 }

@@ -17,6 +17,7 @@ use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError, real_env};
+use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod check;
@@ -43,6 +44,8 @@ pub struct AdapterEntry {
     pub provider: String,
     /// Why and until when that provider is closed, if it is.
     pub closed: Option<ClosedProvider>,
+    /// Why a breaker has paused it, if one has.
+    pub paused: Option<ClosedProvider>,
     /// The program that is run, where it was found.
     pub program: Option<PathBuf>,
     /// The variables it asks for, and whether they are set.
@@ -101,6 +104,8 @@ fn entry(
         Ok(provider) => closure_of(gate, provider, now)?,
         Err(()) => None,
     };
+    let breakers = ProviderGate::breakers(&context.workspace);
+    let paused = closure_of(&breakers, &settings.key, now)?;
     let env = |name: &str| context.settings.env_value(&real_env, name);
     if let Err(error) = registry::build(settings, None, &env) {
         problems.push(error.to_string());
@@ -140,6 +145,7 @@ fn entry(
         price_source: settings.price_source.clone(),
         provider: provider.map_or_else(|()| String::new(), |provider| provider.to_string()),
         closed: closed.map(ClosedProvider::from),
+        paused: paused.map(ClosedProvider::from),
         program,
         variables,
         problems,
@@ -186,24 +192,56 @@ fn texts(settings: &AlgoSettings, option: &str) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// Opens the provider called `key`, or the one that the algorithm `key` uses,
-/// and returns its name and what had closed it.
-pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<(AlgoKey, ClosedProvider), OpsError> {
+/// Something that may be used again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumed {
+    /// Its name.
+    pub key: AlgoKey,
+    /// Whether it is an algorithm that a breaker had paused, and no provider.
+    pub is_algo: bool,
+    /// What had closed it.
+    pub closed: ClosedProvider,
+}
+
+/// Opens the provider called `key`, or the one that the algorithm `key` uses, and
+/// lets that algorithm go on if a breaker has paused it.
+pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsError> {
+    refuse_links_outside(&context.workspace, None)?;
     let gate = ProviderGate::new(&context.workspace);
+    let breakers = ProviderGate::breakers(&context.workspace);
     let now = context.clock.now();
     let own = context.settings.algo(key.as_str());
     let of_algo = own.and_then(|settings| provider_of(settings).ok());
+    let mut resumed = Vec::new();
     for provider in std::iter::once(key).chain(&of_algo) {
         if let Some(closure) = closure_of(&gate, provider, now)? {
-            gate.open(provider).map_err(|error| OpsError::Setup {
-                message: format!("provider {provider} cannot be opened: {error}"),
-                hint: Some("check the permissions of runs/.providers".into()),
-            })?;
-            return Ok((provider.clone(), closure.into()));
+            resumed.push(open(&gate, closure, false)?);
+            break;
         }
     }
-    let closed = gate.all_closed(now).map_err(|error| unreadable(&error))?;
+    if let Some(pause) = closure_of(&breakers, key, now)? {
+        resumed.push(open(&breakers, pause, true)?);
+    }
+    if !resumed.is_empty() {
+        return Ok(resumed);
+    }
+    let mut closed = gate.all_closed(now).map_err(|error| unreadable(&error))?;
+    let paused = breakers.all_closed(now);
+    closed.extend(paused.map_err(|error| unreadable(&error))?);
     Err(not_closed(context, key, &closed))
+}
+
+fn open(gate: &ProviderGate, closure: Closure, is_algo: bool) -> Result<Resumed, OpsError> {
+    let key = closure.provider.clone();
+    gate.open(&key).map_err(|error| OpsError::Setup {
+        message: format!("{key} cannot be opened: {error}"),
+        hint: Some("check the permissions of runs/.providers".into()),
+    })?;
+    Ok(Resumed {
+        key,
+        is_algo,
+        closed: closure.into(),
+    })
 }
 
 fn not_closed(context: &OpsContext, key: &AlgoKey, closed: &[Closure]) -> OpsError {

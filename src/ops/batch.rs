@@ -20,6 +20,7 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::ops::births;
 use crate::ops::table_file::{self, RiskyCell};
 use crate::platform::fault;
+use crate::store::csv::refuse_links_outside;
 use crate::store::csv::table::Table;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
@@ -172,6 +173,7 @@ pub fn create(
         None => default_run_id(clock.now())?,
     };
     let (items, no_table) = items::read(workspace)?;
+    refuse_links_outside(workspace, Some(&run_id))?;
     let mut plan = Plan::new(&items, &algos, &request.filter);
     let mut warnings = Vec::new();
     let manifest_jobs = if request.dry_run {

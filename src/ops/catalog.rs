@@ -18,6 +18,7 @@ use crate::domain::text::counted;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
 use crate::platform::fault;
+use crate::store::csv::refuse_links_outside;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -293,6 +294,7 @@ fn write(
     catalog: &Catalog<'_>,
 ) -> Result<(), CatalogError> {
     let (items, issues) = (workspace.items(), workspace.items_issues());
+    refuse_links_outside(workspace, None)?;
     let tables = workspace.tables();
     fs::create_dir_all(&tables).context("create", &tables)?;
     let lock = tables.join(LOCK);

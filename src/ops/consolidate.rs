@@ -14,8 +14,8 @@ use crate::domain::nearest::suggestion;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::platform::fault;
-use crate::store::csv::Inspector;
 use crate::store::csv::table::Table;
+use crate::store::csv::{Inspector, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -111,6 +111,7 @@ pub fn consolidate(
 ) -> Result<ConsolidateReport, ConsolidateError> {
     // A mistyped run must leave no trace, not even a lock file.
     let table = read_run(workspace, &request.run_id)?;
+    refuse_links_outside(workspace, Some(&request.run_id))?;
     let decider = decider(workspace, clock, request)?;
     let plan = Plan::make(&decider, &table)?;
     refuse_lost_disk(workspace, &request.run_id, &plan)?;

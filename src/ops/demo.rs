@@ -24,7 +24,7 @@ use crate::engine::event::{Sink, Summary};
 use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
 use crate::ops::init::lay_out;
-use crate::ops::run::{WorkerRequest, run_worker};
+use crate::ops::run::{Spending, WorkerRequest, run_worker};
 use crate::ops::status::run_status;
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
@@ -200,8 +200,10 @@ fn worker_request() -> WorkerRequest {
         retries: None,
         resubmit_unknown: false,
         forget_requests: false,
+        reuse: false,
         rhythm: Rhythm::default(),
         allow_unsafe_locks: false,
+        spending: Spending::default(),
     }
 }
 

@@ -38,6 +38,12 @@ pub fn is_needed_to_check(context: &OpsContext, key: Option<&AlgoKey>) -> bool {
     guard_id().is_none() && wanted.any(is_program)
 }
 
+/// Tells whether this process is guarded: it is then in a group of its own and
+/// cannot read from the terminal.
+pub fn is_guarded() -> bool {
+    guard_id().is_some()
+}
+
 /// Runs the worker as a guarded child and tells how it ended; nothing where
 /// this system cannot guard one.
 pub fn stand() -> io::Result<Option<Ended>> {

@@ -12,6 +12,7 @@ use crate::domain::time::Clock;
 use crate::ops::batch::BatchError;
 use crate::ops::catalog::CatalogError;
 use crate::ops::consolidate::ConsolidateError;
+use crate::platform;
 use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
@@ -19,15 +20,23 @@ pub mod adapters;
 pub mod attempts;
 pub mod batch;
 mod births;
+pub mod budget;
 pub mod cancel;
 mod capacity;
 pub mod catalog;
 pub mod consolidate;
+pub mod cost;
 pub mod demo;
+pub mod doctor;
+pub mod explain;
 pub mod guard;
 mod identity;
 pub mod init;
+pub mod money;
+pub mod names;
+pub mod plan;
 pub mod rebuild;
+pub mod reuse;
 pub mod run;
 pub mod run_log;
 pub mod status;
@@ -116,6 +125,7 @@ impl OpsContext {
             env: &real_env,
             os: Os::current(),
         })?;
+        platform::place::share_with_group_of(&settings.workspace);
         Ok(Self {
             workspace: Workspace::new(settings.workspace.clone()),
             clock: Arc::new(SystemClock),
@@ -137,6 +147,12 @@ pub fn is_taken_by_default(folder: &Path) -> bool {
         os: Os::current(),
     });
     found.is_ok_and(|settings| settings.workspace.canonicalize().is_ok_and(|w| w == folder))
+}
+
+/// Prepares the process before anything is made: nothing it makes can be written
+/// by everybody.
+pub fn keep_files_from_everybody() {
+    platform::place::keep_from_everybody();
 }
 
 /// Looks a variable up in the environment of this process.

@@ -13,6 +13,7 @@ use crate::domain::id::RunId;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::OpsError;
 use crate::platform;
+use crate::store::csv::refuse_links_outside;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -56,6 +57,7 @@ pub fn rebuild(
         }
         return Ok(report);
     }
+    refuse_links_outside(workspace, request.run_id.as_ref())?;
     let (lock, tables) = (workspace.registry_lock(), workspace.tables());
     fs::create_dir_all(&tables).context("create", &tables)?;
     let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;

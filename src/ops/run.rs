@@ -10,20 +10,29 @@ use crate::domain::filter::JobsFilter;
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
+use crate::domain::order::JobOrder;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions};
+use crate::engine::{self, Canary, Conditions};
+use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
-use crate::ops::{OpsContext, OpsError, capacity, identity};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions};
 use crate::store::{NoticeSink, Store, StoreNotice};
 
 mod carriers;
 mod prepare;
+mod spending;
 
-use carriers::{carriers, expected_cost, known_algo};
-use prepare::{Prepared, list, prepare, selection, words};
+use carriers::{carriers, expected_cost};
+use prepare::{Prepared, list, prepare, words};
+
+pub(super) use carriers::{carrier, known_algo};
+pub(super) use prepare::{matches_filters, selection};
+
+/// Asks a person and returns whether the answer was yes.
+pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,16 +70,45 @@ pub struct WorkerRequest {
     pub resubmit_unknown: bool,
     /// Gives up purchases of earlier attempts and buys anew.
     pub forget_requests: bool,
+    /// Copies results of earlier identical jobs instead of buying them.
+    pub reuse: bool,
     /// Goes on where file locks cannot be trusted.
     pub allow_unsafe_locks: bool,
+    /// How much may be spent, and in which order.
+    pub spending: Spending,
 }
 
-/// Runs the jobs that `request` selects and reports everything to `sink`.
+/// How much a worker may spend, and in which order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spending {
+    /// The most that the run may have spent, beside the limits in `global.yaml`.
+    pub budget_usd: Option<f64>,
+    /// A person agreed to whatever it is expected to cost.
+    pub confirmed: bool,
+    /// The order in which jobs are taken.
+    pub order: JobOrder,
+    /// Whether some jobs of each algorithm go first on trial.
+    pub canary: Option<Canary>,
+}
+
+/// Runs the jobs that `request` selects and reports everything to `sink`. What
+/// needs to be confirmed and was not is refused.
 pub fn run_worker(
     context: &OpsContext,
     request: &WorkerRequest,
     cancel: &Cancel,
     sink: Arc<dyn Sink>,
+) -> Result<Summary, OpsError> {
+    run_worker_asking(context, request, cancel, sink, &|_| false)
+}
+
+/// The same, with somebody to ask before something expensive starts.
+pub fn run_worker_asking(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    cancel: &Cancel,
+    sink: Arc<dyn Sink>,
+    ask: Ask<'_>,
 ) -> Result<Summary, OpsError> {
     let forced = request.adapter.as_ref();
     if let Some(key) = forced {
@@ -102,14 +140,12 @@ pub fn run_worker(
     std::thread::scope(|scope| {
         scope.spawn(|| hurry_when_killed(&store, cancel, &ended));
         let _end = RaiseOnDrop(&ended);
-        work(
-            &store,
-            request,
-            &teller,
-            cancel,
-            &worker,
-            worker_id.as_str(),
-        )
+        let crew = Crew {
+            worker: &worker,
+            worker_id: worker_id.as_str(),
+            ask,
+        };
+        work(&store, request, &teller, cancel, &crew)
     })
 }
 
@@ -132,16 +168,22 @@ fn hurry_when_killed(store: &CsvStore, cancel: &Cancel, ended: &AtomicBool) {
     }
 }
 
+/// Who works, and who can be asked.
+struct Crew<'a> {
+    worker: &'a WorkerFacts,
+    worker_id: &'a str,
+    ask: Ask<'a>,
+}
+
 fn work(
     store: &CsvStore,
     request: &WorkerRequest,
     teller: &Teller<'_>,
     cancel: &Cancel,
-    worker: &WorkerFacts,
-    worker_id: &str,
+    crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
     let context = teller.context;
-    let prepared = prepare(store, request, teller).inspect_err(|error| {
+    let mut prepared = prepare(store, request, teller).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
         teller.tell(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
@@ -151,7 +193,13 @@ fn work(
         }));
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
+    spending::arrange(request, &mut prepared.jobs, &carriers);
     let (expected_cost_usd, unpriced_jobs) = expected_cost(request, &prepared.jobs, &carriers);
+    let due = spending::due(request, &prepared.jobs, &carriers);
+    spending::confirm(context, request, crew.ask, due).inspect_err(|_| {
+        // What was opened is closed; trouble with that is the next start's.
+        let _ = store.close(context.clock.now());
+    })?;
     let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
@@ -167,16 +215,20 @@ fn work(
         fail_fast: request.fail_fast,
         redo: request.redo,
         limit: request.limit,
+        order: request.spending.order.word().to_owned(),
+        canary: request.spending.canary.map(|canary| canary.per_algo),
+        caps: caps(&context.settings, request.spending.budget_usd),
         total_jobs: prepared.jobs.len(),
         expected_cost_usd,
         unpriced_jobs,
-        worker_id: worker_id.to_owned(),
-        worker: worker.clone(),
+        worker_id: crew.worker_id.to_owned(),
+        worker: crew.worker.clone(),
     })));
     prepared.tell_oddities(request, teller);
+    spending::lift_breakers(&carriers, teller);
     let conditions = Conditions {
         workspace: context.workspace.clone(),
-        worker: worker.clone(),
+        worker: crew.worker.clone(),
         max_parallel,
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
@@ -184,6 +236,9 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
+        money: spending::money(context, request, teller),
+        canary: request.spending.canary,
+        reuse: request.reuse.then(|| reuse::index(context)),
     };
     let Prepared {
         jobs,

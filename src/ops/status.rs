@@ -1,32 +1,83 @@
-//! `run status`: how the jobs of a run stand, who works on them, what failed.
+//! `run status`: how the jobs of a run stand, how fast it goes, when it will be
+//! done, what it costs, who works on it, what failed.
+//!
+//! Reads only, and takes no lock: every figure comes from the registry, the names
+//! of the markers, the leases of running jobs and the ledger.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::id::{JobId, RunId};
-use crate::domain::job::{JobState, Status};
+use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Status;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
-use crate::ops::{OpsContext, OpsError};
-use crate::store::{Holder, Standing, csv};
+use crate::ops::money::{self, Money};
+use crate::ops::{OpsContext, OpsError, budget};
+use crate::store::csv;
+use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
+use crate::workspace::provider::{Closure, ProviderGate};
+
+pub use crate::store::Progress;
+
+/// A job that takes longer than so many times the median is slow.
+const SLOW: f64 = 2.0;
+
+/// After so many missed beats a holder that lives is said to stall.
+const MISSED_BEATS: u32 = 3;
 
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStatus {
     /// The run.
     pub run_id: RunId,
+    /// When this was read.
+    pub at: Timestamp,
     /// How many jobs are in each state.
     pub counts: BTreeMap<Status, usize>,
     /// How many jobs there are.
     pub total: usize,
     /// Of the completed, those that were only rehearsed.
     pub rehearsed: usize,
+    /// The same, by algorithm.
+    pub algos: Vec<AlgoStatus>,
+    /// How fast it goes, if anything ended lately.
+    pub pace: Option<Pace>,
+    /// How long the rest takes at this pace; nothing if nobody works or nothing
+    /// is known yet.
+    pub time_left: Option<Duration>,
+    /// The money of the run.
+    pub money: Money,
+    /// What waits or runs costs so much, as far as prices are known.
+    pub to_finish_usd: f64,
+    /// Jobs that wait or run and have no known price.
+    pub to_finish_unpriced: usize,
     /// The jobs that somebody works on, or worked on when it died.
     pub running: Vec<RunningJob>,
+    /// Providers that are closed, which keeps jobs from starting.
+    pub closed: Vec<Closure>,
     /// The jobs that ended without a result.
     pub failures: Vec<FailedJob>,
+    /// The same, grouped by what they say, the most first.
+    pub failure_groups: Vec<FailureGroup>,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// The jobs of one algorithm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlgoStatus {
+    /// Its key, as the tables have it.
+    pub algo: String,
+    /// How many jobs are in each state, by [`Status::ALL`].
+    pub counts: [usize; Status::ALL.len()],
+    /// Half of its completed jobs took no longer than this.
+    pub median_s: Option<f64>,
+    /// What its results cost by their rows, in dollars.
+    pub cost_usd: f64,
+    /// What one costs by the configuration.
+    pub unit_usd: Option<f64>,
 }
 
 /// A job that somebody holds.
@@ -34,6 +85,10 @@ pub struct RunStatus {
 pub struct RunningJob {
     /// The job.
     pub job_id: JobId,
+    /// Its algorithm.
+    pub algo: String,
+    /// Which attempt it is.
+    pub attempt: u32,
     /// Who holds it.
     pub worker: String,
     /// On which machine, if known.
@@ -44,6 +99,12 @@ pub struct RunningJob {
     pub last_beat_age: Option<Duration>,
     /// Whether the holder lives, in a word.
     pub verdict: &'static str,
+    /// How far it is, as of the last beat.
+    pub progress: Option<Progress>,
+    /// It has run for more than twice the median of its algorithm.
+    pub slow: bool,
+    /// Its holder counts as alive but has not beaten for a while.
+    pub stalled: bool,
 }
 
 /// A job that ended without a result.
@@ -55,75 +116,290 @@ pub struct FailedJob {
     pub message: String,
 }
 
+/// Failures that say the same but for names and numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailureGroup {
+    /// How many.
+    pub count: usize,
+    /// What the newest of them says.
+    pub message: String,
+    /// The newest of them.
+    pub job_id: JobId,
+    /// When that was, if known.
+    pub last: Option<Timestamp>,
+    /// The algorithms concerned.
+    pub algos: Vec<String>,
+}
+
+impl RunStatus {
+    /// Returns how many jobs have this status.
+    pub fn count(&self, status: Status) -> usize {
+        self.counts.get(&status).copied().unwrap_or(0)
+    }
+
+    /// Tells whether nothing happens any more by itself: nobody works, and
+    /// nothing waits or nobody is there to do it.
+    pub fn is_over(&self) -> bool {
+        let waits = self.count(Status::Enqueued) > 0;
+        let works = self.running.iter().any(|job| job.verdict != "dead");
+        !works && !waits
+    }
+}
+
 /// Reads how the run stands; takes no lock and changes nothing.
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
     let now = context.clock.now();
-    let run = csv::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
-    let mut status = RunStatus {
-        run_id: run_id.clone(),
-        counts: BTreeMap::new(),
-        total: run.jobs.len(),
-        rehearsed: 0,
-        running: Vec::new(),
-        failures: Vec::new(),
-        warnings: run.warnings,
-    };
-    for job in run.jobs {
-        match job.standing {
-            Standing::Known {
-                state,
-                holder,
-                error,
-                ..
-            } => {
-                *status.counts.entry(state.status()).or_default() += 1;
-                if let JobState::Completed {
-                    simulated: true, ..
-                } = state
-                {
-                    status.rehearsed += 1;
-                }
-                match state.status() {
-                    Status::Running => status.running.push(running_job(job.job_id, holder, now)),
-                    Status::Failed => status.failures.push(FailedJob {
-                        job_id: job.job_id,
-                        message: error.unwrap_or_default(),
-                    }),
-                    _ => {}
-                }
-            }
-            Standing::NotInManifest => *status.counts.entry(Status::Enqueued).or_default() += 1,
-            Standing::NotRegistered => {}
-            Standing::Unknown(word) => status.warnings.push(format!(
-                "job {} has the status {word:?}, which is none of ours",
-                job.job_id
-            )),
-        }
-    }
-    Ok(status)
+    let seen = csv::overview(&context.workspace, run_id, Rhythm::default(), now)?;
+    let caps = budget::caps(&context.settings, None);
+    let money = money::of_run(context, run_id, caps, now)?;
+    let gate = ProviderGate::new(&context.workspace);
+    // A folder that cannot be read closes nothing.
+    let closed = gate.all_closed(now).unwrap_or_default();
+    Ok(shape(context, run_id, seen, money, closed, now))
 }
 
-fn running_job(job_id: JobId, holder: Option<Holder>, now: Timestamp) -> RunningJob {
-    let Some(holder) = holder else {
-        return RunningJob {
-            job_id,
-            worker: "nobody".into(),
-            host: None,
-            age: None,
-            last_beat_age: None,
-            verdict: "dead",
-        };
-    };
-    RunningJob {
-        job_id,
-        worker: holder.worker,
-        host: holder.host,
-        age: holder.since.map(|since| now.since(since)),
-        last_beat_age: holder.last_beat.map(|beat| now.since(beat)),
-        verdict: match holder.verdict {
-            Verdict::Alive => "alive",
-            Verdict::Dead => "dead",
-            Verdict::Watch(_) => "silent",
-        },
+fn shape(
+    context: &OpsContext,
+    run_id: &RunId,
+    seen: Overview,
+    money: Money,
+    closed: Vec<Closure>,
+    now: Timestamp,
+) -> RunStatus {
+    let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
+    let usual = Usual::of(&seen);
+    let algos: Vec<AlgoStatus> = seen
+        .algos
+        .iter()
+        .map(|algo| AlgoStatus {
+            algo: algo.algo.clone(),
+            counts: algo.counts,
+            median_s: forecast::median(&mut algo.took_s.clone()),
+            cost_usd: algo.cost_micros as f64 / 1e6,
+            unit_usd: price(&algo.algo),
+        })
+        .collect();
+    let mut counts = BTreeMap::new();
+    for algo in &algos {
+        for status in Status::ALL {
+            if algo.counts[status as usize] > 0 {
+                *counts.entry(status).or_default() += algo.counts[status as usize];
+            }
+        }
     }
+    let (pace, time_left) = usual.forecast(&seen, now);
+    let open = |algo: &AlgoStatus| {
+        algo.counts[Status::Enqueued as usize] + algo.counts[Status::Running as usize]
+    };
+    let micros: f64 = algos
+        .iter()
+        .filter_map(|algo| Some((algo.unit_usd? * 1e6).round() * open(algo) as f64))
+        .sum();
+    let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
+    let to_finish_unpriced = unpriced.map(open).sum();
+    let running = seen
+        .running
+        .iter()
+        .map(|job| running_job(job, &algos, now))
+        .collect();
+    RunStatus {
+        run_id: run_id.clone(),
+        at: now,
+        counts,
+        total: seen.total,
+        rehearsed: seen.algos.iter().map(|algo| algo.rehearsed).sum(),
+        pace,
+        time_left,
+        money,
+        to_finish_usd: micros / 1e6,
+        to_finish_unpriced,
+        running,
+        closed: closed_here(context, closed, &algos),
+        failure_groups: group(&seen),
+        failures: seen
+            .failures
+            .into_iter()
+            .map(|job| FailedJob {
+                job_id: job.job_id,
+                message: job.message,
+            })
+            .collect(),
+        algos,
+        warnings: seen.warnings,
+    }
+}
+
+/// Leaves out providers that no algorithm of the run uses.
+fn closed_here(context: &OpsContext, closed: Vec<Closure>, algos: &[AlgoStatus]) -> Vec<Closure> {
+    let used: Vec<AlgoKey> = algos
+        .iter()
+        .filter_map(|algo| context.settings.algo(&algo.algo))
+        .filter_map(|settings| crate::ops::adapters::provider_of(settings).ok())
+        .collect();
+    let mut closed = closed;
+    closed.retain(|closure| used.contains(&closure.provider));
+    closed
+}
+
+/// How long jobs take, by algorithm, in seconds.
+struct Usual {
+    /// Judged by the jobs that ended last.
+    of_algo: Vec<Option<f64>>,
+    of_all: Option<f64>,
+    /// Whether only rehearsals ended lately.
+    rehearsal: bool,
+}
+
+impl Usual {
+    fn of(seen: &Overview) -> Self {
+        let rehearsal = seen.recent.iter().all(|job| job.simulated);
+        let recent = seen.recent.iter();
+        let counted: Vec<_> = recent.filter(|job| job.simulated == rehearsal).collect();
+        let of_algo = |(place, algo): (usize, &AlgoOverview)| {
+            let last: Vec<f64> = counted
+                .iter()
+                .filter(|job| job.algo == place)
+                .map(|job| job.took_s)
+                .collect();
+            // The mean, not the median: it is the sum of all that is asked for.
+            forecast::mean(&last).or_else(|| forecast::mean(&algo.took_s))
+        };
+        let all: Vec<f64> = counted.iter().map(|job| job.took_s).collect();
+        Self {
+            of_algo: seen.algos.iter().enumerate().map(of_algo).collect(),
+            of_all: forecast::mean(&all),
+            rehearsal,
+        }
+    }
+
+    fn each_s(&self, algo: usize) -> Option<f64> {
+        self.of_algo[algo].or(self.of_all)
+    }
+
+    /// Returns the pace of the run and how long the rest takes.
+    fn forecast(&self, seen: &Overview, now: Timestamp) -> (Option<Pace>, Option<Duration>) {
+        let ago = |at: Timestamp| now.since(at).as_secs_f64();
+        let counted = seen.recent.iter().filter(|j| j.simulated == self.rehearsal);
+        let ended: Vec<Stretch> = counted
+            .map(|job| Stretch {
+                began_ago: ago(job.ended) + job.took_s,
+                ended_ago: ago(job.ended),
+            })
+            .collect();
+        let live = seen.running.iter().filter_map(|job| {
+            let holder = job.holder.as_ref().filter(|h| h.verdict != Verdict::Dead)?;
+            Some((job.algo, ago(holder.since?)))
+        });
+        let live: Vec<(usize, f64)> = live.collect();
+        let running: Vec<Stretch> = live
+            .iter()
+            .map(|(_, age)| Stretch {
+                began_ago: *age,
+                ended_ago: 0.0,
+            })
+            .collect();
+        let pace = forecast::pace(&ended, &running);
+        if live.is_empty() {
+            return (pace, None);
+        }
+        let waiting = seen.algos.iter().enumerate().map(|(place, algo)| {
+            let jobs = algo.count(Status::Enqueued);
+            let each_s = if jobs == 0 {
+                Some(0.0)
+            } else {
+                self.each_s(place)
+            };
+            Some(Portion {
+                jobs,
+                each_s: each_s?,
+                at_once: None,
+                per_min: None,
+            })
+        });
+        let underway = live.iter().map(|(algo, age_s)| {
+            Some(Underway {
+                age_s: *age_s,
+                usual_s: self.each_s(*algo)?,
+            })
+        });
+        let waiting: Option<Vec<Portion>> = waiting.collect();
+        let underway: Option<Vec<Underway>> = underway.collect();
+        let parallel = self.parallel(pace, live.len());
+        let left = waiting
+            .zip(underway)
+            .map(|(waiting, underway)| forecast::time_left(&waiting, &underway, parallel));
+        (pace, left)
+    }
+
+    /// Returns how many jobs are at work at once. Long jobs are simply counted:
+    /// a worker that joined a minute ago works already. Short ones would be
+    /// missed between two jobs, so for them the time at work decides.
+    fn parallel(&self, pace: Option<Pace>, live: usize) -> f64 {
+        const LONG_S: f64 = 10.0;
+        let long = self.of_all.is_none_or(|mean| mean >= LONG_S);
+        match pace {
+            Some(pace) if !long && pace.parallel > 0.0 => pace.parallel,
+            _ => live as f64,
+        }
+    }
+}
+
+fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
+    let holder = job.holder.as_ref();
+    let age = holder.and_then(|h| h.since).map(|since| now.since(since));
+    let last_beat_age = holder.and_then(|h| h.last_beat).map(|beat| now.since(beat));
+    let verdict = match holder.map(|h| h.verdict) {
+        Some(Verdict::Alive) => "alive",
+        Some(Verdict::Watch(_)) => "silent",
+        Some(Verdict::Dead) | None => "dead",
+    };
+    let algo = &algos[job.algo];
+    let late = |age: Duration| {
+        let median = algo.median_s.filter(|_| verdict != "dead");
+        median.is_some_and(|median| age.as_secs_f64() > SLOW * median.max(1.0))
+    };
+    let patience = Rhythm::default().heartbeat * MISSED_BEATS;
+    RunningJob {
+        job_id: job.job_id.clone(),
+        algo: algo.algo.clone(),
+        attempt: job.attempt,
+        worker: holder.map_or_else(|| "nobody".into(), |h| h.worker.clone()),
+        host: holder.and_then(|h| h.host.clone()),
+        age,
+        last_beat_age,
+        verdict,
+        progress: job.progress.clone(),
+        slow: age.is_some_and(late),
+        stalled: verdict == "silent"
+            || (verdict == "alive" && last_beat_age.is_some_and(|age| age > patience)),
+    }
+}
+
+/// Groups failures that say the same but for names and numbers.
+fn group(seen: &Overview) -> Vec<FailureGroup> {
+    let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
+    for job in &seen.failures {
+        let algo = &seen.algos[job.algo].algo;
+        let group = groups
+            .entry(pattern_of(&job.message))
+            .or_insert_with(|| FailureGroup {
+                count: 0,
+                message: String::new(),
+                job_id: job.job_id.clone(),
+                last: None,
+                algos: Vec::new(),
+            });
+        group.count += 1;
+        if group.message.is_empty() || job.ended > group.last {
+            group.message.clone_from(&job.message);
+            group.job_id = job.job_id.clone();
+            group.last = job.ended;
+        }
+        if !group.algos.contains(algo) {
+            group.algos.push(algo.clone());
+        }
+    }
+    let mut groups: Vec<FailureGroup> = groups.into_values().collect();
+    groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last.cmp(&a.last)));
+    groups
 }

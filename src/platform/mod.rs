@@ -4,6 +4,8 @@
 //! system lacks the means, the fallback keeps the promise or says what is weaker.
 
 pub mod fault;
+mod names;
+pub mod place;
 pub mod process;
 
 #[cfg(unix)]
@@ -131,6 +133,11 @@ pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
     imp::rename_replace(from, to)?;
     fault::here("rename_replace.after");
     Ok(())
+}
+
+/// Hands over every name in a folder, in no order; nothing is opened.
+pub fn each_name(folder: &Path, take: &mut dyn FnMut(&std::ffi::OsStr)) -> io::Result<()> {
+    names::each_name(folder, take)
 }
 
 /// Writes at a position without moving the descriptor's own.

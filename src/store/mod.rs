@@ -26,19 +26,26 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::budget::Stake;
+use crate::domain::content::ContentKey;
 use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
+use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
 
 pub mod attempt;
 pub mod csv;
 pub mod error;
 pub mod memory;
+pub mod overview;
+pub mod purse;
+pub mod reuse;
 
 pub use error::StoreError;
+pub use purse::{Fate, Purse};
 
 /// One worker process, as records name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +103,10 @@ pub enum Standing {
         not_before: Option<Timestamp>,
         /// It failed, may have been billed, and no request id tells.
         doubtful: bool,
+        /// A purchase that was made and has not brought its result yet.
+        purchase: Option<String>,
+        /// How many failures were followed by another attempt.
+        failures: u32,
     },
     /// The status cell holds a word we do not know; the job is left alone.
     Unknown(String),
@@ -103,6 +114,37 @@ pub enum Standing {
     NotRegistered,
     /// The registry has it as waiting, the manifest does not name it.
     NotInManifest,
+}
+
+impl Standing {
+    /// Returns what decides whether a worker takes the job; nothing for one that
+    /// no worker takes.
+    pub fn seen(&self) -> Option<Seen> {
+        match self {
+            Self::Known {
+                state,
+                holder,
+                unmarked,
+                doubtful,
+                ..
+            } => Some(Seen {
+                state: *state,
+                unmarked: *unmarked,
+                holder: holder.as_ref().map(|holder| holder.verdict),
+                doubtful: *doubtful,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// How far a running job is, as its adapter says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Progress {
+    /// From 0 to 1.
+    pub fraction: f64,
+    /// What it is doing, on one line.
+    pub message: Option<String>,
 }
 
 /// Who holds a running job.
@@ -166,6 +208,8 @@ pub struct Ending {
     pub patch: Patch,
     /// What it cost, if anything was billed or may have been.
     pub cost_usd: Option<f64>,
+    /// What a real result was made from, so that it can be found again.
+    pub content_key: Option<ContentKey>,
     /// When it ended.
     pub at: Timestamp,
 }
@@ -215,6 +259,8 @@ pub enum ReleaseReason {
     Retry,
     /// The store or the disk cannot take its result.
     StoreTrouble,
+    /// A limit on spending does not allow it; nothing was started.
+    Budget,
 }
 
 /// A failed attempt that is followed by another one.
@@ -326,6 +372,16 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
+    /// Notes how far a running job is, for whoever watches; losing it loses nothing.
+    fn note_progress(
+        &self,
+        _lease: &Lease,
+        _progress: &Progress,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Ends an attempt. When this returns, the ending survives the death of the
     /// process. A result is published only if nobody else holds or finished the
     /// job; otherwise it is kept aside.
@@ -368,6 +424,12 @@ pub trait Store: Send + Sync {
     /// Brings everything into the registry and makes it durable. After this the
     /// handle takes no more claims. Calling it again does nothing.
     fn close(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns, one for one, what is on record about the money of attempts that
+    /// their workers may not have come to settle. A store that cannot tell says so.
+    fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        Ok(vec![Fate::Open; stakes.len()])
+    }
 
     /// Stops waiting for other tools: what is not in the registry yet stays where
     /// the next start finds it, and [`Store::close`] says so.

@@ -12,7 +12,7 @@ use crate::workspace::durable;
 
 mod inventory;
 
-pub use inventory::{CheckedFile, inventory, is_intact};
+pub use inventory::{CheckedFile, hash_file, inventory, is_intact};
 use inventory::{MAX_BYTES, MAX_FILES};
 
 /// A result that cannot be taken.

@@ -1,18 +1,25 @@
 //! The ledger file: `tables/budget.jsonl`, appended and read under
 //! `tables/budget.lock`, shared by every worker of the workspace.
+//!
+//! Used by the store's purse; whoever only shows money reads it through
+//! [`LedgerFile::look`], which takes no lock and writes nothing.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger};
+use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, FileIdentity, fault};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
+
+/// Nobody holds the lock for longer than one line takes to write.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A process's view of the ledger; reads only what was added since it last looked.
 #[derive(Debug)]
@@ -22,6 +29,7 @@ pub struct LedgerFile {
     ledger: Ledger,
     read_to: u64,
     identity: Option<FileIdentity>,
+    damaged: usize,
 }
 
 impl LedgerFile {
@@ -33,45 +41,91 @@ impl LedgerFile {
             ledger: Ledger::default(),
             read_to: 0,
             identity: None,
+            damaged: 0,
         }
+    }
+
+    /// Returns where the ledger is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns how many lines could not be read when it was last looked at.
+    pub fn damaged(&self) -> usize {
+        self.damaged
     }
 
     /// Reserves the price of a job if the limits allow it. When this returns
     /// [`Grant::Yes`], the reservation survives the process and a power loss.
     pub fn reserve(
         &mut self,
-        run: &RunId,
-        job: &JobId,
+        stake: &Stake,
         price: f64,
         caps: Caps,
         now: Timestamp,
     ) -> io::Result<Grant> {
         let _lock = self.lock()?;
         self.catch_up()?;
+        let (run, job) = (&stake.run_id, &stake.job_id);
         let grant = self.ledger.grant(run, job, price, caps, now);
-        if matches!(grant, Grant::Yes { .. }) {
-            self.append(run, job, Change::Reserved { usd: price }, now)?;
+        if matches!(grant, Grant::Yes(_)) {
+            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            file.sync_data()?;
+            fault::here("ledger.synced");
         }
         Ok(grant)
     }
 
-    /// Ends a job's reservation with what it really cost.
-    pub fn settle(&mut self, run: &RunId, job: &JobId, usd: f64, now: Timestamp) -> io::Result<()> {
+    /// Settles an attempt with what it really cost. Settling again changes
+    /// nothing. Not synced: a journal tells the same after a power loss.
+    pub fn settle(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let _lock = self.lock()?;
         self.catch_up()?;
-        self.append(run, job, Change::Settled { usd }, now)
+        self.append_settled(stake, usd, now)
     }
 
-    /// Returns the sums as they are now, without taking the lock.
+    /// Counts what an earlier attempt of the job has reserved as spent, so that
+    /// the next one does not take it over.
+    pub fn write_off(&mut self, run: &RunId, job: &JobId, now: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.catch_up()?;
+        let open = self.ledger.open(run);
+        match open.into_iter().find(|(stake, _)| stake.job_id == *job) {
+            Some((stake, usd)) => self.append_settled(&stake, usd, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the sums as they are now, without taking the lock. A workspace
+    /// without a ledger has an empty one.
     pub fn look(&mut self) -> io::Result<&Ledger> {
         self.catch_up()?;
         Ok(&self.ledger)
     }
 
+    fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
+        let reserved = self.ledger.reserved_for(&stake.run_id, &stake.job_id);
+        let nothing = usd <= 0.0 && reserved.is_none();
+        if nothing || self.ledger.is_settled(&stake.nonce) {
+            return Ok(());
+        }
+        self.append(stake, Change::Settled { usd }, now).map(drop)
+    }
+
     fn lock(&self) -> io::Result<FileLock> {
-        FileLock::acquire(&self.lock, |waited| waited < Duration::from_secs(60))?.ok_or_else(|| {
-            io::Error::other(format!("{} is busy for a minute", self.lock.display()))
-        })
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(lock) = FileLock::try_acquire(&self.lock)? {
+                return Ok(lock);
+            }
+            if start.elapsed() > LONGEST_WAIT {
+                let lock = self.lock.display();
+                return Err(io::Error::other(format!("{lock} is busy for a minute")));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(16));
+        }
     }
 
     /// Reads the lines that were added. A torn last line is not there yet.
@@ -97,9 +151,10 @@ impl LedgerFile {
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |at| at + 1);
         for line in added[..whole].split(|byte| *byte == b'\n') {
-            // A line of another version or a damaged one changes no sum we know.
-            if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
-                self.ledger.take(&entry);
+            match serde_json::from_slice::<Entry>(line) {
+                Ok(entry) => self.ledger.take(&entry),
+                Err(_) if line.is_empty() => {}
+                Err(_) => self.damaged += 1,
             }
         }
         self.read_to += whole as u64;
@@ -110,35 +165,31 @@ impl LedgerFile {
         self.ledger = Ledger::default();
         self.read_to = 0;
         self.identity = identity;
+        self.damaged = 0;
     }
 
-    fn append(
-        &mut self,
-        run: &RunId,
-        job: &JobId,
-        change: Change,
-        at: Timestamp,
-    ) -> io::Result<()> {
+    fn append(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<File> {
         let entry = Entry {
             at,
-            run_id: run.clone(),
-            job_id: job.clone(),
+            stake: stake.clone(),
             change,
         };
         let mut line = serde_json::to_vec(&entry).expect("an entry has only plain fields");
         line.push(b'\n');
+        let created = !self.path.exists();
         let mut file = durable::open_append(&self.path)?;
-        let length = file.metadata()?.len();
-        if length > self.read_to {
+        if file.metadata()?.len() > self.read_to {
             // Somebody died in the middle of a line: end it before ours.
-            file.write_all(b"\n")?;
+            line.insert(0, b'\n');
         }
         fault::io("ledger.appending")?;
         file.write_all(&line)?;
         fault::io("ledger.appended")?;
-        file.sync_data()?;
-        fault::here("ledger.synced");
-        self.catch_up()
+        if created && let Some(folder) = self.path.parent() {
+            platform::sync_dir(folder)?;
+        }
+        self.catch_up()?;
+        Ok(file)
     }
 }
 
@@ -146,42 +197,125 @@ impl LedgerFile {
 mod tests {
     use super::*;
     use crate::domain::budget::Standing;
+    use crate::domain::id::{Nonce, WorkerId};
+
+    struct Bench {
+        _folder: tempfile::TempDir,
+        workspace: Workspace,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let workspace = Workspace::new(folder.path());
+            std::fs::create_dir(workspace.tables()).unwrap();
+            Self {
+                _folder: folder,
+                workspace,
+            }
+        }
+
+        fn open(&self) -> LedgerFile {
+            LedgerFile::new(&self.workspace)
+        }
+
+        fn append(&self, bytes: &[u8]) {
+            let path = self.workspace.tables().join("budget.jsonl");
+            let mut file = durable::open_append(&path).unwrap();
+            file.write_all(bytes).unwrap();
+        }
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-01-01T00:00:00Z").unwrap()
+    }
+
+    fn stake(job: u8, attempt: u32) -> Stake {
+        Stake {
+            run_id: RunId::parse("r").unwrap(),
+            job_id: JobId::parse(&format!("j{job}")).unwrap(),
+            attempt,
+            nonce: Nonce::new(format!("{job}-{attempt}")),
+            worker_id: WorkerId::parse("w").unwrap(),
+        }
+    }
+
+    const DOLLAR: Caps = Caps {
+        run_usd: Some(1.0),
+        day_usd: None,
+    };
+
+    fn standing(ledger: &mut LedgerFile) -> (f64, f64) {
+        let run = RunId::parse("r").unwrap();
+        let Standing {
+            spent_usd,
+            reserved_usd,
+        } = ledger.look().unwrap().standing(&run);
+        (spent_usd, reserved_usd)
+    }
 
     #[test]
     fn two_processes_share_one_ledger_and_a_torn_line_harms_nobody() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::new(folder.path());
-        std::fs::create_dir(workspace.tables()).unwrap();
-        let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
-        let run = RunId::parse("r").unwrap();
-        let job = |n: u8| JobId::parse(&format!("j{n}")).unwrap();
-        let caps = Caps {
-            run_usd: Some(1.0),
-            day_usd: None,
-        };
-        let (mut one, mut two) = (LedgerFile::new(&workspace), LedgerFile::new(&workspace));
-        assert!(matches!(
-            one.reserve(&run, &job(1), 0.6, caps, now).unwrap(),
-            Grant::Yes { .. }
-        ));
-        assert!(matches!(
-            two.reserve(&run, &job(2), 0.6, caps, now).unwrap(),
-            Grant::No { .. }
-        ));
-        let mut file = durable::open_append(&workspace.tables().join("budget.jsonl")).unwrap();
-        file.write_all(b"{\"at\":").unwrap();
-        one.settle(&run, &job(1), 0.2, now).unwrap();
-        let standing = two.look().unwrap().standing(&run);
-        assert_eq!(
-            standing,
-            Standing {
-                spent_usd: 0.2,
-                reserved_usd: 0.0
-            }
-        );
-        assert!(matches!(
-            two.reserve(&run, &job(2), 0.6, caps, now).unwrap(),
-            Grant::Yes { .. }
-        ));
+        let bench = Bench::new();
+        let (mut one, mut two) = (bench.open(), bench.open());
+        let grant = one.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::Yes(_)));
+        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::No(_)));
+        bench.append(b"{\"at\":");
+        one.settle(&stake(1, 1), 0.2, now()).unwrap();
+        assert_eq!(standing(&mut two), (0.2, 0.0));
+        assert_eq!(two.damaged(), 1);
+        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::Yes(_)));
+    }
+
+    #[test]
+    fn settling_again_writes_nothing() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger
+            .reserve(&stake(1, 1), 0.6, Caps::default(), now())
+            .unwrap();
+        for _ in 0..3 {
+            ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
+        }
+        let text = std::fs::read_to_string(ledger.path()).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+    }
+
+    #[test]
+    fn what_is_written_off_is_spent_and_not_taken_over() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        let first = stake(1, 1);
+        ledger.reserve(&first, 0.6, Caps::default(), now()).unwrap();
+        ledger
+            .write_off(&first.run_id, &first.job_id, now())
+            .unwrap();
+        let grant = ledger.reserve(&stake(1, 2), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::No(_)));
+        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+    }
+
+    #[test]
+    fn a_job_that_costs_nothing_leaves_no_file() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger.settle(&stake(1, 1), 0.0, now()).unwrap();
+        assert_eq!(standing(&mut ledger), (0.0, 0.0));
+        assert!(!ledger.path().exists());
+    }
+
+    #[test]
+    fn a_ledger_that_was_replaced_is_read_anew() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger
+            .reserve(&stake(1, 1), 0.6, Caps::default(), now())
+            .unwrap();
+        std::fs::remove_file(ledger.path()).unwrap();
+        assert_eq!(standing(&mut ledger), (0.0, 0.0));
     }
 }

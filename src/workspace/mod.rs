@@ -3,6 +3,7 @@
 pub mod artifact;
 pub mod durable;
 pub mod ledger;
+pub mod limits;
 pub mod lock;
 pub mod log;
 pub mod paths;

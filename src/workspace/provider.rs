@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,14 @@ use crate::domain::id::AlgoKey;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
+
+/// Whoever closes a provider holds it.
+const LOCK: &str = "closing.lock";
+
+/// Closing takes moments; who waits this long goes on without the lock.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A larger file is not ours.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -37,10 +45,11 @@ impl Closure {
     }
 }
 
-/// The closed providers of one workspace.
+/// The closed providers, or the paused algorithms, of one workspace.
 #[derive(Debug, Clone)]
 pub struct ProviderGate {
     folder: PathBuf,
+    ending: &'static str,
 }
 
 impl ProviderGate {
@@ -48,11 +57,21 @@ impl ProviderGate {
     pub fn new(workspace: &Workspace) -> Self {
         Self {
             folder: workspace.providers(),
+            ending: ".closed.json",
+        }
+    }
+
+    /// Looks at the workspace's algorithms that a breaker has paused, which are
+    /// named like providers; nothing is created.
+    pub fn breakers(workspace: &Workspace) -> Self {
+        Self {
+            ending: ".paused.json",
+            ..Self::new(workspace)
         }
     }
 
     fn path(&self, provider: &AlgoKey) -> PathBuf {
-        self.folder.join(format!("{provider}.closed.json"))
+        self.folder.join(format!("{provider}{}", self.ending))
     }
 
     /// Closes a provider for everyone; a later closing replaces an earlier one,
@@ -68,8 +87,31 @@ impl ProviderGate {
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
         fault::io("provider.closing")?;
+        // Keeps `sweep` away from a file that is being written.
+        let _lock = FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)?;
         durable::replace(&self.path(&closure.provider), &text, &tag)?;
         fault::here("provider.closed");
+        Ok(())
+    }
+
+    /// Removes what workers left that died while closing a provider.
+    pub fn sweep(&self) -> io::Result<()> {
+        if !self.folder.is_dir() {
+            return Ok(());
+        }
+        let Some(_lock) = FileLock::try_acquire(&self.folder.join(LOCK))? else {
+            return Ok(()); // Somebody closes one this moment.
+        };
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry
+                .file_name()
+                .to_str()
+                .is_some_and(durable::is_temporary)
+            {
+                fs::remove_file(entry.path())?;
+            }
+        }
         Ok(())
     }
 
@@ -112,7 +154,7 @@ impl ProviderGate {
             let name = entry?.file_name();
             let key = name
                 .to_str()
-                .and_then(|name| name.strip_suffix(".closed.json"));
+                .and_then(|name| name.strip_suffix(self.ending));
             if let Some(key) = key.and_then(|key| AlgoKey::parse(key).ok()) {
                 closed.extend(self.closed(&key, now)?);
             }

@@ -8,34 +8,44 @@
 //! - [`bad_input`]: requests and tables that cannot be used are refused without harm.
 //! - [`batch_damage`]: what a dead writer left of a batch is repaired or refused.
 //! - [`batch`]: from the item table to the jobs of a run.
+//! - [`budget`]: spending limits hold for all workers together, whatever dies.
 //! - [`cancel`]: jobs taken out of a run and put back.
+//! - [`canary`]: algorithms on trial, algorithms that pause, and the order of jobs.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
+//! - `completions`: what shells offer, and manual pages.
 //! - [`config_show`]: where the workspace and each setting come from.
 //! - [`consolidate`]: rows brought in line with what is on disk.
 //! - [`demo`]: from nothing to finished models with one command.
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
+//! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
+//! - `hostile`: a corpus of bad workspaces, and every command on each of them.
 //! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
+//! - [`limits`]: what providers bear holds for all workers together and holds up nobody else.
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
+//! - [`plan`]: what a plan foretells is what a worker does, and it leaves no trace.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
 //! - [`rebuild`]: a registry that was lost or spoilt comes back byte for byte.
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
+//! - `reuse`: earlier results are copied instead of bought.
+//! - `security`: no shell, no leaked secret, no file outside or open to everybody.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - [`views`]: status, explanations and cost reports show what is there.
 //! - `billed_provider`: whatever dies while buying, every job is paid for once.
 //! - `process_adapter`: programs as adapters, from the request to the result.
 //! - `process_guard`: nothing outlives its worker, however that ends.
@@ -60,24 +70,34 @@ mod batch;
 mod batch_damage;
 #[cfg(target_os = "linux")]
 mod billed_provider;
+mod budget;
+mod canary;
 mod cancel;
 mod catalog;
 mod catalog_history;
 mod catalog_products;
+#[cfg(unix)]
+mod completions;
 mod config_show;
 mod consolidate;
 mod demo;
 mod disputed_results;
+mod doctor;
 mod engine;
 mod fault_points;
 mod fixtures;
+#[cfg(unix)]
+mod hostile;
 mod init;
 mod kill_and_resume;
 mod known_failures;
+mod limits;
 mod machine_output;
 mod odd_environment;
 mod original_workspace;
+mod plan;
 #[cfg(target_os = "linux")]
+mod power_loss;
 mod process_adapter;
 #[cfg(target_os = "linux")]
 mod process_guard;
@@ -89,9 +109,14 @@ mod python_interop;
 mod rebuild;
 mod relief;
 mod retries;
+#[cfg(target_os = "linux")]
+mod reuse;
+#[cfg(target_os = "linux")]
+mod security;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
 mod store_contract;
 mod support;
 mod support_check;
+mod views;

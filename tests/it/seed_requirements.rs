@@ -258,7 +258,7 @@ fn fail_fast_starts_nothing_after_the_failure_and_keeps_every_result() {
 
 #[test]
 fn a_job_is_never_without_a_marker_once_it_has_one() {
-    let workspace = mock(40, ", fail_first: 1, sleep_ms: 1");
+    let workspace = mock(40, ", fail_first: 1, sleep_ms: 1, breaker_failures: 0");
     let exists = |job: &str, ending: &str| {
         let name = format!("state/{job}.{ending}");
         workspace.run_path(&name).exists()

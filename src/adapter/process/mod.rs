@@ -9,6 +9,7 @@ mod command;
 mod crew;
 mod log;
 mod protocol;
+mod scrub;
 mod secrets;
 mod session;
 mod streams;
@@ -39,6 +40,8 @@ pub struct Process {
     asked: Vec<String>,
     visible: BTreeMap<String, String>,
     stall: Option<Duration>,
+    /// What the entry says of the program's version.
+    version: Option<String>,
     defaults: Map<String, Value>,
 }
 
@@ -59,6 +62,7 @@ impl Process {
             visible: command::visible(&asked, env),
             asked,
             stall: stall.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            version: option("version").and_then(Value::as_str).map(str::to_owned),
             defaults: settings.defaults.clone(),
         }
     }
@@ -105,6 +109,10 @@ impl Process {
 }
 
 impl Adapter for Process {
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,

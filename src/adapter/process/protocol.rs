@@ -192,6 +192,8 @@ fn amount(object: &Map<String, Value>, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn complaint_of(line: &str) -> Complaint {
@@ -352,5 +354,52 @@ mod tests {
         }
         let lossy = parse(b"{\"event\":\"error\",\"message\":\"caf\xe9\"}");
         assert!(matches!(lossy, Some(Event::Error(_))));
+    }
+
+    /// Values that programs may send where something else is meant.
+    fn any_value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,20}".prop_map(Value::from),
+            Just(serde_json::json!([1, "x"])),
+            Just(serde_json::json!({"usd": 1})),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn no_line_makes_it_panic(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn whatever_stands_in_an_event_it_is_heard_and_amounts_make_sense(
+            name in prop::sample::select(vec!["submitted", "result", "error"]),
+            fields in proptest::collection::vec(
+                (
+                    prop::sample::select(vec![
+                        "request_id", "cost_usd", "success", "class", "message", "retry_after_s",
+                        "generated_glb", "previews", "unit_price_usd", "estimated_cost_usd",
+                        "raw_metadata", "algo_version",
+                    ]),
+                    any_value(),
+                ),
+                0..8,
+            ),
+        ) {
+            let mut object = Map::new();
+            object.insert("event".into(), name.into());
+            object.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)));
+            let event = parse(Value::Object(object).to_string().as_bytes());
+            prop_assert!(event.is_some(), "an event was not heard");
+            if let Some(Event::Submitted { cost_usd: Some(usd), .. }) = event {
+                prop_assert!(usd.is_finite() && usd >= 0.0, "{usd}");
+            }
+        }
     }
 }

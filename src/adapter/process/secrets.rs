@@ -5,6 +5,7 @@
 //! What follows the `?` of a signed address is a secret too.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use memchr::memmem;
@@ -50,6 +51,35 @@ pub(super) fn named_texts(name: &str, value: &Value, found: &mut Vec<(String, St
     }
 }
 
+/// Returns text in JSON with other letters than plain ones written as numbers.
+fn plain_letters(escaped: &str) -> String {
+    let mut plain = String::new();
+    for c in escaped.chars() {
+        if c.is_ascii() {
+            plain.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(plain, "\\u{unit:04x}");
+            }
+        }
+    }
+    plain
+}
+
+/// Returns text as it stands in the address of a page.
+fn in_address(text: &str) -> String {
+    let mut address = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address
+}
+
 /// The secrets of one program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
@@ -64,7 +94,12 @@ impl Secrets {
             }
             let quoted = Value::from(value).to_string();
             let escaped = quoted[1..quoted.len() - 1].to_owned();
-            let forms = value.lines().chain([value, &escaped]);
+            // Many programs write JSON in plain letters only, some also escape slashes.
+            let plain = plain_letters(&escaped);
+            let (slashed, both) = (escaped.replace('/', "\\/"), plain.replace('/', "\\/"));
+            let address = in_address(value);
+            let written = [value, &escaped, &plain, &slashed, &both, &address];
+            let forms = value.lines().chain(written);
             found.extend(
                 forms
                     .map(str::trim)
@@ -229,6 +264,19 @@ mod tests {
             Value::Object(secrets.mask_map(object)),
             json!({"***": ["***", {"n": 3}]})
         );
+    }
+
+    #[test]
+    fn a_secret_is_found_in_the_letters_of_other_programs() {
+        let secrets = Secrets::of([("FAL_KEY", "käy/12345")]);
+        for form in [
+            "käy/12345",
+            "k\\u00e4y/12345",
+            "k\\u00e4y\\/12345",
+            "k%C3%A4y%2F12345",
+        ] {
+            assert_eq!(secrets.mask_text(&format!("<{form}>")), "<***>");
+        }
     }
 
     #[test]

@@ -67,9 +67,9 @@ fn a_line_of_shell_is_an_adapter() {
 #[test]
 fn the_facts_are_variables_too_and_nothing_else_is_visible() {
     let bench = Bench::new();
-    let script = "env > env.txt; pwd > pwd.txt; printf x > generated.glb";
+    let script = "env > env.dat; pwd > pwd.txt; printf x > generated.glb";
     bench.run(&shell(script), 1).expect("made");
-    let text = fs::read_to_string(bench.out_dir().join("env.txt")).expect("read");
+    let text = fs::read_to_string(bench.out_dir().join("env.dat")).expect("read");
     assert!(text.contains("ARCHI3D_JOB_ID=d610ebfd455b\n"));
     assert!(text.contains("ARCHI3D_ATTEMPT=1\n"));
     assert!(text.contains("FAL_KEY=canary-12345\n"));

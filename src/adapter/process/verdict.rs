@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::protocol::{Answer, Complaint};
+use super::scrub::scrub;
 use super::session::{Outcome, Stopped};
 use super::streams::Shared;
 use crate::adapter::{AdapterError, GenerationResult};
@@ -171,6 +172,9 @@ impl Circumstances<'_> {
     }
 
     fn result(&self, answer: Answer, ended: Option<Ended>) -> GenerationResult {
+        // A file that cannot be looked through cannot be taken as a result either,
+        // which whoever checks the result finds out and says.
+        let _ = scrub(self.out_dir, &self.shared.secrets);
         let fact = |text: String| {
             let line = one_line(&self.shared.secrets.mask_text(&text));
             line.chars().take(MAX_FACT_CHARS).collect()

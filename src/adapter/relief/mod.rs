@@ -130,6 +130,10 @@ impl Relief {
 }
 
 impl Adapter for Relief {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,

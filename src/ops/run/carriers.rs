@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
+use crate::domain::algo::AlgoSettings;
+use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
+use crate::domain::kind;
+use crate::domain::limits::Limits;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
@@ -14,6 +18,9 @@ use crate::ops::adapters::{provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError, real_env};
 
 use super::{Teller, WorkerRequest};
+
+/// After so many failures in a row an algorithm pauses whose entry says nothing.
+const BREAKER_FAILURES: u32 = 5;
 
 /// Builds what carries out each algorithm that the jobs need.
 pub(super) fn carriers(
@@ -61,26 +68,31 @@ pub(super) fn expected_cost(
     jobs: &[PlannedJob],
     carriers: &Carriers,
 ) -> (f64, usize) {
-    if request.dry_run {
-        return (0.0, 0);
-    }
-    let mut known = 0.0;
-    let mut unknown = 0;
-    for planned in jobs {
-        let own = planned.job.algo.as_ref().ok();
-        let key = request.adapter.as_ref().or(own);
-        // What cannot run costs nothing.
-        if let Some(Ok(carrier)) = key.and_then(|key| carriers.get(key)) {
-            match carrier.price.unit_usd {
-                Some(usd) => known += usd,
-                None => unknown += 1,
-            }
-        }
-    }
+    let prices = jobs.iter().map(|job| price_of(request, job, carriers));
+    let prices: Vec<Option<f64>> = prices.collect();
+    // An empty sum would be minus zero.
+    let known = prices.iter().flatten().fold(0.0, |sum, usd| sum + usd);
+    let unknown = prices.iter().filter(|price| price.is_none()).count();
     ((known * 1e6).round() / 1e6, unknown)
 }
 
-fn carrier(
+/// Returns what a job costs, nothing where nobody knows. A rehearsal and what
+/// cannot run cost nothing.
+pub(super) fn price_of(
+    request: &WorkerRequest,
+    planned: &PlannedJob,
+    carriers: &Carriers,
+) -> Option<f64> {
+    let own = planned.job.algo.as_ref().ok();
+    let key = request.adapter.as_ref().or(own);
+    match key.and_then(|key| carriers.get(key)) {
+        Some(Ok(carrier)) if !request.dry_run => carrier.price.unit_usd,
+        _ => Some(0.0),
+    }
+}
+
+/// Builds what carries out one algorithm, or says why nothing can.
+pub(in crate::ops) fn carrier(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
@@ -100,6 +112,13 @@ fn carrier(
     let option = |name: &str| settings.options.get(name);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
     let provider = provider_of(settings)?;
+    let limits = provider_limits(&context.settings.algos, &provider);
+    let breaker_failures = option(kind::BREAKER_FAILURES).and_then(serde_json::Value::as_u64);
+    let breaker_failures = match breaker_failures {
+        _ if request.dry_run => 0,
+        Some(most) => u32::try_from(most).unwrap_or(u32::MAX),
+        None => BREAKER_FAILURES,
+    };
     let on_interrupt = match option("on_interrupt").and_then(serde_json::Value::as_str) {
         Some(word) => OnInterrupt::parse(word).ok_or_else(|| {
             format!("algo {key}: on_interrupt is {word:?}; it must be rerun or ask")
@@ -126,7 +145,26 @@ fn carrier(
         // A rehearsal uses nobody's account.
         provider: (!request.dry_run).then_some(provider),
         on_interrupt,
+        recipe: Recipe::of(settings).filter(|_| !request.dry_run),
+        limits,
+        breaker_failures,
         ..Carrier::new(adapter)
+    })
+}
+
+/// Returns the limits of a provider: where its algorithms name different ones,
+/// the lowest.
+fn provider_limits(algos: &[AlgoSettings], provider: &AlgoKey) -> Limits {
+    let of_provider = algos
+        .iter()
+        .filter(|algo| provider_of(algo).is_ok_and(|own| own == *provider));
+    of_provider.fold(Limits::default(), |limits, algo| {
+        let option = |name| algo.options.get(name);
+        let most = option(kind::MAX_PARALLEL).and_then(serde_json::Value::as_u64);
+        limits.and(Limits {
+            max_parallel: most.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+            rate_per_min: option(kind::RATE_PER_MIN).and_then(serde_json::Value::as_f64),
+        })
     })
 }
 
@@ -138,7 +176,7 @@ fn rehearsal(request: &WorkerRequest) -> Carrier {
     }
 }
 
-pub(super) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
+pub(in crate::ops) fn known_algo(context: &OpsContext, key: &AlgoKey) -> Result<(), OpsError> {
     if context.settings.algo(key.as_str()).is_some() {
         return Ok(());
     }

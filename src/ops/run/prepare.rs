@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::nearest::suggestion;
-use crate::domain::select::{Decision, Seen, Selection, SkipReason};
+use crate::domain::select::{Decision, Selection, SkipReason};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::store::csv::CsvStore;
 use crate::store::{JobRecord, Standing, Store};
+use crate::workspace::provider::ProviderGate;
 
 use super::{Teller, WorkerRequest};
 
@@ -32,6 +33,8 @@ pub(super) fn prepare(
 ) -> Result<Prepared, OpsError> {
     let now = teller.context.clock.now();
     let recovery = store.recover(now)?;
+    // A leftover of a dead worker is no reason not to start.
+    let _ = ProviderGate::new(&teller.context.workspace).sweep();
     for warning in recovery.warnings {
         teller.warn(warning);
     }
@@ -66,39 +69,30 @@ pub(super) fn prepare(
 
 impl Prepared {
     fn decide(&mut self, job: JobRecord, selection: &Selection, teller: &Teller<'_>) {
-        let (state, holder, unmarked, doubtful) = match &job.standing {
-            Standing::Known {
-                state,
-                holder,
-                unmarked,
-                doubtful,
-                ..
-            } => (*state, holder.as_ref(), *unmarked, *doubtful),
+        let Some(seen) = job.standing.seen() else {
+            self.leave(job, teller);
+            return;
+        };
+        if seen.unmarked {
+            self.unmarked.push(job.job_id.clone());
+        }
+        match selection.decide(seen) {
+            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
+            Decision::Skip(reason) => self.skip(reason, job.job_id),
+        }
+    }
+
+    /// Skips a job that no worker takes.
+    fn leave(&mut self, job: JobRecord, teller: &Teller<'_>) {
+        match &job.standing {
             Standing::Unknown(word) => {
                 teller.warn(format!(
                     "job {} has the status {word:?}, which is none of ours; it is left alone",
                     job.job_id
                 ));
                 self.skip(SkipReason::NotSelected(Status::Cancelled), job.job_id);
-                return;
             }
-            Standing::NotRegistered | Standing::NotInManifest => {
-                self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id);
-                return;
-            }
-        };
-        if unmarked {
-            self.unmarked.push(job.job_id.clone());
-        }
-        let seen = Seen {
-            state,
-            unmarked,
-            holder: holder.map(|holder| holder.verdict),
-            doubtful,
-        };
-        match selection.decide(seen) {
-            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
-            Decision::Skip(reason) => self.skip(reason, job.job_id),
+            _ => self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id),
         }
     }
 
@@ -203,7 +197,7 @@ impl Prepared {
     }
 }
 
-fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
+pub(in crate::ops) fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
     let id = request
         .jobs
         .as_ref()
@@ -216,7 +210,7 @@ fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
     id && algo
 }
 
-pub(super) fn selection(request: &WorkerRequest) -> Selection {
+pub(in crate::ops) fn selection(request: &WorkerRequest) -> Selection {
     Selection {
         only_status: request.only_status.clone(),
         redo: request.redo,

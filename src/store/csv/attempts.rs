@@ -36,10 +36,22 @@ pub fn attempts(
     let paths = workspace.run(run_id);
     let mut registry = Registry::new(workspace.registry(), "reader");
     let manifest = open::check_run(&mut registry, workspace, run_id, &paths)?;
-    let mut run = RunAttempts {
-        jobs: manifest.rows.into_iter().map(|row| row.job_id).collect(),
-        ..RunAttempts::default()
-    };
+    let mut run = all_attempts(workspace, run_id, rhythm, now)?;
+    run.jobs = manifest.rows.into_iter().map(|row| row.job_id).collect();
+    put_in_order(&mut run);
+    Ok(run)
+}
+
+/// Reads every attempt that the journals of a run know of, whatever became of its
+/// tables: by job, then by number.
+pub fn all_attempts(
+    workspace: &Workspace,
+    run_id: &RunId,
+    rhythm: Rhythm,
+    now: Timestamp,
+) -> Result<RunAttempts, StoreError> {
+    let paths = workspace.run(run_id);
+    let mut run = RunAttempts::default();
     let folder = paths.journals();
     let mut ledger = Ledger::default();
     for found in journal::all(&folder).context("list", &folder)? {

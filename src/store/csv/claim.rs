@@ -288,7 +288,10 @@ impl CsvStore {
         if let Some(dead) = evidence.lease().and_then(Marker::record)
             && lock::is_held(&self.paths().journal(&dead.worker_id)).is_ok_and(|held| !held)
         {
-            let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(dead)));
+            let staging = self.paths().staging();
+            let _ = fs::remove_dir_all(staging.join(recover::staging_of(dead)));
+            let trash = naming::staging_dir(&dead.job_id, 0, &dead.nonce);
+            let _ = fs::remove_dir_all(staging.join(trash));
         }
         if lease.entry == Entry::Redo {
             return Ok(());

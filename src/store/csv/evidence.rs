@@ -105,6 +105,12 @@ impl Evidence {
         })
     }
 
+    /// Returns why the job failed, if the ruling marker tells.
+    pub(super) fn error(&self) -> Option<String> {
+        let patch = self.ruling()?.record()?.patch.as_ref()?;
+        patch.get("error_msg").map(str::to_owned)
+    }
+
     /// Returns when the latest attempt that the markers know of started.
     pub(super) fn latest_start(&self) -> Option<Timestamp> {
         let records = self.markers.iter().filter_map(Marker::record);

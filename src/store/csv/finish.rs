@@ -379,6 +379,7 @@ fn finished_line(
         error_text: None,
         request_id,
         cost_usd: ending.cost_usd,
+        content_key: ending.content_key,
         purchases,
         staging: staging.to_string_lossy().into_owned(),
     };

@@ -11,13 +11,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
-use crate::store::{Artifact, ReleaseReason};
+use crate::store::{Artifact, Progress, ReleaseReason};
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,14 @@ pub(super) enum What {
         attempt: u32,
         nonce: Nonce,
     },
+    /// How far the holder says it is; for people, nothing is decided by it.
+    Progress {
+        job_id: JobId,
+        nonce: Nonce,
+        fraction: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     Folded {
         rows: usize,
     },
@@ -125,6 +134,9 @@ pub(super) struct Finished {
     pub(super) request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cost_usd: Option<f64>,
+    /// What a real result was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content_key: Option<ContentKey>,
     #[serde(default)]
     pub(super) purchases: u32,
     /// The staging folder's name.
@@ -328,6 +340,32 @@ pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
         }
     }
     Ok(reading)
+}
+
+/// Returns how far the attempt with this nonce said it is, by reading only the
+/// end of its worker's journal: the latest beat is there.
+pub(super) fn last_progress(path: &Path, nonce: &Nonce) -> io::Result<Option<Progress>> {
+    const TAIL: u64 = 128 * 1024;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let lines = tail.split(|byte| *byte == b'\n').rev();
+    let found = lines
+        .filter(|line| memchr::memmem::find(line, nonce.as_str().as_bytes()).is_some())
+        .find_map(
+            |line| match serde_json::from_slice::<Line>(line).ok()?.what {
+                What::Progress {
+                    nonce: of,
+                    fraction,
+                    message,
+                    ..
+                } if of == *nonce => Some(Progress { fraction, message }),
+                _ => None,
+            },
+        );
+    Ok(found)
 }
 
 /// Appends `closed` to a dead worker's journal, ending a torn line first.

@@ -216,6 +216,11 @@ impl Marker {
     }
 
     fn take_text(&mut self, bytes: &[u8], job: &JobId) {
+        if !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0) {
+            // The name and the length survived a power loss, the content did not.
+            self.body = Body::Corrupt("it holds nothing but zeros".into());
+            return;
+        }
         let text = String::from_utf8_lossy(bytes);
         let field = |name: &str| {
             text.lines()
@@ -229,6 +234,11 @@ impl Marker {
             return;
         };
         self.body = match parse_record(json, field("check:"), job) {
+            // A lease may hold the text of the ending that it was about to become; the
+            // reverse is an ending whose text a power loss has dropped.
+            Ok(record) if self.kind != RecordKind::InProgress && record.kind != self.kind => {
+                Body::Corrupt("its text is that of another marker".into())
+            }
             Ok(record) => Body::Ours(Box::new(record)),
             Err(reason) => Body::Corrupt(reason),
         };

@@ -4,8 +4,10 @@
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
 //! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `withdraw`, `recover`, `sweep`: the moves; `liveness`: who is dead;
-//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`.
+//! - `claim`, `finish`, `redo`, `withdraw`, `recover`,
+//!   `hollow`, `sweep`: the moves; `liveness`: who is dead;
+//! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
+//! - `purse`: the ledger of all money, and what journals tell of unsettled attempts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
@@ -21,8 +24,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Finish, NoticeSink, Recovery, ReleaseReason, Restored, RunJobs, Setback,
-    Store, StoreNotice, Withdrawal, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
+    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -32,19 +35,27 @@ mod claim;
 pub(crate) mod codec;
 mod committer;
 mod evidence;
+mod examine;
 mod finish;
 mod give_back;
 mod history;
+mod hollow;
 mod inspect;
 mod journal;
 mod liveness;
 pub mod manifest;
 mod marker;
 mod open;
+mod overview;
+mod pending;
 mod projection;
+#[cfg(test)]
+mod property;
+mod purse;
 mod recover;
 mod redo;
 mod registry;
+mod reuse;
 mod snapshot;
 mod story;
 mod sweep;
@@ -58,10 +69,15 @@ use marker::Record;
 use projection::StateNames;
 use registry::Registry;
 
-pub use attempts::attempts;
+pub use attempts::{all_attempts, attempts};
+pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
-pub use open::read_manifest;
+pub use open::{read_manifest, refuse_links_outside};
+pub use overview::{algos_of, overview, past_durations};
+pub use pending::unpublished;
+pub use purse::FilePurse;
+pub use reuse::FileReuse;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.
@@ -254,6 +270,21 @@ impl Store for CsvStore {
         self.note_submitted(lease, request_id, cost_usd, now)
     }
 
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let what = What::Progress {
+            job_id: lease.job_id.clone(),
+            nonce: lease.nonce.clone(),
+            fraction: progress.fraction,
+            message: progress.message.clone(),
+        };
+        self.note(now, what)
+    }
+
     fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
         self.finish_job(lease, ending)
     }
@@ -321,6 +352,10 @@ impl Store for CsvStore {
             .journal
             .sync()
             .context("sync", self.shared.journal.path())
+    }
+
+    fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        self.fates_of(stakes)
     }
 
     fn hurry(&self) {

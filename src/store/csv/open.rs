@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use crate::domain::id::JobId;
+use crate::domain::id::{JobId, RunId};
 use crate::platform::fault;
 use crate::store::StoreError;
 use crate::store::error::IoContext;
@@ -34,18 +34,7 @@ impl CsvStore {
         let paths = workspace.run(run_id);
         let mut registry = Registry::new(workspace.registry(), identity.worker_id.as_str());
         check_run(&mut registry, workspace, run_id, &paths)?;
-        let tables = workspace.registry().with_file_name("");
-        for folder in [
-            tables,
-            workspace.logs(),
-            paths.root().to_owned(),
-            paths.state(),
-            paths.journals(),
-            paths.outputs(),
-            paths.staging(),
-        ] {
-            check_inside(workspace, &folder)?;
-        }
+        refuse_links_outside(workspace, Some(run_id))?;
         for folder in [
             workspace.logs(),
             paths.outputs(),
@@ -109,7 +98,7 @@ impl CsvStore {
 pub(super) fn check_run(
     registry: &mut Registry,
     workspace: &Workspace,
-    run_id: &crate::domain::id::RunId,
+    run_id: &RunId,
     paths: &RunPaths,
 ) -> Result<Manifest, StoreError> {
     let table = registry.load()?;
@@ -155,13 +144,44 @@ pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
     Manifest::read(&table).map_err(|error| registry::content_error(&error, &path))
 }
 
+/// Refuses to write where a link moves a folder of records out of the workspace:
+/// those of the workspace, and of one run.
+pub fn refuse_links_outside(
+    workspace: &Workspace,
+    run_id: Option<&RunId>,
+) -> Result<(), StoreError> {
+    let mut folders = vec![
+        workspace.tables(),
+        workspace.logs(),
+        workspace.runs(),
+        workspace.providers(),
+    ];
+    if let Some(paths) = run_id.map(|run_id| workspace.run(run_id)) {
+        folders.extend([
+            paths.root().to_owned(),
+            paths.state(),
+            paths.journals(),
+            paths.outputs(),
+            paths.staging(),
+            paths.late(),
+            paths.previous(),
+            paths.logs(),
+        ]);
+    }
+    let mut folders = folders.iter();
+    folders.try_for_each(|folder| check_inside(workspace, folder))
+}
+
 /// Refuses a folder that a link moves out of the workspace.
 fn check_inside(workspace: &Workspace, folder: &Path) -> Result<(), StoreError> {
-    let Ok(real) = folder.canonicalize() else {
-        return Ok(()); // Not there yet.
-    };
-    if real.starts_with(workspace.root()) {
-        return Ok(());
+    let is_link = folder
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_symlink());
+    match folder.canonicalize() {
+        Ok(real) if real.starts_with(workspace.root()) => return Ok(()),
+        // Not there yet. A link to nothing would become one to whatever is made there.
+        Err(_) if !is_link => return Ok(()),
+        _ => {}
     }
     Err(StoreError::Setup {
         what: "a link leads out of the workspace".into(),

@@ -198,15 +198,46 @@ pub(super) fn apply<'a>(
         return 0;
     }
     table.ensure_columns(WORKER_COLUMNS);
-    let columns = table.columns().iter().enumerate();
-    let columns = columns.map(|(position, name)| (name.as_str(), position));
-    let columns: HashMap<&str, usize> = columns.collect();
+    let columns = positions(table);
     let edits: Vec<RowEdit> = accepted
         .iter()
         .map(|(row, patch)| row_edit(table, &columns, *row, patch))
         .collect();
     table.patch(&edits);
     edits.len()
+}
+
+/// Returns what [`apply`] would change, without changing it; columns that the
+/// table lacks are left out.
+pub(super) fn would_change(
+    table: &mut Table,
+    run: &RunId,
+    wanted: &[(JobId, Wanted)],
+) -> Vec<(JobId, RowEdit)> {
+    let columns = RowColumns::of(table);
+    let index = table.index(run.as_str());
+    let names = positions(index.table());
+    let mut edits = Vec::new();
+    for (job, wanted) in wanted {
+        for row in index.rows_of(job.as_str()) {
+            let (status, start) = columns.status_and_start(index.table(), row);
+            if row_accepts(&status, start, wanted) {
+                edits.push((
+                    job.clone(),
+                    row_edit(index.table(), &names, row, &wanted.patch),
+                ));
+            }
+        }
+    }
+    edits
+}
+
+/// Returns where each column stands.
+fn positions(table: &Table) -> HashMap<&str, usize> {
+    let columns = table.columns().iter().enumerate();
+    columns
+        .map(|(position, name)| (name.as_str(), position))
+        .collect()
 }
 
 fn row_edit(table: &Table, columns: &HashMap<&str, usize>, row: usize, patch: &Patch) -> RowEdit {

@@ -18,6 +18,7 @@ use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
+use crate::workspace::paths::RunPaths;
 
 use super::CsvStore;
 use super::claim::state_after;
@@ -42,15 +43,19 @@ impl CsvStore {
         fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
+        let mut stories = Vec::new();
         for found in self.foreign_journals()? {
             if lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
-            let story = self.read_story(&found, &mut recovery)?;
+            stories.push(self.read_story(&found, &mut recovery)?);
+            replayed.push(found.path);
+        }
+        self.drop_hollow_results(&stories)?;
+        for story in stories {
             self.replay(&story, &mut recovery, now)?;
             fault::here("recover.replayed");
             suspects.extend(story.jobs);
-            replayed.push(found.path);
         }
         if !replayed.is_empty() {
             self.forget_names();
@@ -106,7 +111,7 @@ impl CsvStore {
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
             let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
-            if !leased && self.is_settled(finished)? {
+            if !leased && is_settled(self.paths(), finished)? {
                 continue;
             }
             let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
@@ -124,16 +129,6 @@ impl CsvStore {
         Ok(())
     }
 
-    /// Tells whether a sound marker of ours knows of this ending or a later one. A
-    /// name alone proves nothing: a power loss can leave an empty or an older file.
-    fn is_settled(&self, finished: &Finished) -> Result<bool, StoreError> {
-        let state = self.paths().state();
-        let evidence = Evidence::read(self.paths(), &finished.job_id);
-        let evidence = evidence.context("read markers in", &state)?;
-        let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
-        Ok(ruled && evidence.highest_attempt() >= finished.attempt)
-    }
-
     /// Publishes a dead worker's ending if it is still the job's latest and its
     /// files are what the journal says. The caller holds the job's lock.
     fn roll_forward(
@@ -146,9 +141,7 @@ impl CsvStore {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let lease_is_its = is_lease_of(&evidence, finished);
-        let damaged_lease = evidence
-            .corrupt()
-            .any(|(m, _)| m.kind == RecordKind::InProgress);
+        let damaged_lease = evidence.lease().is_some_and(says_nothing);
         let overtaken = evidence.markers.iter().any(|marker| {
             let newer = marker.attempt() > finished.attempt;
             let settled = marker.kind.is_terminal() && marker.attempt() == finished.attempt;
@@ -157,12 +150,8 @@ impl CsvStore {
                 || (marker.kind == RecordKind::InProgress
                     && marker.record().is_some_and(|r| r.nonce != finished.nonce))
         });
-        let foreign_terminal = finished.entry != Entry::Redo
-            && evidence
-                .markers
-                .iter()
-                .any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m));
-        if overtaken || foreign_terminal || (finished.completed && !self.files_match(finished)) {
+        let foreign_result = finished.entry != Entry::Redo && has_foreign_result(&evidence);
+        if overtaken || foreign_result || (finished.completed && !self.files_match(finished)) {
             return Ok(None);
         }
         if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
@@ -204,7 +193,7 @@ impl CsvStore {
         }
     }
 
-    fn files_match(&self, finished: &Finished) -> bool {
+    pub(super) fn files_match(&self, finished: &Finished) -> bool {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
         matches(&staging, &finished.outputs)
@@ -242,7 +231,8 @@ impl CsvStore {
         let Some((attempt, entry)) = submitted.claim else {
             return Ok(());
         };
-        if evidence.highest_attempt() >= attempt {
+        let foreign_result = entry != Entry::Redo && has_foreign_result(&evidence);
+        if evidence.highest_attempt() >= attempt || foreign_result {
             return Ok(());
         }
         if entry == Entry::Redo {
@@ -461,13 +451,33 @@ impl CsvStore {
     }
 }
 
-/// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
-fn is_wreck(marker: &Marker) -> bool {
-    let empty = marker.body == Body::Foreign && marker.version.size == 0;
-    marker.kind.is_terminal() && (empty || matches!(marker.body, Body::Corrupt(_)))
+/// Tells whether a sound marker of ours knows of this ending or a later one. A
+/// name alone proves nothing: a power loss can leave an empty or an older file.
+pub(super) fn is_settled(paths: &RunPaths, finished: &Finished) -> Result<bool, StoreError> {
+    let evidence = Evidence::read(paths, &finished.job_id);
+    let evidence = evidence.context("read markers in", &paths.state())?;
+    let ruled = evidence.ruling().is_some_and(|m| m.record().is_some());
+    Ok(ruled && evidence.highest_attempt() >= finished.attempt)
 }
 
-fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
+/// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
+fn is_wreck(marker: &Marker) -> bool {
+    marker.kind.is_terminal() && says_nothing(marker)
+}
+
+/// Tells whether a marker is damaged or empty, as a power loss may leave it.
+fn says_nothing(marker: &Marker) -> bool {
+    let empty = marker.body == Body::Foreign && marker.version.size == 0;
+    empty || matches!(marker.body, Body::Corrupt(_))
+}
+
+/// Tells whether another tool has ended the job.
+fn has_foreign_result(evidence: &Evidence) -> bool {
+    let mut markers = evidence.markers.iter();
+    markers.any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m))
+}
+
+pub(super) fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
     folder.is_dir()
         && outputs
             .iter()

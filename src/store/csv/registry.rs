@@ -214,6 +214,7 @@ pub(super) struct RowColumns {
     pub(super) job_id: Option<usize>,
     pub(super) status: Option<usize>,
     start: Option<usize>,
+    end: Option<usize>,
     algo: Option<usize>,
     product_id: Option<usize>,
     variant: Option<usize>,
@@ -247,6 +248,7 @@ impl RowColumns {
             job_id: table.column("job_id"),
             status: table.column("status"),
             start: table.column("generation_start"),
+            end: table.column("generation_end"),
             algo: table.column("algo"),
             product_id: table.column("product_id"),
             variant: table.column("variant"),
@@ -265,6 +267,11 @@ impl RowColumns {
         let status = text(table, row, self.status);
         let start = Timestamp::parse(&text(table, row, self.start));
         (Status::parse(&status).ok_or(status), start)
+    }
+
+    /// Returns when the row says that its job ended.
+    pub(super) fn ended(&self, table: &Table, row: usize) -> Option<Timestamp> {
+        Timestamp::parse(&text(table, row, self.end))
     }
 
     /// Reads the row at `number`, in one pass over its cells.

@@ -214,6 +214,8 @@ impl Reader<'_> {
                 unmarked,
                 not_before: None,
                 doubtful: false,
+                purchase: None,
+                failures: 0,
             });
         }
         let evidence = Evidence::read(self.paths, job)?;
@@ -233,6 +235,8 @@ impl Reader<'_> {
             unmarked: false,
             not_before,
             doubtful: evidence.is_doubtful(),
+            purchase: evidence.request_id().map(str::to_owned),
+            failures: evidence.failures(),
         })
     }
 }
@@ -249,7 +253,7 @@ fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
 }
 
 /// Tells whether the disk takes names that differ only in case for the same.
-fn ignores_case(paths: &RunPaths) -> bool {
+pub(super) fn ignores_case(paths: &RunPaths) -> bool {
     let state = paths.state();
     let found = state.file_name().and_then(|name| {
         let shouted = name.to_ascii_uppercase();

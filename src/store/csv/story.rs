@@ -80,10 +80,9 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                     at,
                 });
             }
-            What::Finished(finished) => {
-                ended.insert(finished.nonce.clone());
-                story.finished.push(*finished);
-            }
+            // Its purchase stays open for whoever finds that a power loss took the
+            // files; where the ending stands, nobody asks for it any more.
+            What::Finished(finished) => story.finished.push(*finished),
             // A power loss may have dropped the marker that carries the purchase on.
             What::Released { job_id, .. } => {
                 story.jobs.insert(job_id);
@@ -95,7 +94,7 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 story.finished.retain(|finished| finished.nonce != nonce);
                 ended.insert(nonce);
             }
-            What::Folded { .. } | What::Closed { .. } | What::Other => {}
+            What::Progress { .. } | What::Folded { .. } | What::Closed { .. } | What::Other => {}
         }
     }
     story

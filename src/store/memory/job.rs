@@ -136,6 +136,8 @@ impl Job {
                 unmarked: false,
                 not_before: self.not_before,
                 doubtful: self.unknown && self.purchase.is_none(),
+                purchase: self.purchase.clone(),
+                failures: self.failures,
             },
             ..self.record.clone()
         }

@@ -80,6 +80,11 @@ pub fn is_intact(folder: &Path, name: &str, size: u64, sha256: &str) -> bool {
         && hash(&path).is_ok_and(|(_, found)| found == sha256)
 }
 
+/// Returns the SHA-256 of a file's bytes, in hexadecimal digits.
+pub fn hash_file(path: &Path) -> io::Result<String> {
+    hash(path).map(|(_, sha256)| sha256)
+}
+
 fn hash(path: &Path) -> io::Result<(u64, String)> {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -74,6 +74,9 @@ impl Worker {
                 limit: None,
                 forced: None,
                 forget_requests: false,
+                money: None,
+                reuse: None,
+                canary: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,

@@ -233,6 +233,8 @@ fn waiting(job: &JobId) -> JobRecord {
             unmarked: false,
             not_before: None,
             doubtful: false,
+            purchase: None,
+            failures: 0,
         },
     }
 }
@@ -299,6 +301,7 @@ pub fn made(lease: &Lease, model: &str, simulated: bool) -> Ending {
         },
         patch: patch::completed(span(lease), &facts(lease.worker_id.as_str()), &product),
         cost_usd: None,
+        content_key: None,
         at: lease.claimed_at.plus(Duration::from_secs(1)),
     }
 }
@@ -312,6 +315,7 @@ pub fn failed(lease: &Lease, message: &str) -> Ending {
         },
         patch: patch::failed(span(lease), &facts(lease.worker_id.as_str()), message),
         cost_usd: None,
+        content_key: None,
         at: lease.claimed_at.plus(Duration::from_secs(1)),
     }
 }

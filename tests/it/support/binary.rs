@@ -128,6 +128,11 @@ impl Running {
         status.expect("our own child can be waited for").is_some()
     }
 
+    /// Returns what it has written to stdout so far.
+    pub fn stdout_so_far(&self) -> String {
+        read_lossy(&self.stdout)
+    }
+
     /// Returns what it has said on stderr so far.
     pub fn stderr_so_far(&self) -> String {
         read_lossy(&self.stderr)

@@ -1,0 +1,1 @@
+"""What `scripts/torture` is made of; see there."""

@@ -1,0 +1,311 @@
+//! `archi3d cost report`: what was paid, and whether an invoice agrees.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::run::parse_run_id;
+use crate::cli::table::{dollars, lines_of, right, straight_table};
+use crate::cli::ui::Ui;
+use crate::domain::text::{counted, one_line};
+use crate::ops::OpsContext;
+use crate::ops::cost::invoice::{self, Comparison};
+use crate::ops::cost::{By, CostReport, Tally, cost_report};
+
+/// Lists of this length are shown whole.
+const MOST_IDS: usize = 20;
+
+/// What can be asked about money.
+#[derive(Debug, Subcommand)]
+pub enum CostCommand {
+    /// Show what was paid, by algorithm, day, worker or run
+    Report(ReportArgs),
+}
+
+/// What the lines of a report are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ByWord {
+    /// One line for each algorithm
+    Algo,
+    /// One line for each day, in UTC
+    Day,
+    /// One line for each worker process
+    Worker,
+    /// One line for each run
+    Run,
+}
+
+/// The options of `cost report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Read from the journals of all workers; rehearsals are left out, and what nobody knows
+is counted as unknown. --match ends with exit code 1 if anything differs.
+
+Examples:
+  archi3d cost report
+  archi3d cost report --run-id r1 --by day --csv > costs.csv
+  archi3d cost report --match invoice.csv --match-id 'Request ID' --match-amount Total"
+)]
+pub struct ReportArgs {
+    /// Only this run; without it all runs of the workspace
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: Option<String>,
+    /// What the lines are about
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "algo")]
+    by: ByWord,
+    /// Write a CSV table
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Compare with a provider's invoice, a CSV table, by request id
+    #[arg(long = "match", value_name = "FILE", conflicts_with = "csv")]
+    invoice: Option<PathBuf>,
+    /// The invoice's column of request ids [default: the likeliest]
+    #[arg(long, value_name = "COLUMN", requires = "invoice")]
+    match_id: Option<String>,
+    /// The invoice's column of amounts in dollars [default: the likeliest]
+    #[arg(long, value_name = "COLUMN", requires = "invoice")]
+    match_amount: Option<String>,
+}
+
+/// Carries out the command.
+pub fn run(command: &CostCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let CostCommand::Report(args) = command;
+    let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let by = match args.by {
+        ByWord::Algo => By::Algo,
+        ByWord::Day => By::Day,
+        ByWord::Worker => By::Worker,
+        ByWord::Run => By::Run,
+    };
+    let report = cost_report(&context, run_id.as_ref(), by)?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    let compared = match &args.invoice {
+        Some(path) => Some(invoice::compare(
+            path,
+            args.match_id.as_deref(),
+            args.match_amount.as_deref(),
+            &report.purchases,
+        )?),
+        None => None,
+    };
+    if ui.is_json() {
+        let mut value = to_json(&report);
+        if let Some(compared) = &compared {
+            value["match"] = match_json(compared);
+        }
+        ui.data_json(&value)?;
+    } else if args.csv {
+        ui.data(&to_csv(&report))?;
+    } else {
+        let mut text = to_text(&report);
+        if let Some(compared) = &compared {
+            text.push_str(&match_text(compared));
+        }
+        ui.data(text.trim_end())?;
+    }
+    Ok(match compared {
+        Some(compared) if !compared.agrees() => Exit::JobsFailed,
+        _ => Exit::Done,
+    })
+}
+
+fn usd(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}
+
+fn word(by: By) -> &'static str {
+    match by {
+        By::Algo => "algo",
+        By::Day => "day",
+        By::Worker => "worker",
+        By::Run => "run",
+    }
+}
+
+fn tally_json(tally: &Tally) -> Value {
+    json!({
+        "attempts": tally.attempts,
+        "completed": tally.completed,
+        "failed": tally.failed,
+        "unfinished": tally.unfinished,
+        "reused": tally.reused,
+        "billed_usd": usd(tally.billed_micros),
+        "unknown_cost_attempts": tally.unknown,
+    })
+}
+
+fn to_json(report: &CostReport) -> Value {
+    let line = |(name, tally): &(String, Tally)| {
+        let mut value = tally_json(tally);
+        value[word(report.by)] = json!(name);
+        value
+    };
+    json!({
+        "by": word(report.by),
+        "lines": report.lines.iter().map(line).collect::<Vec<_>>(),
+        "total": tally_json(&report.total),
+        "ledger": {
+            "spent_usd": report.ledger_spent_usd,
+            "reserved_usd": report.ledger_reserved_usd,
+        },
+        "warnings": report.warnings,
+    })
+}
+
+fn match_json(found: &Comparison) -> Value {
+    let amount = |(id, micros): &(String, i64)| json!({"request_id": id, "usd": usd(*micros)});
+    json!({
+        "agrees": found.agrees(),
+        "id_column": found.columns.0,
+        "amount_column": found.columns.1,
+        "equal": found.equal.iter().map(amount).collect::<Vec<_>>(),
+        "different": found.different.iter().map(|(id, ours, theirs)| json!({
+            "request_id": id,
+            "ours_usd": ours.map(usd),
+            "invoice_usd": usd(*theirs),
+        })).collect::<Vec<_>>(),
+        "only_in_invoice": found.only_theirs.iter().map(amount).collect::<Vec<_>>(),
+        "only_ours": found.only_ours.iter().map(|(id, ours)| json!({
+            "request_id": id,
+            "usd": ours.map(usd),
+        })).collect::<Vec<_>>(),
+        "repeated_in_invoice": found.repeated,
+    })
+}
+
+fn to_csv(report: &CostReport) -> String {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let head = [
+        word(report.by),
+        "attempts",
+        "completed",
+        "failed",
+        "unfinished",
+        "reused",
+        "billed_usd",
+        "unknown_cost_attempts",
+    ];
+    // Writing to memory does not fail.
+    let _ = writer.write_record(head);
+    let total = ("total".to_owned(), report.total);
+    for (name, tally) in report.lines.iter().chain([&total]) {
+        let _ = writer.write_record([
+            crate::domain::text::formula_safe(name),
+            tally.attempts.to_string(),
+            tally.completed.to_string(),
+            tally.failed.to_string(),
+            tally.unfinished.to_string(),
+            tally.reused.to_string(),
+            format!("{:.6}", usd(tally.billed_micros)),
+            tally.unknown.to_string(),
+        ]);
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+}
+
+fn to_text(report: &CostReport) -> String {
+    let mut table = straight_table();
+    table.set_header([
+        word(report.by),
+        "attempts",
+        "completed",
+        "failed",
+        "unfinished",
+        "reused",
+        "billed",
+        "unknown cost",
+    ]);
+    let total = ("total".to_owned(), report.total);
+    for (name, tally) in report.lines.iter().chain([&total]) {
+        table.add_row([
+            one_line(name),
+            tally.attempts.to_string(),
+            tally.completed.to_string(),
+            tally.failed.to_string(),
+            tally.unfinished.to_string(),
+            tally.reused.to_string(),
+            dollars(usd(tally.billed_micros)),
+            tally.unknown.to_string(),
+        ]);
+    }
+    right(&mut table, 1..8);
+    format!(
+        "{}ledger: {} spent, {} reserved for jobs that run or may have been billed\n",
+        lines_of(&table),
+        dollars(report.ledger_spent_usd),
+        dollars(report.ledger_reserved_usd),
+    )
+}
+
+fn match_text(found: &Comparison) -> String {
+    let sum: i64 = found.equal.iter().map(|(_, micros)| micros).sum();
+    let mut lines = vec![
+        String::new(),
+        format!(
+            "invoice (columns {:?} and {:?}): {} equal, {}",
+            found.columns.0,
+            found.columns.1,
+            counted(found.equal.len(), "request"),
+            dollars(usd(sum)),
+        ),
+    ];
+    let unknown = |micros: Option<i64>| micros.map_or("unknown".into(), |m| dollars(usd(m)));
+    list(
+        &mut lines,
+        "with another amount",
+        found.different.iter().map(|(id, ours, theirs)| {
+            format!(
+                "{id}: ours {}, invoice {}",
+                unknown(*ours),
+                dollars(usd(*theirs))
+            )
+        }),
+    );
+    list(
+        &mut lines,
+        "only in the invoice",
+        found
+            .only_theirs
+            .iter()
+            .map(|(id, micros)| format!("{id}: {}", dollars(usd(*micros)))),
+    );
+    list(
+        &mut lines,
+        "only with us",
+        found
+            .only_ours
+            .iter()
+            .map(|(id, micros)| format!("{id}: {}", unknown(*micros))),
+    );
+    list(
+        &mut lines,
+        "on several lines of the invoice, added up",
+        found.repeated.iter().cloned(),
+    );
+    lines.join("\n")
+}
+
+fn list(lines: &mut Vec<String>, what: &str, entries: impl Iterator<Item = String>) {
+    let entries: Vec<String> = entries.map(|entry| one_line(&entry)).collect();
+    if entries.is_empty() {
+        return;
+    }
+    lines.push(format!("{} {what}:", entries.len()));
+    let more = entries.len().saturating_sub(MOST_IDS);
+    lines.extend(
+        entries
+            .into_iter()
+            .take(MOST_IDS)
+            .map(|entry| format!("  {entry}")),
+    );
+    if more > 0 {
+        lines.push(format!("  … {more} more (--json has all)"));
+    }
+}

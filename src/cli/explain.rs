@@ -1,0 +1,220 @@
+//! `archi3d run explain`: one job, why it is where it is, and what to type next.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::status::money_json;
+use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
+use crate::cli::ui::Ui;
+use crate::cli::worker::WorkerArgs;
+use crate::domain::lease::Verdict;
+use crate::domain::text::one_line;
+use crate::ops::OpsContext;
+use crate::ops::explain::{Explanation, run_explain};
+
+/// The options of `run explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d run explain --run-id r1 d610ebfd455b
+  archi3d run explain --run-id r1 d610
+  archi3d run explain --run-id r1 d610 --json | jq -r '.next[].command'")]
+pub struct ExplainArgs {
+    /// The run, as it is called under runs/
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: String,
+    /// The job: its id, or the beginning of it
+    #[arg(value_name = "JOB")]
+    job: String,
+}
+
+/// A worker as it is without further options.
+#[derive(Debug, Parser)]
+struct PlainWorker {
+    #[command(flatten)]
+    args: WorkerArgs,
+}
+
+/// Explains the job.
+pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    crate::cli::run::parse_run_id(&args.run_id)?;
+    let words = ["worker", "--run-id", &args.run_id];
+    let plain =
+        PlainWorker::try_parse_from(words).map_err(|error| CliError::usage(error.to_string()))?;
+    let request = plain.args.to_request()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let told = run_explain(&context, &request, &args.job)?;
+    for warning in &told.warnings {
+        ui.warn(warning);
+    }
+    if ui.is_json() {
+        ui.data_json(&to_json(&told))?;
+    } else {
+        ui.data(&to_text(&told, Page::of_terminal()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn to_json(told: &Explanation) -> Value {
+    let numbers = &told.numbers;
+    json!({
+        "run_id": told.run_id,
+        "job_id": told.job_id,
+        "product_id": told.product_id,
+        "variant": told.variant,
+        "algo": told.algo,
+        "state": told.state,
+        "attempt": told.attempt,
+        "code": told.code,
+        "why": told.why,
+        "plan": {
+            "fate": told.plan.fate.word(),
+            "code": told.plan.reason.code,
+            "reason": told.plan.reason.words,
+        },
+        "next": told.next.iter().map(|step| json!({
+            "what": step.what,
+            "command": step.command,
+        })).collect::<Vec<_>>(),
+        "numbers": {
+            "retries": numbers.retries,
+            "failures": numbers.failures,
+            "not_before": numbers.not_before,
+            "unit_price_usd": numbers.unit_usd,
+            "reserved_usd": numbers.reserved_usd,
+            "request_id": numbers.request_id,
+            "provider": numbers.provider,
+            "provider_closed": numbers.closed,
+            "median_s": numbers.median_s,
+            "money": money_json(&numbers.money),
+        },
+        "attempts": told.attempts,
+        "warnings": told.warnings,
+    })
+}
+
+fn to_text(told: &Explanation, page: Page) -> String {
+    let mut text = format!(
+        "job {} of run {}: {} ({})\n",
+        told.job_id,
+        told.run_id,
+        one_line(&told.state),
+        told.code
+    );
+    let what = [&told.product_id, &told.variant, &told.algo];
+    let what: Vec<String> = what.iter().map(|part| one_line(part)).collect();
+    let _ = writeln!(text, "  {}", what.join(", "));
+    for sentence in &told.why {
+        let _ = writeln!(text, "  {}", one_line(sentence));
+    }
+    text.push('\n');
+    text.push_str(&numbers(told));
+    if !told.attempts.is_empty() {
+        text.push('\n');
+        text.push_str(&attempts(told, page));
+    }
+    for step in &told.next {
+        let _ = write!(
+            text,
+            "\n  {}:\n    {}\n",
+            step.what,
+            one_line(&step.command)
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn numbers(told: &Explanation) -> String {
+    let numbers = &told.numbers;
+    let mut table = straight_table();
+    let mut add = |name: &str, value: String| {
+        table.add_row([format!("  {name}"), value]);
+    };
+    add(
+        "attempts",
+        format!(
+            "{} so far, {} of {} retries used",
+            told.attempt, numbers.failures, numbers.retries
+        ),
+    );
+    let price = numbers.unit_usd.map_or_else(|| "unknown".into(), dollars);
+    add("price", price);
+    if let Some(reserved) = numbers.reserved_usd {
+        add("reserved", dollars(reserved));
+    }
+    if let Some(id) = &numbers.request_id {
+        add("bought as", one_line(id));
+    }
+    if let Some(median) = numbers.median_s {
+        let time = Duration::try_from_secs_f64(median).unwrap_or_default();
+        add("usual time", short_duration(time));
+    }
+    if let Some(at) = numbers.not_before {
+        add("not before", at.iso());
+    }
+    if let Some(provider) = &numbers.provider {
+        let closed = match &numbers.closed {
+            Some(closed) => match closed.until {
+                Some(until) => format!(", closed until {until}"),
+                None => ", closed until somebody opens it".to_owned(),
+            },
+            None => ", open".to_owned(),
+        };
+        add("provider", format!("{provider}{closed}"));
+    }
+    for limit in &numbers.money.limits {
+        let left = format!(
+            "{} of {} left",
+            dollars(limit.left_usd()),
+            dollars(limit.cap_usd)
+        );
+        add(&format!("limit of the {}", limit.of), left);
+    }
+    if let Some(holder) = &told.holder {
+        let lives = match holder.verdict {
+            Verdict::Alive => "alive",
+            Verdict::Dead => "dead",
+            Verdict::Watch(_) => "silent",
+        };
+        add("held by", format!("{} ({lives})", one_line(&holder.worker)));
+    }
+    lines_of(&table)
+}
+
+fn attempts(told: &Explanation, page: Page) -> String {
+    let mut table = straight_table();
+    table.set_header([
+        "  attempt",
+        "outcome",
+        "class",
+        "started",
+        "took",
+        "cost",
+        "error",
+    ]);
+    for attempt in &told.attempts {
+        let took = attempt
+            .duration_s
+            .and_then(|s| Duration::try_from_secs_f64(s).ok());
+        table.add_row([
+            format!("  {}", attempt.attempt),
+            attempt.outcome.word().to_owned(),
+            attempt
+                .class
+                .map(|class| class.to_string())
+                .unwrap_or_default(),
+            attempt.started.iso().chars().take(19).collect(),
+            took.map(short_duration).unwrap_or_default(),
+            attempt.cost_usd.map(dollars).unwrap_or_default(),
+            attempt.error.as_deref().map(one_line).unwrap_or_default(),
+        ]);
+    }
+    let lines = lines_of(&table);
+    let lines: Vec<String> = lines.lines().map(|line| page.cut(line)).collect();
+    format!("{}\n", lines.join("\n"))
+}

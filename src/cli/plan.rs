@@ -1,0 +1,285 @@
+//! `archi3d run plan`: what a worker would do, for people and machines.
+//!
+//! Takes every option of `run worker`, so that a command can be planned by
+//! changing one word of it. Shows what `ops::plan` found; decides nothing.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::status::money_json;
+use crate::cli::table::{Page, dollars, lines_of, right, short_duration, straight_table};
+use crate::cli::ui::Ui;
+use crate::cli::worker::WorkerArgs;
+use crate::domain::text::{counted, one_line};
+use crate::ops::OpsContext;
+use crate::ops::plan::{AlgoPlan, Fate, JobPlan, Plan, Sums, run_plan, usd};
+
+/// So many jobs are listed without being asked for.
+const FEW_JOBS: usize = 20;
+
+/// The options of `run plan`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Takes the options of `run worker` and writes nothing. Expected: every job that starts
+is billed once. Worst: every attempt that its retries allow is billed. New: what the
+ledger does not hold yet. An unknown price is unknown, never zero.
+
+Examples:
+  archi3d run plan --run-id r1
+  archi3d run plan --run-id r1 --only-status failed --retries 3
+  archi3d run plan --run-id r1 --json | jq '.cost.expected_usd'"
+)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    worker: WorkerArgs,
+    /// List every job with what would become of it
+    #[arg(long)]
+    list: bool,
+}
+
+/// Plans and prints the plan.
+pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let request = args.worker.to_request()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let plan = run_plan(&context, &request)?;
+    for warning in &plan.warnings {
+        ui.warn(warning);
+    }
+    if ui.is_json() {
+        ui.data_json(&to_json(&plan))?;
+        return Ok(Exit::Done);
+    }
+    let page = Page {
+        verbose: args.list || ui.is_verbose(),
+        ..Page::of_terminal()
+    };
+    ui.data(&to_text(&plan, page))?;
+    Ok(Exit::Done)
+}
+
+fn sums_json(sums: &Sums) -> Value {
+    json!({
+        "expected_usd": usd(sums.expected_micros),
+        "worst_usd": usd(sums.worst_micros),
+        "reserved_usd": usd(sums.reserved_micros),
+        "new_usd": usd(sums.new_micros),
+        "unknown_price_jobs": sums.unknown,
+    })
+}
+
+fn job_json(job: &JobPlan) -> Value {
+    let price = &job.price;
+    let known = |micros: i64| (!price.unknown).then(|| usd(micros));
+    json!({
+        "job_id": job.job_id,
+        "algo": job.algo,
+        "fate": job.fate.word(),
+        "code": job.reason.code,
+        "reason": job.reason.words,
+        "expected_usd": known(price.expected_micros),
+        "worst_usd": known(price.worst_micros),
+        "new_usd": known(price.new_micros),
+    })
+}
+
+fn to_json(plan: &Plan) -> Value {
+    let counts = |of: &dyn Fn(Fate) -> usize| {
+        let counts = Fate::ALL.map(|fate| (fate.word().to_owned(), json!(of(fate))));
+        Value::Object(counts.into_iter().collect())
+    };
+    json!({
+        "run_id": plan.run_id,
+        "at": plan.at,
+        "dry_run": plan.dry_run,
+        "max_parallel": plan.max_parallel,
+        "counts": counts(&|fate| plan.count(fate)),
+        "cost": sums_json(&plan.cost),
+        "time_s": plan.time.map(|time| time.as_secs_f64()),
+        "money": money_json(&plan.money),
+        "after_usd": plan.after_usd(),
+        "algos": plan.algos.iter().map(|algo| json!({
+            "algo": algo.algo,
+            "counts": counts(&|fate| algo.fates[fate as usize]),
+            "unit_price_usd": algo.unit_usd,
+            "cost": sums_json(&algo.cost),
+            "median_s": algo.median_s,
+            "time_s": algo.time.map(|time| time.as_secs_f64()),
+        })).collect::<Vec<_>>(),
+        "reasons": plan.reasons().iter().map(|(fate, reason, count)| json!({
+            "fate": fate.word(),
+            "code": reason.code,
+            "reason": reason.words,
+            "jobs": count,
+        })).collect::<Vec<_>>(),
+        "jobs": plan.jobs.iter().map(job_json).collect::<Vec<_>>(),
+        "warnings": plan.warnings,
+    })
+}
+
+fn to_text(plan: &Plan, page: Page) -> String {
+    let mut sections = vec![head(plan), reasons(plan), algos(plan), money(plan)];
+    if page.verbose || plan.jobs.len() <= FEW_JOBS {
+        sections.push(jobs(plan));
+    } else {
+        sections.push(vec!["  --list shows every job".to_owned()]);
+    }
+    sections.retain(|section| !section.is_empty());
+    let lines = sections.join(&String::new());
+    let lines: Vec<String> = lines.iter().map(|line| page.cut(line)).collect();
+    lines.join("\n")
+}
+
+fn head(plan: &Plan) -> Vec<String> {
+    let starts = plan.jobs.iter().filter(|job| job.fate.starts()).count();
+    let mut line = format!(
+        "run {}: {} of {} would start, {} at a time",
+        plan.run_id,
+        starts,
+        counted(plan.jobs.len(), "job"),
+        plan.max_parallel
+    );
+    if plan.dry_run {
+        line.push_str(", rehearsal (--dry-run)");
+    }
+    vec![line]
+}
+
+fn reasons(plan: &Plan) -> Vec<String> {
+    let mut table = straight_table();
+    for (fate, reason, count) in plan.reasons() {
+        table.add_row([
+            format!("  {}", fate.word()),
+            count.to_string(),
+            one_line(&reason.words),
+        ]);
+    }
+    right(&mut table, [1]);
+    split(&lines_of(&table))
+}
+
+fn algos(plan: &Plan) -> Vec<String> {
+    let starts = |algo: &&AlgoPlan| {
+        Fate::ALL
+            .into_iter()
+            .any(|fate| fate.starts() && algo.fates[fate as usize] > 0)
+    };
+    let shown: Vec<&AlgoPlan> = plan.algos.iter().filter(starts).collect();
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut table = straight_table();
+    table.set_header([
+        "  algo", "start", "each", "expected", "worst", "median", "time",
+    ]);
+    for algo in &shown {
+        let fates = Fate::ALL.into_iter().filter(|fate| fate.starts());
+        let started: usize = fates.map(|fate| algo.fates[fate as usize]).sum();
+        table.add_row([
+            format!("  {}", one_line(&algo.algo)),
+            started.to_string(),
+            algo.unit_usd.map_or_else(|| "unknown".into(), dollars),
+            amount(algo.cost.expected_micros, algo.cost.unknown),
+            amount(algo.cost.worst_micros, algo.cost.unknown),
+            seconds(algo.median_s),
+            algo.time.map_or_else(|| "unknown".into(), short_duration),
+        ]);
+    }
+    table.add_row([
+        "  all".to_owned(),
+        plan.jobs
+            .iter()
+            .filter(|job| job.fate.starts())
+            .count()
+            .to_string(),
+        String::new(),
+        amount(plan.cost.expected_micros, plan.cost.unknown),
+        amount(plan.cost.worst_micros, plan.cost.unknown),
+        String::new(),
+        plan.time.map_or_else(|| "unknown".into(), short_duration),
+    ]);
+    right(&mut table, 1..7);
+    split(&lines_of(&table))
+}
+
+/// Returns an amount; what nobody knows is never shown as nothing.
+fn amount(micros: i64, unknown: usize) -> String {
+    match (micros, unknown) {
+        (0, 1..) => "unknown".to_owned(),
+        (_, 1..) => format!("{} + {unknown} unknown", dollars(usd(micros))),
+        _ => dollars(usd(micros)),
+    }
+}
+
+/// Returns a sum to which some unknown amounts are still to be added.
+fn amount_more(usd: f64, unknown: usize) -> String {
+    match unknown {
+        0 => dollars(usd),
+        _ => format!("{} + {unknown} unknown", dollars(usd)),
+    }
+}
+
+fn seconds(seconds: Option<f64>) -> String {
+    let time = seconds.and_then(|s| std::time::Duration::try_from_secs_f64(s).ok());
+    time.map_or_else(|| "unknown".into(), short_duration)
+}
+
+fn money(plan: &Plan) -> Vec<String> {
+    if plan.dry_run {
+        return vec!["  a rehearsal buys nothing".to_owned()];
+    }
+    let mut lines = vec![format!(
+        "  money: {} new, {} reserved for these jobs already",
+        amount(plan.cost.new_micros, plan.cost.unknown),
+        dollars(usd(plan.cost.reserved_micros)),
+    )];
+    lines.push(format!(
+        "  the run has {} spent and {} reserved; afterwards {}",
+        dollars(plan.money.spent_usd),
+        dollars(plan.money.reserved_usd),
+        amount_more(plan.after_usd(), plan.cost.unknown),
+    ));
+    for limit in &plan.money.limits {
+        let refused = plan
+            .jobs
+            .iter()
+            .filter(|job| job.reason.code == "over_budget")
+            .count();
+        lines.push(format!(
+            "  limit of the {}: {}, {} left; {} would be refused",
+            limit.of,
+            dollars(limit.cap_usd),
+            dollars(limit.left_usd()),
+            counted(refused, "job"),
+        ));
+    }
+    lines
+}
+
+fn jobs(plan: &Plan) -> Vec<String> {
+    if plan.jobs.is_empty() {
+        return Vec::new();
+    }
+    let mut table = straight_table();
+    table.set_header(["  job", "algo", "would", "cost", "why"]);
+    for job in &plan.jobs {
+        let cost = if job.fate.starts() {
+            amount(job.price.expected_micros, usize::from(job.price.unknown))
+        } else {
+            String::new()
+        };
+        table.add_row([
+            format!("  {}", job.job_id),
+            one_line(&job.algo),
+            job.fate.word().to_owned(),
+            cost,
+            one_line(&job.reason.words),
+        ]);
+    }
+    split(&lines_of(&table))
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,470 @@
+//! How the state of a run looks on a page of any size.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::cli::table::{Page, cut, dollars, lines_of, right, short_duration, straight_table};
+use crate::domain::job::Status;
+use crate::domain::text::{counted, one_line};
+use crate::ops::money::Money;
+use crate::ops::status::{RunStatus, RunningJob};
+
+/// Lists of this length are shown whole whatever the page.
+const FEW: usize = 3;
+
+/// How many groups of failures are shown without being asked for all.
+const MOST_GROUPS: usize = 10;
+
+/// Returns how a run stands, cut to the page.
+pub fn render(status: &RunStatus, page: Page) -> String {
+    let mut sections = vec![head(status, page)];
+    sections.push(algos(status, page));
+    sections.push(running(status, page));
+    sections.push(failures(status, page));
+    sections.push(closed(status));
+    sections.retain(|section| !section.is_empty());
+    if let Some(height) = page.height {
+        shorten(&mut sections, height);
+    }
+    let lines = sections.join(&String::new());
+    let lines: Vec<String> = lines.iter().map(|line| page.cut(line)).collect();
+    lines.join("\n")
+}
+
+/// Breaks a line of parts at commas and semicolons so that it fits the page.
+fn broken(line: String, page: Page) -> Vec<String> {
+    if line.chars().count() <= page.width {
+        return vec![line];
+    }
+    let mut lines = vec![String::new()];
+    for part in line.split_inclusive([',', ';']) {
+        let last = lines.last_mut().expect("there is always one");
+        let fits = last.chars().count() + part.chars().count() <= page.width;
+        if fits || last.is_empty() {
+            last.push_str(part);
+        } else {
+            lines.push(format!("    {}", part.trim_start()));
+        }
+    }
+    lines
+}
+
+/// Cuts the longest lists until all fits, and at last whatever stands lowest.
+fn shorten(sections: &mut [Vec<String>], height: usize) {
+    let needed = |sections: &[Vec<String>]| {
+        sections.iter().map(Vec::len).sum::<usize>() + sections.len().saturating_sub(1)
+    };
+    // The last line of the screen stays free for the cursor.
+    while needed(sections) > height.saturating_sub(1) {
+        let lists = sections.iter_mut().skip(1);
+        let Some(longest) = lists
+            .filter(|list| list.len() > FEW + 1)
+            .max_by_key(|list| list.len())
+        else {
+            break;
+        };
+        let last = longest.pop().unwrap_or_default();
+        let already = last
+            .strip_prefix("  … ")
+            .and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+        if already.is_some() {
+            longest.pop();
+        }
+        longest.push(format!("  … {} more", already.map_or(1, |n| n + 1)));
+    }
+}
+
+fn head(status: &RunStatus, page: Page) -> Vec<String> {
+    let ended = status.count(Status::Completed) + status.count(Status::Failed);
+    let mut lines = vec![format!(
+        "run {}: {} of {} ended",
+        status.run_id,
+        ended,
+        counted(status.total, "job")
+    )];
+    let counts = Status::ALL.into_iter().filter(|s| status.count(*s) > 0);
+    let mut words: Vec<String> = counts.map(|s| format!("{} {s}", status.count(s))).collect();
+    if status.rehearsed > 0 {
+        words.push(format!("{} only rehearsed", status.rehearsed));
+    }
+    lines.push(format!(
+        "  {}{}",
+        bar(ended, status.total, page.width),
+        words.join(", ")
+    ));
+    lines.extend(pace(status));
+    lines.extend(money(status));
+    lines
+        .into_iter()
+        .flat_map(|line| broken(line, page))
+        .collect()
+}
+
+/// Returns a bar that leaves room for words, or none where there is no room.
+fn bar(ended: usize, total: usize, width: usize) -> String {
+    let length: usize = match width {
+        0..60 => return String::new(),
+        60..100 => 16,
+        _ => 32,
+    };
+    let full = ended * length / total.max(1);
+    let mut bar: String = "=".repeat(full);
+    if full < length {
+        bar.push('>');
+    }
+    let percent = ended * 100 / total.max(1);
+    format!("[{bar:<length$}] {percent} %  ")
+}
+
+fn pace(status: &RunStatus) -> Option<String> {
+    let alive = status.running.iter().any(|job| job.verdict != "dead");
+    if !alive {
+        let waiting = status.count(Status::Enqueued) + status.count(Status::Running);
+        return (waiting > 0).then(|| "  nobody works on it".to_owned());
+    }
+    let pace = status.pace.map_or_else(
+        || "  pace not known yet".to_owned(),
+        |pace| {
+            let per_hour = if pace.per_hour < 10.0 {
+                format!("{:.1}", pace.per_hour)
+            } else {
+                format!("{:.0}", pace.per_hour)
+            };
+            format!("  {per_hour} jobs/h, {:.1} at once", pace.parallel)
+        },
+    );
+    let left = match status.time_left {
+        Some(left) => format!(
+            "{} left (until {} UTC)",
+            short_duration(left),
+            clock_time(status.at.plus(left))
+        ),
+        None => "time left not known yet".to_owned(),
+    };
+    Some(format!("{pace}; {left}"))
+}
+
+fn clock_time(at: crate::domain::time::Timestamp) -> String {
+    at.iso()
+        .replace('T', " ")
+        .chars()
+        .skip(5)
+        .take(11)
+        .collect()
+}
+
+fn money(status: &RunStatus) -> Vec<String> {
+    let Money {
+        spent_usd,
+        reserved_usd,
+        limits,
+    } = &status.money;
+    let mut lines = Vec::new();
+    let nothing = *spent_usd == 0.0 && *reserved_usd == 0.0 && status.to_finish_usd == 0.0;
+    if !nothing || status.to_finish_unpriced > 0 {
+        let mut line = format!(
+            "  {} spent, {} reserved, {} to finish",
+            dollars(*spent_usd),
+            dollars(*reserved_usd),
+            dollars(status.to_finish_usd)
+        );
+        if status.to_finish_unpriced > 0 {
+            let jobs = counted(status.to_finish_unpriced, "job");
+            let _ = write!(line, ", {jobs} of unknown price");
+        }
+        lines.push(line);
+    }
+    lines.extend(limits.iter().map(|limit| {
+        format!(
+            "  limit of the {}: {}, {} left",
+            limit.of,
+            dollars(limit.cap_usd),
+            dollars(limit.left_usd())
+        )
+    }));
+    lines
+}
+
+fn algos(status: &RunStatus, page: Page) -> Vec<String> {
+    let mut table = straight_table();
+    let narrow = page.width < 60;
+    let used: Vec<Status> = Status::ALL
+        .into_iter()
+        .filter(|s| status.count(*s) > 0)
+        .collect();
+    let mut header = vec!["  algo".to_owned()];
+    // A narrow page has room for the beginnings of the words.
+    let letters = if narrow { 4 } else { usize::MAX };
+    header.extend(
+        used.iter()
+            .map(|s| s.word().chars().take(letters).collect()),
+    );
+    if !narrow {
+        header.extend(["median".to_owned(), "each".to_owned()]);
+    }
+    let width = header.len();
+    table.set_header(header);
+    for algo in &status.algos {
+        let name = cut(&one_line(&algo.algo), if narrow { 16 } else { 60 });
+        let mut row = vec![format!("  {name}")];
+        row.extend(used.iter().map(|s| algo.counts[*s as usize].to_string()));
+        if !narrow {
+            row.push(seconds(algo.median_s));
+            row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
+        }
+        table.add_row(row);
+    }
+    right(&mut table, 1..width);
+    split(&lines_of(&table))
+}
+
+fn seconds(seconds: Option<f64>) -> String {
+    let time = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    time.map(short_duration).unwrap_or_default()
+}
+
+fn running(status: &RunStatus, page: Page) -> Vec<String> {
+    if status.running.is_empty() {
+        return Vec::new();
+    }
+    let mut table = straight_table();
+    let wide = page.width >= 100;
+    let narrow = page.width < 60;
+    let mut header = vec!["  running", "for", "progress"];
+    if !narrow {
+        header.push("worker");
+    }
+    if wide {
+        header.extend(["algo", "host", "last beat", "holder"]);
+    }
+    table.set_header(header);
+    // What needs a look comes first.
+    let mut jobs: Vec<&RunningJob> = status.running.iter().collect();
+    jobs.sort_by_key(|job| (remark(job).is_empty(), std::cmp::Reverse(job.age)));
+    for job in jobs {
+        let mut row = vec![
+            format!("  {}", job.job_id),
+            age(job.age),
+            progress(job, wide),
+        ];
+        if !narrow {
+            row.push(cut(&one_line(&job.worker), if wide { 40 } else { 24 }));
+        }
+        if wide {
+            row.push(one_line(&job.algo));
+            row.push(one_line(job.host.as_deref().unwrap_or("?")));
+            row.push(match job.last_beat_age {
+                Some(_) => format!("{} ago", age(job.last_beat_age)),
+                None => "?".to_owned(),
+            });
+            row.push(job.verdict.to_owned());
+        }
+        table.add_row(row);
+    }
+    split(&lines_of(&table))
+}
+
+/// Returns what is remarkable about a job, in a word.
+fn remark(job: &RunningJob) -> &'static str {
+    match job {
+        job if job.verdict == "dead" => "dead",
+        job if job.stalled => "stalled",
+        job if job.slow => "slow",
+        _ => "",
+    }
+}
+
+fn progress(job: &RunningJob, wide: bool) -> String {
+    let mut words = Vec::new();
+    if !remark(job).is_empty() {
+        words.push(remark(job).to_owned());
+    }
+    if let Some(progress) = &job.progress {
+        words.push(format!("{:.0} %", progress.fraction * 100.0));
+        if let Some(message) = progress.message.as_deref().filter(|_| wide) {
+            words.push(cut(&one_line(message), 30));
+        }
+    }
+    if words.is_empty() {
+        return "-".to_owned();
+    }
+    words.join(" ")
+}
+
+fn failures(status: &RunStatus, page: Page) -> Vec<String> {
+    if status.failures.is_empty() {
+        return Vec::new();
+    }
+    let mut table = straight_table();
+    if page.verbose {
+        table.set_header(["  failed", "reason"]);
+        for job in &status.failures {
+            table.add_row([format!("  {}", job.job_id), one_line(&job.message)]);
+        }
+        return split(&lines_of(&table));
+    }
+    table.set_header(["  failed", "newest", "reason"]);
+    let groups = &status.failure_groups;
+    for group in groups.iter().take(MOST_GROUPS) {
+        table.add_row([
+            format!("  {} ×", group.count),
+            group.job_id.to_string(),
+            one_line(&group.message),
+        ]);
+    }
+    let mut lines = split(&lines_of(&table));
+    if groups.len() > MOST_GROUPS {
+        let more = groups.len() - MOST_GROUPS;
+        lines.push(format!("  … {more} more reasons (-v shows every job)"));
+    }
+    lines
+}
+
+fn closed(status: &RunStatus) -> Vec<String> {
+    let closed = status.closed.iter().map(|closure| {
+        let until = closure.until.map_or_else(
+            || format!("`archi3d adapters resume {}`", closure.provider),
+            crate::domain::time::Timestamp::iso,
+        );
+        format!(
+            "  provider {} is closed until {until}: {}",
+            closure.provider,
+            one_line(&closure.reason)
+        )
+    });
+    closed.collect()
+}
+
+fn age(age: Option<Duration>) -> String {
+    age.map_or_else(|| "?".to_owned(), short_duration)
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::domain::forecast::Pace;
+    use crate::domain::id::{JobId, RunId};
+    use crate::domain::time::Timestamp;
+    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup, Progress};
+
+    /// A run in the middle of its work.
+    pub(crate) fn sample() -> RunStatus {
+        let failed = JobId::parse("41ee2eedbabf").expect("valid");
+        let message = "GPU\u{1b}[2J out of memory".to_owned();
+        RunStatus {
+            run_id: RunId::parse("r1").expect("valid"),
+            at: Timestamp::parse("2026-01-01T10:00:00Z").expect("valid"),
+            counts: BTreeMap::from([
+                (Status::Enqueued, 3),
+                (Status::Running, 1),
+                (Status::Failed, 1),
+            ]),
+            total: 5,
+            rehearsed: 0,
+            algos: vec![AlgoStatus {
+                algo: "trellis_single".into(),
+                counts: [3, 1, 0, 1, 0],
+                median_s: Some(80.0),
+                cost_usd: 0.0,
+                unit_usd: None,
+            }],
+            pace: Some(Pace {
+                per_hour: 40.0,
+                parallel: 1.0,
+                window_s: 900.0,
+            }),
+            time_left: Some(Duration::from_secs(750)),
+            money: Money {
+                spent_usd: 0.3,
+                reserved_usd: 0.3,
+                limits: vec![],
+            },
+            to_finish_usd: 0.0,
+            to_finish_unpriced: 4,
+            running: vec![RunningJob {
+                job_id: JobId::parse("d610ebfd455b").expect("valid"),
+                algo: "trellis_single".into(),
+                attempt: 2,
+                worker: "box-12-ab".into(),
+                host: None,
+                age: Some(Duration::from_secs(192)),
+                last_beat_age: Some(Duration::from_millis(4200)),
+                verdict: "alive",
+                progress: Some(Progress {
+                    fraction: 0.42,
+                    message: Some("texturing".into()),
+                }),
+                slow: true,
+                stalled: false,
+            }],
+            closed: vec![],
+            failures: vec![FailedJob {
+                job_id: failed.clone(),
+                message: message.clone(),
+            }],
+            failure_groups: vec![FailureGroup {
+                count: 1,
+                message,
+                job_id: failed,
+                last: None,
+                algos: vec!["trellis_single".into()],
+            }],
+            warnings: vec![],
+        }
+    }
+
+    fn page(width: usize, height: Option<usize>) -> Page {
+        Page {
+            width,
+            height,
+            verbose: false,
+        }
+    }
+
+    #[test]
+    fn people_see_counts_pace_money_running_jobs_and_failures() {
+        insta::assert_snapshot!(render(&sample(), page(120, None)), @r"
+        run r1: 1 of 5 jobs ended
+          [======>                         ] 20 %  3 enqueued, 1 running, 1 failed
+          40 jobs/h, 1.0 at once; 12 min 30 s left (until 01-01 10:12 UTC)
+          $0.30 spent, $0.30 reserved, $0.00 to finish, 4 jobs of unknown price
+
+          algo            enqueued  running  failed      median     each
+          trellis_single         3        1       1  1 min 20 s  unknown
+
+          running       for         progress             worker     algo            host  last beat  holder
+          d610ebfd455b  3 min 12 s  slow 42 % texturing  box-12-ab  trellis_single  ?     4.2 s ago  alive
+
+          failed  newest        reason
+          1 ×     41ee2eedbabf  GPU [2J out of memory
+        ");
+    }
+
+    #[test]
+    fn a_narrow_page_loses_columns_and_no_line_is_longer_than_it() {
+        for width in [40, 80] {
+            let text = render(&sample(), page(width, None));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width), "{text}");
+            assert!(text.contains("4 jobs of unknown price"), "{text}");
+            assert!(text.contains("d610ebfd455b"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_low_page_keeps_the_head_and_says_how_much_is_missing() {
+        let mut status = sample();
+        status.running = vec![status.running[0].clone(); 50];
+        let text = render(&status, page(80, Some(24)));
+        assert!(text.lines().count() < 24, "{text}");
+        assert!(text.contains(" more"), "{text}");
+        assert!(text.starts_with("run r1"), "{text}");
+        assert!(text.contains("out of memory"), "{text}");
+    }
+}

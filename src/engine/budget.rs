@@ -1,0 +1,395 @@
+//! Money in the pool: reserved after a job is claimed and before its adapter
+//! starts, settled when the attempt is over.
+//!
+//! A job that does not fit under a limit is put aside and the others go on; it
+//! gets another chance when a job of this pool turns out cheaper than reserved.
+//! What other workers free is used by the next start. Where the ledger is, and
+//! how it is shared, is the purse's business.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::domain::budget::{Bill, Caps, Grant, Level, Stake, WARN_FROM};
+use crate::domain::id::{JobId, Nonce};
+use crate::domain::lease::Lease;
+use crate::engine::Pool;
+use crate::engine::event::{EventKind, Summary};
+use crate::engine::queue::Waiting;
+use crate::store::{Fate, Finish, JobRecord, Purse, ReleaseReason, StoreError};
+
+/// Where money is accounted, and how much may be spent.
+#[derive(Clone)]
+pub struct Money {
+    /// The ledger.
+    pub purse: Arc<dyn Purse>,
+    /// The limits.
+    pub caps: Caps,
+}
+
+/// What the threads of a pool know of the money.
+#[derive(Debug, Default)]
+pub(super) struct Till(Mutex<Drawer>);
+
+#[derive(Debug, Default)]
+struct Drawer {
+    /// Jobs that a limit did not allow.
+    waiting: Vec<Waiting>,
+    /// Jobs for which an earlier attempt has money reserved.
+    inherited: HashSet<JobId>,
+    /// The cheapest price that was refused; what costs as much need not ask,
+    /// unless it has inherited a reservation.
+    refused_usd: Option<f64>,
+    /// The limit that refused it.
+    limit: Option<Level>,
+    /// Whether a job turned out cheaper than reserved since then.
+    freed: bool,
+    /// How many jobs were refused because nobody knows their price.
+    unpriced: usize,
+    /// What this pool has reserved and not settled.
+    reserved: HashMap<Nonce, f64>,
+    /// Attempts whose provider has accepted the request.
+    bought: HashSet<Nonce>,
+    warned: bool,
+    told_of_unpriced: bool,
+}
+
+impl Till {
+    fn open(&self) -> MutexGuard<'_, Drawer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether jobs wait for money.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.open().waiting.is_empty()
+    }
+}
+
+/// What a job costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Cost {
+    /// Nothing.
+    Free,
+    /// So much.
+    Usd(f64),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What came of reserving the money of a job that was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Funding {
+    /// It may start.
+    Granted,
+    /// A limit does not allow it.
+    Refused,
+    /// The ledger cannot be used.
+    Trouble,
+}
+
+impl Pool<'_> {
+    fn money(&self) -> Option<&Money> {
+        self.conditions.money.as_ref()
+    }
+
+    fn cost_of(&self, job: &JobRecord) -> Cost {
+        // What cannot run costs nothing.
+        match self.carrier_of(job).map(|carrier| carrier.price.unit_usd) {
+            Ok(Some(usd)) if usd > 0.0 => Cost::Usd(usd),
+            Ok(None) => Cost::Unknown,
+            _ => Cost::Free,
+        }
+    }
+
+    /// Returns the job if the limits seem to allow it; otherwise puts it aside.
+    /// Takes no lock: it only keeps most jobs from being claimed for nothing.
+    pub(super) fn seems_affordable(&self, waiting: Waiting) -> Option<Waiting> {
+        let Some(money) = self.money().filter(|money| money.caps.any()) else {
+            return Some(waiting);
+        };
+        match self.cost_of(&waiting.planned.job) {
+            Cost::Free => Some(waiting),
+            Cost::Unknown => {
+                self.refuse_unpriced(&waiting);
+                None
+            }
+            Cost::Usd(usd) => {
+                {
+                    let mut drawer = self.till.open();
+                    let inherits = drawer.inherited.contains(&waiting.planned.job.job_id);
+                    if !inherits && drawer.refused_usd.is_some_and(|refused| usd >= refused) {
+                        drawer.waiting.push(waiting);
+                        return None;
+                    }
+                }
+                match self.ask(money, &waiting.planned.job.job_id, usd) {
+                    Ok(Some(limit)) => {
+                        self.put_aside(waiting, usd, limit);
+                        None
+                    }
+                    // What cannot be read is told by whoever needs to write it.
+                    Ok(None) | Err(_) => Some(waiting),
+                }
+            }
+        }
+    }
+
+    /// Returns the limit that does not allow a job, as far as can be seen.
+    fn ask(&self, money: &Money, job: &JobId, usd: f64) -> Result<Option<Level>, StoreError> {
+        let run = self.store.run_id();
+        let now = self.clock.now();
+        let mut refused_by = None;
+        money.purse.look(&mut |ledger| {
+            // What is reserved for it may be a purchase to re-attach to, which
+            // only its marker tells.
+            if ledger.reserved_for(run, job).is_none()
+                && let Grant::No(limit) = ledger.grant(run, job, usd, money.caps, now)
+            {
+                refused_by = Some(limit);
+            }
+        })?;
+        Ok(refused_by)
+    }
+
+    /// Reserves the money of a job that was claimed.
+    pub(super) fn fund(&self, job: &JobRecord, lease: &Lease) -> Funding {
+        let (Some(money), Cost::Usd(usd)) = (self.money(), self.cost_of(job)) else {
+            return Funding::Granted;
+        };
+        if self.only_asks(job, lease) {
+            return Funding::Granted;
+        }
+        match self.reserve(money, lease, usd) {
+            Ok(Grant::Yes(level)) => {
+                self.warn_of(level);
+                Funding::Granted
+            }
+            Ok(Grant::No(limit)) => {
+                self.note_refusal(usd, limit);
+                Funding::Refused
+            }
+            Err(error) => {
+                let what = format!("cannot reserve the money of job {}", lease.job_id);
+                self.store_failed(&what, &error);
+                Funding::Trouble
+            }
+        }
+    }
+
+    fn reserve(&self, money: &Money, lease: &Lease, usd: f64) -> Result<Grant, StoreError> {
+        let now = self.clock.now();
+        let forgets = self.conditions.forget_requests;
+        let mut caps = money.caps;
+        if lease.request_id.is_some() {
+            if forgets {
+                // The old request may be billed all the same.
+                let (run, job) = (&lease.run_id, &lease.job_id);
+                money.purse.write_off(run, job, now)?;
+            } else {
+                // It is bought already; asking for its result costs nothing new.
+                caps = Caps::default();
+            }
+        }
+        let grant = money.purse.reserve(&Stake::from(lease), usd, caps, now)?;
+        if matches!(grant, Grant::Yes(_)) {
+            self.till.open().reserved.insert(lease.nonce.clone(), usd);
+        }
+        Ok(grant)
+    }
+
+    /// Gives a job back that was claimed and may not start; nothing was used up.
+    pub(super) fn give_back_unfunded(&self, waiting: Waiting, lease: &Lease, funding: Funding) {
+        let now = self.clock.now();
+        let reason = match funding {
+            Funding::Trouble => ReleaseReason::StoreTrouble,
+            _ => ReleaseReason::Budget,
+        };
+        if let Err(error) = self.store.release(lease, reason, None, now) {
+            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+        }
+        let waiting = waiting.after(lease, 0);
+        if funding == Funding::Trouble {
+            self.queue.put_back(waiting, Duration::ZERO);
+        } else {
+            self.till.open().waiting.push(waiting);
+        }
+    }
+
+    fn put_aside(&self, waiting: Waiting, usd: f64, limit: Level) {
+        self.note_refusal(usd, limit);
+        self.till.open().waiting.push(waiting);
+    }
+
+    fn note_refusal(&self, usd: f64, limit: Level) {
+        let mut drawer = self.till.open();
+        let first = drawer.limit.replace(limit).is_none();
+        let cheapest = drawer.refused_usd.map_or(usd, |other| other.min(usd));
+        drawer.refused_usd = Some(cheapest);
+        drop(drawer);
+        if first {
+            self.report(EventKind::BudgetReached(limit));
+        }
+    }
+
+    fn refuse_unpriced(&self, waiting: &Waiting) {
+        let mut drawer = self.till.open();
+        drawer.unpriced += 1;
+        if std::mem::replace(&mut drawer.told_of_unpriced, true) {
+            return;
+        }
+        drop(drawer);
+        let algo = self.algo_of(&waiting.planned.job);
+        self.report(EventKind::Warning {
+            message: format!(
+                "nobody knows what algo {algo} costs, so under a spending limit its jobs do not \
+                 start; give it a unit_price_usd in adapters.yaml (0 if it is free)"
+            ),
+        });
+    }
+
+    fn warn_of(&self, level: Option<Level>) {
+        let Some(level) = level.filter(|level| level.used() >= WARN_FROM) else {
+            return;
+        };
+        if !std::mem::replace(&mut self.till.open().warned, true) {
+            self.report(EventKind::BudgetWarning(level));
+        }
+    }
+
+    /// Queues the jobs that wait for money again, if some was freed.
+    pub(super) fn afford_again(&self) -> bool {
+        let mut drawer = self.till.open();
+        if drawer.waiting.is_empty() || !drawer.freed {
+            return false;
+        }
+        drawer.freed = false;
+        drawer.refused_usd = None;
+        let waiting = std::mem::take(&mut drawer.waiting);
+        drop(drawer);
+        self.queue.put_back_all(waiting);
+        true
+    }
+
+    /// Notes that a provider accepted the request, and what it says that costs.
+    pub(super) fn note_purchase(&self, lease: &Lease, usd: Option<f64>) {
+        let Some(money) = self.money() else { return };
+        self.till.open().bought.insert(lease.nonce.clone());
+        let usd = usd.unwrap_or_default();
+        let known = self.till.open().reserved.get(&lease.nonce).copied();
+        if !usd.is_finite() || usd <= 0.0 || known == Some(usd) {
+            return;
+        }
+        // It is bought already, so no limit is asked.
+        let (stake, now) = (Stake::from(lease), self.clock.now());
+        match money.purse.reserve(&stake, usd, Caps::default(), now) {
+            Ok(_) => drop(self.till.open().reserved.insert(lease.nonce.clone(), usd)),
+            Err(error) => self.store_failed("cannot note the price of a purchase", &error),
+        }
+    }
+
+    /// Ends the reservation of an attempt that brought a result. A late result of
+    /// a purchase that another attempt re-attached to is that attempt's bill.
+    pub(super) fn bill_made(&self, lease: &Lease, finish: &Finish, usd: Option<f64>) {
+        let bought = self.till.open().bought.contains(&lease.nonce);
+        let purchase = bought || lease.request_id.is_some();
+        if matches!(finish, Finish::Fenced { .. }) && purchase {
+            return;
+        }
+        self.bill(lease, Bill::Settled(usd.unwrap_or_default()));
+    }
+
+    /// Ends the reservation of an attempt, or leaves it where that is in doubt.
+    pub(super) fn bill(&self, lease: &Lease, bill: Bill) {
+        let Some(money) = self.money() else { return };
+        let Bill::Settled(usd) = bill else { return };
+        let reserved = {
+            let mut drawer = self.till.open();
+            drawer.bought.remove(&lease.nonce);
+            drawer.reserved.remove(&lease.nonce)
+        };
+        if reserved.is_none() && usd <= 0.0 {
+            return;
+        }
+        let (stake, now) = (Stake::from(lease), self.clock.now());
+        if let Err(error) = money.purse.settle(&stake, usd, now) {
+            let what = format!(
+                "cannot settle the money of job {}; it stays reserved until the next start",
+                lease.job_id
+            );
+            self.store_failed(&what, &error);
+            return;
+        }
+        self.count(|tally| tally.summary.spent_usd += usd);
+        if reserved.is_some_and(|reserved| usd < reserved) {
+            self.till.open().freed = true;
+        }
+    }
+
+    /// Settles what dead workers reserved where their journals tell what was
+    /// billed: for the whole run, or for one job.
+    pub(super) fn settle_what_others_left(&self, only: Option<&JobId>) {
+        let Some(money) = self.money() else { return };
+        if let Err(error) = self.try_settle_what_others_left(money, only) {
+            self.store_failed("cannot settle what other workers reserved", &error);
+        }
+    }
+
+    fn try_settle_what_others_left(
+        &self,
+        money: &Money,
+        only: Option<&JobId>,
+    ) -> Result<(), StoreError> {
+        let mut open = Vec::new();
+        let run = self.store.run_id();
+        money.purse.look(&mut |ledger| open = ledger.open(run))?;
+        open.retain(|(stake, _)| only.is_none_or(|job| stake.job_id == *job));
+        let (stakes, amounts): (Vec<Stake>, Vec<f64>) = open.into_iter().unzip();
+        if stakes.is_empty() {
+            return Ok(());
+        }
+        let fates = self.store.fates(&stakes)?;
+        for ((stake, reserved), fate) in stakes.iter().zip(amounts).zip(fates) {
+            let usd = match fate {
+                Fate::Open => {
+                    let job = stake.job_id.clone();
+                    self.till.open().inherited.insert(job);
+                    continue;
+                }
+                Fate::Billed(usd) => usd.unwrap_or(reserved),
+                Fate::NotBilled => 0.0,
+            };
+            money.purse.settle(stake, usd, self.clock.now())?;
+        }
+        Ok(())
+    }
+
+    /// Tells what waits for money when the pool is done.
+    pub(super) fn close_till(&self, summary: &mut Summary) {
+        let drawer = std::mem::take(&mut *self.till.open());
+        summary.unpriced_blocked = drawer.unpriced;
+        summary.blocked_by_budget = drawer.unpriced + drawer.waiting.len();
+        summary.spent_usd = rounded(summary.spent_usd);
+        let costs = drawer.waiting.iter().map(|w| self.cost_of(&w.planned.job));
+        let known = costs.map(|cost| match cost {
+            Cost::Usd(usd) => usd,
+            Cost::Free | Cost::Unknown => 0.0,
+        });
+        summary.blocked_cost_usd = rounded(known.fold(0.0, |sum, usd| sum + usd));
+        let Some(money) = self.money().filter(|_| summary.blocked_by_budget > 0) else {
+            return;
+        };
+        let (run, now) = (self.store.run_id(), self.clock.now());
+        let mut levels = Vec::new();
+        // What cannot be read now is shown as it was last seen.
+        let _ = money
+            .purse
+            .look(&mut |ledger| levels = ledger.level(run, money.caps, now));
+        let kind = drawer.limit.map(|limit| limit.cap);
+        let same = levels.iter().find(|level| Some(level.cap) == kind);
+        summary.budget = same.or(levels.first()).copied().or(drawer.limit);
+    }
+}
+
+fn rounded(usd: f64) -> f64 {
+    (usd * 1e6).round() / 1e6
+}

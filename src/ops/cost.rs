@@ -1,0 +1,371 @@
+//! `cost report`: what was paid, from the journals of all runs.
+//!
+//! A purchase that several attempts were about is counted once, rehearsals are
+//! not counted, an unknown cost is counted as unknown and never as nothing. Sums
+//! are in millionths of a dollar. Reads only.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::lease::Rhythm;
+use crate::domain::patch::{DRY_RUN, REUSED};
+use crate::domain::retry::ErrorClass;
+use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+use crate::ops::{OpsContext, OpsError, money};
+use crate::store::csv;
+
+pub mod invoice;
+
+/// What the lines of a report are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// One line for each algorithm.
+    Algo,
+    /// One for each day, in UTC.
+    Day,
+    /// One for each worker process.
+    Worker,
+    /// One for each run.
+    Run,
+}
+
+/// What was paid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostReport {
+    /// What the lines are about.
+    pub by: By,
+    /// The lines, by name.
+    pub lines: Vec<(String, Tally)>,
+    /// All of them together.
+    pub total: Tally,
+    /// What the ledger says was spent, for the same runs.
+    pub ledger_spent_usd: f64,
+    /// What it says is set aside.
+    pub ledger_reserved_usd: f64,
+    /// Every purchase, by the provider's name for it.
+    pub purchases: BTreeMap<String, Purchase>,
+    /// What could not be read, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Attempts and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many attempts.
+    pub attempts: usize,
+    /// Those that brought a result.
+    pub completed: usize,
+    /// Those that failed, whether another one followed or not.
+    pub failed: usize,
+    /// Those that were given back, cut off, or go on.
+    pub unfinished: usize,
+    /// Results that were copied instead of bought.
+    pub reused: usize,
+    /// What is known to have been billed, in millionths of a dollar.
+    pub billed_micros: i64,
+    /// Attempts that were or may have been billed with nobody knows what.
+    pub unknown: usize,
+}
+
+impl Tally {
+    fn join(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.unfinished += other.unfinished;
+        self.reused += other.reused;
+        self.billed_micros += other.billed_micros;
+        self.unknown += other.unknown;
+    }
+}
+
+/// Something that was bought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Purchase {
+    /// The run it was bought for.
+    pub run_id: RunId,
+    /// The job.
+    pub job_id: JobId,
+    /// What it cost, in millionths, if anybody knows.
+    pub micros: Option<i64>,
+}
+
+/// One attempt with what it counts for.
+struct Counted {
+    run_id: RunId,
+    record: AttemptRecord,
+    billed: Option<i64>,
+    unknown: bool,
+}
+
+/// Reads the journals of one run, or of all, and sums up.
+pub fn cost_report(
+    context: &OpsContext,
+    only: Option<&RunId>,
+    by: By,
+) -> Result<CostReport, OpsError> {
+    let runs = match only {
+        Some(run) => vec![run.clone()],
+        None => all_runs(context)?,
+    };
+    let now = context.clock.now();
+    let ledger = money::ledger(context)?;
+    let mut report = CostReport {
+        by,
+        lines: Vec::new(),
+        total: Tally::default(),
+        ledger_spent_usd: 0.0,
+        ledger_reserved_usd: 0.0,
+        purchases: BTreeMap::new(),
+        warnings: Vec::new(),
+    };
+    let mut counted = Vec::new();
+    for run in &runs {
+        let found = csv::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
+        if only.is_some()
+            && found.attempts.is_empty()
+            && !context.workspace.run(run).root().exists()
+        {
+            return Err(OpsError::Setup {
+                message: format!("run {run} does not exist"),
+                hint: Some("check --run-id; runs are the folders under runs/".into()),
+            });
+        }
+        report.warnings.extend(found.warnings);
+        counted.extend(count(run, found.attempts));
+        let standing = ledger.standing(run);
+        report.ledger_spent_usd += standing.spent_usd;
+        report.ledger_reserved_usd += standing.reserved_usd;
+    }
+    report.purchases = purchases(&counted);
+    let algos = match by {
+        By::Algo => algos_of(context, &counted)?,
+        _ => HashMap::new(),
+    };
+    let mut lines: BTreeMap<String, Tally> = BTreeMap::new();
+    for one in &counted {
+        let tally = one.tally();
+        lines.entry(one.name(by, &algos)).or_default().join(&tally);
+        report.total.join(&tally);
+    }
+    report.lines = lines.into_iter().collect();
+    Ok(report)
+}
+
+fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
+    let folder = context.workspace.runs();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(OpsError::Setup {
+                message: format!("{} cannot be listed: {error}", folder.display()),
+                hint: None,
+            });
+        }
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut runs: Vec<RunId> = names.filter_map(|name| RunId::parse(&name).ok()).collect();
+    runs.sort();
+    Ok(runs)
+}
+
+/// Says for each attempt of a run what it counts for; rehearsals are left out.
+fn count(run: &RunId, attempts: Vec<AttemptRecord>) -> Vec<Counted> {
+    let real = |record: &AttemptRecord| {
+        !record.simulated && record.price_source.as_deref() != Some(DRY_RUN)
+    };
+    let mut counted: Vec<Counted> = attempts
+        .into_iter()
+        .filter(real)
+        .map(|record| Counted {
+            run_id: run.clone(),
+            billed: record.cost_usd.map(micros),
+            unknown: may_be_billed(&record),
+            record,
+        })
+        .collect();
+    // Of the attempts about one purchase, the last that knows its cost counts.
+    let mut last: HashMap<(JobId, String), usize> = HashMap::new();
+    for (place, one) in counted.iter().enumerate() {
+        let Some(id) = &one.record.request_id else {
+            continue;
+        };
+        let key = (one.record.job_id.clone(), id.clone());
+        let earlier = last.get(&key).copied();
+        if earlier.is_none_or(|earlier| one.billed.is_some() || counted[earlier].billed.is_none()) {
+            last.insert(key, place);
+        }
+    }
+    let keep: HashSet<usize> = last.into_values().collect();
+    for (place, one) in counted.iter_mut().enumerate() {
+        if one.record.request_id.is_some() && !keep.contains(&place) {
+            one.billed = None;
+            one.unknown = false;
+        }
+    }
+    counted
+}
+
+/// Tells whether an attempt was or may have been billed with nobody knows what.
+fn may_be_billed(record: &AttemptRecord) -> bool {
+    let free = record.price_source.as_deref() == Some(REUSED);
+    let bought = record.outcome == AttemptOutcome::Completed
+        || record.class == Some(ErrorClass::Unknown)
+        || record.request_id.is_some();
+    bought && !free && record.cost_usd.is_none()
+}
+
+impl Counted {
+    fn tally(&self) -> Tally {
+        let outcome = self.record.outcome;
+        let failed = matches!(outcome, AttemptOutcome::Failed | AttemptOutcome::PutOff);
+        let completed = outcome == AttemptOutcome::Completed;
+        let reused = self.record.price_source.as_deref() == Some(REUSED);
+        Tally {
+            attempts: 1,
+            completed: usize::from(completed),
+            failed: usize::from(failed),
+            unfinished: usize::from(!failed && !completed),
+            reused: usize::from(completed && reused),
+            billed_micros: self.billed.unwrap_or_default(),
+            unknown: usize::from(self.unknown),
+        }
+    }
+
+    fn name(&self, by: By, algos: &HashMap<(String, String), String>) -> String {
+        match by {
+            By::Run => self.run_id.to_string(),
+            By::Worker => self.record.worker.to_string(),
+            By::Day => {
+                let at = self.record.ended.unwrap_or(self.record.started);
+                at.iso().chars().take(10).collect()
+            }
+            By::Algo => {
+                let key = (self.run_id.to_string(), self.record.job_id.to_string());
+                let known = algos.get(&key).cloned();
+                known.unwrap_or_else(|| "(not in the registry)".to_owned())
+            }
+        }
+    }
+}
+
+fn algos_of(
+    context: &OpsContext,
+    counted: &[Counted],
+) -> Result<HashMap<(String, String), String>, OpsError> {
+    let wanted: BTreeSet<(String, String)> = counted
+        .iter()
+        .map(|one| (one.run_id.to_string(), one.record.job_id.to_string()))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    Ok(csv::algos_of(&context.workspace, &wanted)?)
+}
+
+fn purchases(counted: &[Counted]) -> BTreeMap<String, Purchase> {
+    let mut purchases: BTreeMap<String, Purchase> = BTreeMap::new();
+    for one in counted {
+        let Some(id) = &one.record.request_id else {
+            continue;
+        };
+        let purchase = purchases.entry(id.clone()).or_insert_with(|| Purchase {
+            run_id: one.run_id.clone(),
+            job_id: one.record.job_id.clone(),
+            micros: None,
+        });
+        if let Some(billed) = one.billed {
+            purchase.micros = Some(purchase.micros.unwrap_or_default() + billed);
+        }
+    }
+    purchases
+}
+
+/// Returns dollars in millionths.
+fn micros(usd: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
+    let micros = (usd * 1e6).round().clamp(-9e15, 9e15) as i64;
+    micros
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::WorkerId;
+    use crate::domain::job::Entry;
+    use crate::domain::time::Timestamp;
+
+    fn attempt(job: &str, number: u32) -> AttemptRecord {
+        AttemptRecord {
+            job_id: JobId::parse(job).expect("valid"),
+            attempt: number,
+            worker: WorkerId::parse("w-1-x").expect("valid"),
+            host: None,
+            entry: Entry::Fresh,
+            started: Timestamp::parse("2026-01-01T00:00:00Z").expect("valid"),
+            ended: None,
+            outcome: AttemptOutcome::Completed,
+            class: None,
+            duration_s: None,
+            cost_usd: Some(0.3),
+            request_id: None,
+            resumed: false,
+            price_source: None,
+            simulated: false,
+            error: None,
+        }
+    }
+
+    fn total(attempts: Vec<AttemptRecord>) -> Tally {
+        let run = RunId::parse("r").expect("valid");
+        let mut total = Tally::default();
+        for one in count(&run, attempts) {
+            total.join(&one.tally());
+        }
+        total
+    }
+
+    #[test]
+    fn a_purchase_that_two_attempts_were_about_is_counted_once() {
+        let mut first = attempt("j1", 1);
+        first.outcome = AttemptOutcome::Interrupted;
+        first.request_id = Some("req-1".into());
+        let mut second = attempt("j1", 2);
+        second.request_id = Some("req-1".into());
+        second.resumed = true;
+        let sums = total(vec![first, second]);
+        assert_eq!(
+            (sums.attempts, sums.billed_micros, sums.unknown),
+            (2, 300_000, 0)
+        );
+    }
+
+    #[test]
+    fn what_nobody_knows_is_never_counted_as_nothing() {
+        let mut unpriced = attempt("j1", 1);
+        unpriced.cost_usd = None;
+        let mut doubtful = attempt("j2", 1);
+        doubtful.outcome = AttemptOutcome::Failed;
+        doubtful.class = Some(ErrorClass::Unknown);
+        doubtful.cost_usd = None;
+        let mut free = attempt("j3", 1);
+        free.outcome = AttemptOutcome::PutOff;
+        free.class = Some(ErrorClass::Transient);
+        free.cost_usd = None;
+        let sums = total(vec![unpriced, doubtful, free]);
+        assert_eq!((sums.billed_micros, sums.unknown), (0, 2));
+    }
+
+    #[test]
+    fn rehearsals_are_left_out_and_copies_cost_nothing() {
+        let mut rehearsal = attempt("j1", 1);
+        rehearsal.simulated = true;
+        let mut copy = attempt("j2", 1);
+        copy.cost_usd = None;
+        copy.price_source = Some(REUSED.into());
+        let sums = total(vec![rehearsal, copy]);
+        assert_eq!((sums.attempts, sums.reused, sums.unknown), (1, 1, 0));
+    }
+}

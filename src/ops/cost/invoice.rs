@@ -1,0 +1,318 @@
+//! A provider's invoice beside our own purchases, matched by request id.
+//!
+//! Reads any table with a column of ids and one of amounts: with or without byte
+//! order mark, any line ends, commas, semicolons or tabs, amounts as people write
+//! them. What cannot be read is an error with its line, never a guess.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::ops::OpsError;
+
+use super::Purchase;
+
+/// Names of columns that hold ids, the likeliest first.
+const ID_NAMES: [&str; 6] = [
+    "request_id",
+    "requestid",
+    "request",
+    "id",
+    "reference",
+    "job_id",
+];
+
+/// Names of columns that hold amounts, the likeliest first.
+const AMOUNT_NAMES: [&str; 8] = [
+    "amount_usd",
+    "cost_usd",
+    "price_usd",
+    "amount",
+    "cost",
+    "price",
+    "total",
+    "usd",
+];
+
+/// How our purchases and an invoice agree.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comparison {
+    /// Ids with the same amount on both sides.
+    pub equal: Vec<(String, i64)>,
+    /// Ids with another amount: ours, if we know it, and theirs.
+    pub different: Vec<(String, Option<i64>, i64)>,
+    /// Ids that only the invoice has.
+    pub only_theirs: Vec<(String, i64)>,
+    /// Ids that only we have, with the amount if we know it.
+    pub only_ours: Vec<(String, Option<i64>)>,
+    /// Ids that stand on several lines of the invoice; their amounts are added up.
+    pub repeated: Vec<String>,
+    /// The names of the columns that were read.
+    pub columns: (String, String),
+}
+
+impl Comparison {
+    /// Tells whether both sides say the same.
+    pub fn agrees(&self) -> bool {
+        self.different.is_empty() && self.only_theirs.is_empty() && self.only_ours.is_empty()
+    }
+}
+
+/// Reads an invoice and compares it with our purchases.
+pub fn compare(
+    path: &Path,
+    id_column: Option<&str>,
+    amount_column: Option<&str>,
+    ours: &BTreeMap<String, Purchase>,
+) -> Result<Comparison, OpsError> {
+    let bytes = std::fs::read(path).map_err(|error| OpsError::Setup {
+        message: format!("{} cannot be read: {error}", path.display()),
+        hint: Some("give the path of a CSV file".into()),
+    })?;
+    let invoice = read(&bytes, id_column, amount_column).map_err(|fault| OpsError::Setup {
+        message: match fault.line {
+            Some(line) => format!("{}:{line}: {}", path.display(), fault.what),
+            None => format!("{}: {}", path.display(), fault.what),
+        },
+        hint: Some(fault.hint.to_owned()),
+    })?;
+    Ok(invoice.beside(ours))
+}
+
+/// Why an invoice cannot be read.
+#[derive(Debug, PartialEq)]
+struct Fault {
+    line: Option<u64>,
+    what: String,
+    hint: &'static str,
+}
+
+const NAME_COLUMNS: &str = "name its columns with --match-id and --match-amount";
+
+#[derive(Debug, Default)]
+struct Invoice {
+    /// The sum and the number of lines of each id.
+    amounts: BTreeMap<String, (i64, usize)>,
+    columns: (String, String),
+}
+
+fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice, Fault> {
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let text = std::str::from_utf8(text).map_err(|error| Fault {
+        line: Some(1 + memchr::memchr_iter(b'\n', &text[..error.valid_up_to()]).count() as u64),
+        what: "is not UTF-8".into(),
+        hint: "save it as CSV in UTF-8",
+    })?;
+    let header = text.lines().next().unwrap_or_default();
+    let delimiter = [b',', b';', b'\t']
+        .into_iter()
+        .max_by_key(|delimiter| {
+            (
+                header.bytes().filter(|b| b == delimiter).count(),
+                *delimiter == b',',
+            )
+        })
+        .unwrap_or(b',');
+    let mut reader = ::csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .flexible(true)
+        .trim(::csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let names: Vec<String> = match reader.headers() {
+        Ok(names) => names.iter().map(str::to_owned).collect(),
+        Err(error) => return Err(unreadable(&error)),
+    };
+    let id = find(&names, id, &ID_NAMES, "request ids")?;
+    let amount = find(&names, amount, &AMOUNT_NAMES, "amounts")?;
+    let mut invoice = Invoice {
+        columns: (names[id].clone(), names[amount].clone()),
+        ..Invoice::default()
+    };
+    for record in reader.records() {
+        let record = record.map_err(|error| unreadable(&error))?;
+        let line = record.position().map(|at| line_at(text, at.byte()));
+        let (key, sum) = (
+            record.get(id).unwrap_or(""),
+            record.get(amount).unwrap_or(""),
+        );
+        if key.is_empty() && sum.is_empty() {
+            continue;
+        }
+        let micros = parse_amount(sum).ok_or_else(|| Fault {
+            line,
+            what: format!("{sum:?} in column {:?} is no amount", names[amount]),
+            hint: "amounts look like 0.30, $1,234.50 or 0,30",
+        })?;
+        if key.is_empty() {
+            // A line of totals, most often; it belongs to no request.
+            continue;
+        }
+        let entry = invoice.amounts.entry(key.to_owned()).or_default();
+        entry.0 = entry.0.saturating_add(micros);
+        entry.1 += 1;
+    }
+    Ok(invoice)
+}
+
+/// Returns the line of the record that begins at or after a byte: the reader may
+/// stand before the second half of a line end.
+fn line_at(text: &str, byte: u64) -> u64 {
+    let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    let rest = &text.as_bytes()[byte..];
+    let ends = rest.iter().take_while(|b| matches!(b, b'\r' | b'\n'));
+    let before = &text.as_bytes()[..byte + ends.count()];
+    1 + memchr::memchr_iter(b'\n', before).count() as u64
+}
+
+fn unreadable(error: &::csv::Error) -> Fault {
+    Fault {
+        line: error.position().map(::csv::Position::line),
+        what: format!("cannot be read as CSV: {error}"),
+        hint: "save it as CSV in UTF-8",
+    }
+}
+
+/// Finds a column by the name given, or else by the names that it may have.
+fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Result<usize, Fault> {
+    let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-'], "_");
+    let by_name = |wanted: &str| names.iter().position(|name| plain(name) == plain(wanted));
+    let found = match given {
+        Some(given) => by_name(given),
+        None => usual.iter().find_map(|name| by_name(name)),
+    };
+    found.ok_or_else(|| Fault {
+        line: Some(1),
+        what: match given {
+            Some(given) => format!("has no column {given:?}; it has {}", names.join(", ")),
+            None => format!("has no column of {what}; it has {}", names.join(", ")),
+        },
+        hint: NAME_COLUMNS,
+    })
+}
+
+/// Reads an amount as people write it, in millionths.
+fn parse_amount(text: &str) -> Option<i64> {
+    let mut digits: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace() && *c != '\'')
+        .collect();
+    for unit in ["USD", "usd", "US$", "$"] {
+        digits = digits.replace(unit, "");
+    }
+    let negative = digits.starts_with('-') || (digits.starts_with('(') && digits.ends_with(')'));
+    let digits = digits.trim_matches(['(', ')', '-', '+']);
+    if digits.is_empty()
+        || !digits
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b == b'.' || b == b',')
+    {
+        return None;
+    }
+    let plain = match (digits.rfind('.'), digits.rfind(',')) {
+        (Some(dot), Some(comma)) if dot > comma => digits.replace(',', ""),
+        (Some(_), Some(_)) => digits.replace('.', "").replace(',', "."),
+        (None, Some(comma)) if is_thousands(digits, comma) => digits.replace(',', ""),
+        (None, Some(_)) if digits.matches(',').count() == 1 => digits.replace(',', "."),
+        (None, Some(_)) => return None,
+        _ => digits.to_owned(),
+    };
+    let usd: f64 = plain.parse().ok()?;
+    let micros = super::micros(usd);
+    Some(if negative { -micros } else { micros })
+}
+
+/// Tells whether commas stand where thousands end: `1,234` but not `0,30`.
+fn is_thousands(digits: &str, last: usize) -> bool {
+    digits.len() - last == 4 && !digits.starts_with('0')
+}
+
+impl Invoice {
+    fn beside(self, ours: &BTreeMap<String, Purchase>) -> Comparison {
+        let mut found = Comparison {
+            columns: self.columns,
+            ..Comparison::default()
+        };
+        for (id, (theirs, lines)) in &self.amounts {
+            if *lines > 1 {
+                found.repeated.push(id.clone());
+            }
+            match ours.get(id) {
+                Some(own) if own.micros == Some(*theirs) => found.equal.push((id.clone(), *theirs)),
+                Some(own) => found.different.push((id.clone(), own.micros, *theirs)),
+                None => found.only_theirs.push((id.clone(), *theirs)),
+            }
+        }
+        let missing = ours.iter().filter(|(id, own)| {
+            // What cost nothing need not be on any invoice.
+            !self.amounts.contains_key(*id) && own.micros != Some(0)
+        });
+        found.only_ours = missing.map(|(id, own)| (id.clone(), own.micros)).collect();
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::{JobId, RunId};
+
+    fn ours(ids: &[(&str, Option<i64>)]) -> BTreeMap<String, Purchase> {
+        let purchase = |micros: Option<i64>| Purchase {
+            run_id: RunId::parse("r").expect("valid"),
+            job_id: JobId::parse("j").expect("valid"),
+            micros,
+        };
+        ids.iter()
+            .map(|(id, m)| ((*id).to_owned(), purchase(*m)))
+            .collect()
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        for (text, micros) in [
+            ("0.30", Some(300_000)),
+            ("$0.30", Some(300_000)),
+            ("0,30", Some(300_000)),
+            ("USD 1,234.50", Some(1_234_500_000)),
+            ("1.234,50", Some(1_234_500_000)),
+            ("1,234", Some(1_234_000_000)),
+            ("1 234.5", Some(1_234_500_000)),
+            ("-0.30", Some(-300_000)),
+            ("(0.30)", Some(-300_000)),
+            ("", None),
+            ("free", None),
+            ("1,2,3", None),
+        ] {
+            assert_eq!(parse_amount(text), micros, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_id_is_in_one_of_four_lists() {
+        let table = b"\xEF\xBB\xBFDate;Request ID;Amount\r\n\
+            d;a;0,30\r\nd;\"b\";$0.40\r\nd;c;1\r\nd;c;1\r\n;;\r\ntotal;;2,70\r\n";
+        let invoice = read(table, None, None).expect("readable");
+        let found = invoice.beside(&ours(&[
+            ("a", Some(300_000)),
+            ("b", Some(300_000)),
+            ("d", None),
+            ("e", Some(0)),
+        ]));
+        assert_eq!(found.equal, [("a".to_owned(), 300_000)]);
+        assert_eq!(found.different, [("b".to_owned(), Some(300_000), 400_000)]);
+        assert_eq!(found.only_theirs, [("c".to_owned(), 2_000_000)]);
+        assert_eq!(found.only_ours, [("d".to_owned(), None)]);
+        assert_eq!(found.repeated, ["c"]);
+        assert!(!found.agrees());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        let fault = |table: &[u8]| read(table, None, None).expect_err("not readable");
+        assert_eq!(fault(b"request_id,amount\na,0.3\nb,lots\n").line, Some(3));
+        assert_eq!(fault(b"request_id,amount\r\n\r\nb,lots\r\n").line, Some(3));
+        assert_eq!(fault(b"who,what\na,b\n").line, Some(1));
+        assert_eq!(fault(b"id,amount\na,\xFF\n").line, Some(2));
+        let given = read(b"id,amount\n", Some("order"), None).expect_err("no such column");
+        assert_eq!(given.hint, NAME_COLUMNS);
+    }
+}

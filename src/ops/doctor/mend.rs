@@ -1,0 +1,106 @@
+//! Mends what can be mended without losing or buying anything: the same recovery
+//! that every worker starts with, temporary files, and records of rows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::domain::finding::{Code, Finding};
+use crate::domain::id::RunId;
+use crate::domain::lease::Rhythm;
+use crate::ops::{OpsContext, OpsError, births, identity, table_file};
+use crate::store::Store;
+use crate::store::csv::{CsvStore, CsvStoreOptions, refuse_links_outside};
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
+
+use super::Patient;
+
+/// Carries out what `findings` say can be mended; returns what could not be, one
+/// sentence each. Live workers may go on meanwhile.
+pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsError> {
+    let context = match &patient.context {
+        Ok(context) => context,
+        Err(error) => {
+            return Err(OpsError::Setup {
+                message: error.to_string(),
+                hint: Some("set the configuration right first; nothing was mended".into()),
+            });
+        }
+    };
+    refuse_links_outside(&context.workspace, None)?;
+    let mut troubles = Vec::new();
+    let mut recover = BTreeSet::new();
+    let mut record = BTreeSet::new();
+    let mut sweep = false;
+    for finding in findings.iter().filter(|finding| finding.is_mendable()) {
+        let run_id = finding
+            .run_id
+            .as_deref()
+            .and_then(|run| RunId::parse(run).ok());
+        match (finding.code, run_id) {
+            (Code::Unrecorded, Some(run_id)) => drop(record.insert(run_id)),
+            (_, Some(run_id)) => drop(recover.insert(run_id)),
+            (_, None) => sweep = true,
+        }
+    }
+    if sweep {
+        let swept = sweep_tables(context);
+        troubles.extend(swept.err().map(|error| error.to_string()));
+    }
+    for run_id in record {
+        let recorded = record_rows(context, &run_id);
+        troubles.extend(recorded.err().map(|error| format!("run {run_id}: {error}")));
+    }
+    for run_id in recover {
+        match recover_run(context, &run_id) {
+            Ok(warnings) => troubles.extend(warnings),
+            Err(error) => troubles.push(format!("run {run_id}: {error}")),
+        }
+    }
+    Ok(troubles)
+}
+
+fn lock_registry(context: &OpsContext) -> Result<FileLock, StoreError> {
+    let lock = context.workspace.registry_lock();
+    let held = FileLock::acquire(&lock, |_| true).context("lock", &lock)?;
+    Ok(held.expect("whoever never gives up gets the lock"))
+}
+
+fn sweep_tables(context: &OpsContext) -> Result<(), StoreError> {
+    let _held = lock_registry(context)?;
+    let registry = context.workspace.registry();
+    durable::sweep_temporaries(&registry).context("sweep", &registry)?;
+    Ok(())
+}
+
+/// Records the run's rows as they were made, as far as the table still tells.
+fn record_rows(context: &OpsContext, run_id: &RunId) -> Result<(), StoreError> {
+    refuse_links_outside(&context.workspace, Some(run_id))?;
+    let _held = lock_registry(context)?;
+    let Some(mut table) = table_file::read(&context.workspace.registry())? else {
+        return Ok(());
+    };
+    let path = context.workspace.run(run_id).rows();
+    let rows = table.len();
+    let record = births::with_new_rows(&mut table, &path, run_id, rows)?;
+    let tag = uuid::Uuid::new_v4().simple().to_string();
+    durable::replace(&path, &record, &tag).context("replace", &path)?;
+    Ok(())
+}
+
+/// Does for a run what every worker does before its first job.
+fn recover_run(context: &OpsContext, run_id: &RunId) -> Result<Vec<String>, StoreError> {
+    let store = CsvStore::open(CsvStoreOptions {
+        workspace: context.workspace.clone(),
+        run_id: run_id.clone(),
+        identity: identity::worker_identity(&context.settings),
+        rhythm: Rhythm::default(),
+        allow_unsafe_locks: false,
+        notices: Arc::new(|_| ()),
+        clock: context.clock.clone(),
+    })?;
+    let recovery = store.recover(context.clock.now())?;
+    store.close(context.clock.now())?;
+    Ok(recovery.warnings)
+}

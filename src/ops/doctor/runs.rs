@@ -1,0 +1,309 @@
+//! Each run: its manifest, rows, markers, journals, results and leftovers
+//! against each other.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use crate::domain::finding::{Code, Finding, such_as};
+use crate::domain::id::RunId;
+use crate::domain::job::Status;
+use crate::domain::text::counted;
+use crate::ops::births;
+use crate::store::csv;
+use crate::store::csv::table::Table;
+use crate::workspace::paths::Workspace;
+
+use super::{Checkup, DoctorRequest, Patient, unreadable};
+
+pub(super) const REGISTRY: &str = "tables/generations.csv";
+
+pub(super) const MEND: &str = "archi3d doctor --fix";
+
+pub(super) fn look(
+    patient: &Patient,
+    request: &DoctorRequest,
+    mut table: Option<&mut Table>,
+    checkup: &mut Checkup,
+) {
+    let workspace = &patient.workspace;
+    let folders = folders(workspace, checkup);
+    let wanted = |run: &RunId| request.run_id.as_ref().is_none_or(|only| only == run);
+    if let Some(table) = table.as_deref() {
+        look_for_folders(table, &folders, checkup);
+    }
+    let mut live = 0;
+    let looked: Vec<&RunId> = folders.iter().filter(|run| wanted(run)).collect();
+    for run_id in &looked {
+        let mut run = RunCheck {
+            workspace,
+            run_id,
+            checkup: &mut *checkup,
+        };
+        run.look_at_tables(table.as_deref_mut());
+        let now = patient.clock.now();
+        match csv::examine(workspace, run_id, table.as_deref_mut(), now, request.deep) {
+            Ok(exam) => {
+                live += exam.live_workers;
+                run.tell(&exam);
+            }
+            Err(error) => {
+                let finding = unreadable(&format!("runs/{run_id}/state"), &error);
+                checkup.find(finding.of_run(run_id));
+            }
+        }
+    }
+    checkup.fact("runs", looked.len().to_string());
+    checkup.fact("live workers", live.to_string());
+}
+
+/// Lists the runs that have a folder of their own; links are told elsewhere.
+fn folders(workspace: &Workspace, checkup: &mut Checkup) -> BTreeSet<RunId> {
+    let entries = match fs::read_dir(workspace.runs()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return BTreeSet::new(),
+        Err(error) => {
+            checkup.find(unreadable("runs", &error));
+            return BTreeSet::new();
+        }
+    };
+    let runs = entries.flatten().filter(|entry| {
+        let kind = entry.file_type();
+        kind.is_ok_and(|kind| kind.is_dir())
+    });
+    runs.filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok())
+        .collect()
+}
+
+/// Tells of rows whose run has no folder.
+fn look_for_folders(table: &Table, folders: &BTreeSet<RunId>, checkup: &mut Checkup) {
+    let Some(column) = table.column("run_id") else {
+        return;
+    };
+    let known: HashSet<&[u8]> = folders.iter().map(|run| run.as_str().as_bytes()).collect();
+    let mut strays: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for (row, line) in table.rows_with_lines() {
+        let run = table.cell(row, column);
+        if !known.contains(&*run) {
+            let name = String::from_utf8_lossy(&run).into_owned();
+            strays.entry(name).or_insert((line, 0)).1 += 1;
+        }
+    }
+    for (run, (line, rows)) in strays {
+        let what = format!("run {run:?} has {} and no folder", counted(rows, "row"));
+        let finding = Finding::new(Code::RunWithoutFolder, what).of_run(&run);
+        let fix = format!("archi3d batch create --run-id {run}, or put runs/{run} back");
+        checkup.find(finding.at(REGISTRY, Some(line)).fix(fix));
+    }
+}
+
+/// One run under examination.
+pub(super) struct RunCheck<'a> {
+    workspace: &'a Workspace,
+    pub(super) run_id: &'a RunId,
+    checkup: &'a mut Checkup,
+}
+
+impl RunCheck<'_> {
+    pub(super) fn find(&mut self, finding: Finding) {
+        self.checkup.find(finding.of_run(self.run_id));
+    }
+
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let inside = self.workspace.relative(path);
+        inside.unwrap_or_else(|| path.display().to_string())
+    }
+
+    fn look_at_tables(&mut self, table: Option<&mut Table>) {
+        let run_id = self.run_id;
+        let paths = self.workspace.run(run_id);
+        let manifest = format!("runs/{run_id}/manifest.csv");
+        let again = format!("archi3d batch create --run-id {run_id}");
+        let recorded = paths.rows().exists() || paths.state().exists();
+        let listed = match csv::read_manifest(&paths) {
+            Ok(manifest) => manifest,
+            Err(error) if recorded || paths.manifest().symlink_metadata().is_ok() => {
+                let finding = Finding::new(Code::ManifestUnreadable, error.to_string());
+                return self.find(finding.at(manifest, None).fix(again));
+            }
+            // A folder without anything of ours in it is no run.
+            Err(_) => return,
+        };
+        if !listed.faults.is_empty() {
+            let what = format!(
+                "{} of the manifest cannot be used",
+                counted(listed.faults.len(), "line")
+            );
+            let finding = Finding::new(Code::ManifestUnreadable, what);
+            self.find(finding.at(&manifest, None).fix(&again));
+        }
+        let Some(table) = table else { return };
+        let index = table.index(run_id.as_str());
+        if index.is_empty() {
+            let what = format!(
+                "no row names run {run_id}, which has {}",
+                counted(listed.rows.len(), "job")
+            );
+            let fix = format!("archi3d registry rebuild --run-id {run_id}");
+            return self.find(
+                Finding::new(Code::RunWithoutRows, what)
+                    .at(manifest, None)
+                    .fix(fix),
+            );
+        }
+        let has = |job: &str| index.first_of(job).is_some();
+        let lacking: Vec<String> = listed
+            .rows
+            .iter()
+            .map(|row| row.job_id.to_string())
+            .filter(|job| !has(job))
+            .collect();
+        if !lacking.is_empty() {
+            let what = format!("{} without a row", such_as(lacking.len(), "job", &lacking));
+            let fix = format!("archi3d registry rebuild --run-id {run_id}");
+            self.find(
+                Finding::new(Code::JobWithoutRow, what)
+                    .at(&manifest, None)
+                    .fix(fix),
+            );
+        }
+        let known: HashSet<&str> = listed.rows.iter().map(|row| row.job_id.as_str()).collect();
+        self.look_at_rows(table, &known, &again);
+        self.look_at_record(table);
+    }
+
+    /// Looks at the rows: are waiting ones listed, are models of completed ones there.
+    fn look_at_rows(&mut self, table: &mut Table, listed: &HashSet<&str>, again: &str) {
+        let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
+        let text = |table: &Table, row: usize, name: &str| {
+            let cell = table.column(name).map(|column| table.cell(row, column));
+            String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
+        };
+        let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
+        let state = self.workspace.run(self.run_id).state();
+        let marked: HashSet<_> = fs::read_dir(state)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        for row in rows {
+            let job = text(table, row, "job_id");
+            match Status::parse(&text(table, row, "status")) {
+                Some(Status::Enqueued) if !listed.contains(job.as_str()) => {
+                    unlisted.push((job, row));
+                }
+                Some(Status::Completed) => {
+                    let marker = format!("{job}.completed");
+                    if !marked.is_empty() && !marked.contains(OsStr::new(&marker)) {
+                        unmarked.push((job.clone(), row));
+                    }
+                    let path = text(table, row, "gen_object_path");
+                    let file = self.workspace.absolute(&path).filter(|_| !path.is_empty());
+                    let there = file.is_some_and(|file| {
+                        fs::symlink_metadata(file)
+                            .is_ok_and(|found| found.is_file() && found.len() > 0)
+                    });
+                    if !there {
+                        gone.push((job, row));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.tell_rows(
+            table,
+            Code::RowNotInManifest,
+            &unlisted,
+            "waiting and not in the manifest",
+            again,
+        );
+        let look = format!(
+            "archi3d consolidate --run-id {} --dry-run shows what is on disk",
+            self.run_id
+        );
+        self.tell_rows(
+            table,
+            Code::Unmarked,
+            &unmarked,
+            "completed without a marker",
+            &look,
+        );
+        let fix = format!(
+            "archi3d consolidate --run-id {run}; then archi3d run worker --run-id {run} --only-status failed",
+            run = self.run_id
+        );
+        self.tell_rows(
+            table,
+            Code::ResultMissing,
+            &gone,
+            "completed without a model on disk",
+            &fix,
+        );
+    }
+
+    fn tell_rows(
+        &mut self,
+        table: &Table,
+        code: Code,
+        rows: &[(String, usize)],
+        how: &str,
+        fix: &str,
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let names: Vec<String> = rows.iter().map(|(job, _)| job.clone()).collect();
+        let what = format!("{} {how}", such_as(rows.len(), "job", &names));
+        let places = rows.iter().take(20);
+        let finding = places.fold(Finding::new(code, what).fix(fix), |finding, (_, row)| {
+            finding.at(REGISTRY, Some(table.line_of(*row)))
+        });
+        self.find(finding);
+    }
+
+    /// Looks whether the rows could be made again if the table were lost.
+    fn look_at_record(&mut self, table: &mut Table) {
+        let path = self.workspace.run(self.run_id).rows();
+        let known: HashSet<Vec<u8>> = match births::read(&path) {
+            Ok((Some(record), _)) => {
+                let column = record.column("job_id");
+                let cells = column.map(|column| {
+                    (0..record.len())
+                        .map(move |row| record.cell(row, column).into_owned())
+                        .collect()
+                });
+                cells.unwrap_or_default()
+            }
+            Ok((None, _)) => HashSet::new(),
+            Err(error) => {
+                let shown = self.shown(&path);
+                return self.find(unreadable(&shown, &error));
+            }
+        };
+        let Some(column) = table.column("job_id") else {
+            return;
+        };
+        let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
+        let lacking = rows
+            .iter()
+            .filter(|row| !known.contains(&*table.cell(**row, column)));
+        let count = lacking.count();
+        if count > 0 {
+            let shown = self.shown(&path);
+            let what = format!(
+                "{} of run {} not recorded as made",
+                counted(count, "row"),
+                self.run_id
+            );
+            let change = format!("record {} in {shown}", counted(count, "row"));
+            self.find(
+                Finding::new(Code::Unrecorded, what)
+                    .at(shown, None)
+                    .changes([change])
+                    .fix(MEND),
+            );
+        }
+    }
+}

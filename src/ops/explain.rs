@@ -1,0 +1,435 @@
+//! `run explain`: why one job is where it is, and what to type next.
+//!
+//! Puts together what the store, the journals, the ledger and the plan say about
+//! the job. Reads only. Every state that is not at work has a reason code; they
+//! are listed in `docs/status.md`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::{JobState, Status};
+use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::nearest::nearest_few;
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+use crate::ops::money::{self, Money};
+use crate::ops::plan::{Fate, JobPlan, Planner};
+use crate::ops::run::WorkerRequest;
+use crate::ops::{OpsContext, OpsError};
+use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};
+use crate::workspace::provider::{Closure, ProviderGate};
+
+/// What is known of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The run.
+    pub run_id: RunId,
+    /// The job.
+    pub job_id: JobId,
+    /// Its product.
+    pub product_id: String,
+    /// Its variant.
+    pub variant: String,
+    /// Its algorithm, or what stands in its place.
+    pub algo: String,
+    /// Its state in a word.
+    pub state: String,
+    /// The last attempt made.
+    pub attempt: u32,
+    /// Why it is where it is, in a word that programs can rely on.
+    pub code: &'static str,
+    /// The same in sentences.
+    pub why: Vec<String>,
+    /// What a worker without further options would do with it.
+    pub plan: JobPlan,
+    /// What to type next, with the reason.
+    pub next: Vec<NextStep>,
+    /// What was tried so far.
+    pub attempts: Vec<AttemptRecord>,
+    /// The numbers that decide.
+    pub numbers: Numbers,
+    /// Who holds it.
+    pub holder: Option<Holder>,
+    /// What looked wrong while reading, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The numbers that decide about a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers {
+    /// How many failures may be followed by another attempt.
+    pub retries: u32,
+    /// How many were.
+    pub failures: u32,
+    /// Not before this moment.
+    pub not_before: Option<Timestamp>,
+    /// What one generation costs.
+    pub unit_usd: Option<f64>,
+    /// What is reserved for it.
+    pub reserved_usd: Option<f64>,
+    /// The open purchase.
+    pub request_id: Option<String>,
+    /// Whose account it uses.
+    pub provider: Option<String>,
+    /// Why that provider is closed, if it is.
+    pub closed: Option<Closure>,
+    /// How long its like take, over all runs.
+    pub median_s: Option<f64>,
+    /// The money of the run.
+    pub money: Money,
+}
+
+/// Something to type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextStep {
+    /// What it does.
+    pub what: String,
+    /// The command.
+    pub command: String,
+}
+
+/// Explains one job; `job` may be the beginning of its id.
+pub fn run_explain(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    job: &str,
+) -> Result<Explanation, OpsError> {
+    let now = context.clock.now();
+    let run_id = &request.run_id;
+    let run = csv::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
+    let record = find(&run, run_id, job)?.clone();
+    let all = csv::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
+    let attempts = all.attempts.into_iter();
+    let attempts: Vec<_> = attempts.filter(|a| a.job_id == record.job_id).collect();
+    let ledger = money::ledger(context)?;
+    let mut planner = Planner::new(context, request, &ledger, now)?;
+    let plan = planner.plan(record.clone());
+    let numbers = numbers(context, &record, &planner, &ledger, now);
+    let (code, why) = Why {
+        record: &record,
+        attempts: &attempts,
+        plan: &plan,
+        numbers: &numbers,
+        now,
+    }
+    .tell();
+    let (state, attempt, holder) = match &record.standing {
+        Standing::Known { state, holder, .. } => (
+            state.status().word().to_owned(),
+            state.attempt(),
+            holder.clone(),
+        ),
+        Standing::Unknown(word) => (word.clone(), 0, None),
+        Standing::NotRegistered => ("not registered".into(), 0, None),
+        Standing::NotInManifest => ("enqueued".into(), 0, None),
+    };
+    Ok(Explanation {
+        run_id: run_id.clone(),
+        next: next_steps(run_id, &record, code, &numbers),
+        job_id: record.job_id,
+        product_id: record.product_id,
+        variant: record.variant,
+        algo: plan.algo.clone(),
+        state,
+        attempt,
+        code,
+        why,
+        plan,
+        attempts,
+        numbers,
+        holder,
+        warnings: all.warnings,
+    })
+}
+
+/// Finds the job with this id, or the only one that begins so.
+fn find<'a>(run: &'a RunJobs, run_id: &RunId, job: &str) -> Result<&'a JobRecord, OpsError> {
+    let whole = run.jobs.iter().find(|record| record.job_id.as_str() == job);
+    if let Some(record) = whole {
+        return Ok(record);
+    }
+    let begins = |record: &&JobRecord| !job.is_empty() && record.job_id.as_str().starts_with(job);
+    let alike: Vec<&JobRecord> = run.jobs.iter().filter(begins).collect();
+    if let [only] = alike[..] {
+        return Ok(only);
+    }
+    let ids: BTreeSet<&str> = run.jobs.iter().map(|job| job.job_id.as_str()).collect();
+    let (message, near) = if alike.is_empty() {
+        let near = nearest_few(job, ids);
+        (format!("run {run_id} has no job {job:?}"), near)
+    } else {
+        let near = alike.iter().take(3).map(|r| r.job_id.as_str()).collect();
+        let count = alike.len();
+        (
+            format!("{count} jobs of run {run_id} begin with {job:?}"),
+            near,
+        )
+    };
+    Err(OpsError::Setup {
+        message,
+        hint: Some(if near.is_empty() {
+            format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
+        } else {
+            format!("did you mean {}?", near.join(" or "))
+        }),
+    })
+}
+
+fn numbers(
+    context: &OpsContext,
+    record: &JobRecord,
+    planner: &Planner<'_>,
+    ledger: &crate::domain::budget::Ledger,
+    now: Timestamp,
+) -> Numbers {
+    let carrier = planner.carrier_of(record);
+    let (failures, not_before, request_id) = match &record.standing {
+        Standing::Known {
+            failures,
+            not_before,
+            purchase,
+            ..
+        } => (*failures, *not_before, purchase.clone()),
+        _ => (0, None, None),
+    };
+    let provider = carrier.and_then(|carrier| carrier.provider.clone());
+    let gate = ProviderGate::new(&context.workspace);
+    let closed = provider
+        .as_ref()
+        .and_then(|key| gate.closed(key, now).ok().flatten());
+    let run_id = planner.run_id();
+    let algo = record.algo.as_ref().ok();
+    let past = crate::ops::plan::past_medians(context, &mut Vec::new());
+    Numbers {
+        retries: carrier.map_or(0, |carrier| carrier.retry.retries),
+        failures,
+        not_before,
+        unit_usd: carrier.and_then(|carrier| carrier.price.unit_usd),
+        reserved_usd: ledger.reserved_for(run_id, &record.job_id),
+        request_id,
+        provider: provider.map(|key| key.to_string()),
+        closed,
+        median_s: algo.and_then(|algo| past.get(algo.as_str()).copied()),
+        money: money::in_ledger(ledger, run_id, planner.caps(), now),
+    }
+}
+
+/// What the reason is found from.
+struct Why<'a> {
+    record: &'a JobRecord,
+    attempts: &'a [AttemptRecord],
+    plan: &'a JobPlan,
+    numbers: &'a Numbers,
+    now: Timestamp,
+}
+
+impl Why<'_> {
+    fn tell(&self) -> (&'static str, Vec<String>) {
+        let Standing::Known {
+            state,
+            holder,
+            error,
+            doubtful,
+            ..
+        } = &self.record.standing
+        else {
+            return (self.plan.reason.code, vec![self.plan_sentence()]);
+        };
+        match state {
+            JobState::Running { attempt } => self.running(*attempt, holder.as_ref()),
+            JobState::Completed {
+                attempt, simulated, ..
+            } => self.completed(*attempt, *simulated),
+            JobState::Failed { .. } => self.failed(error.as_deref(), *doubtful),
+            JobState::Cancelled { .. } => (
+                "cancelled",
+                vec!["somebody took it out; no worker takes it".into()],
+            ),
+            JobState::Enqueued { attempt } => self.waiting(*attempt),
+        }
+    }
+
+    fn plan_sentence(&self) -> String {
+        let words = &self.plan.reason.words;
+        match self.plan.fate {
+            Fate::Run => format!("a worker would run it: it is one of those {words}"),
+            Fate::Reattach => format!("a worker would ask for its result: {words}"),
+            Fate::Reuse => format!("a worker would copy an identical result: {words}"),
+            Fate::Busy => format!("a worker would leave it: {words}"),
+            Fate::Blocked => format!("a worker could not start it: it is one of those {words}"),
+            Fate::Skip => format!("a worker would leave it: it is one of those {words}"),
+        }
+    }
+
+    fn running(&self, attempt: u32, holder: Option<&Holder>) -> (&'static str, Vec<String>) {
+        if self.plan.reason.code == "finished_unpublished" {
+            let why = "a worker finished it and died before publishing; the result is safe in its \
+                       journal and the next start publishes it";
+            return ("finished_unpublished", vec![why.into()]);
+        }
+        let dead = holder.is_none_or(|holder| holder.verdict == Verdict::Dead);
+        let who = holder.map_or("nobody", |holder| holder.worker.as_str());
+        if dead {
+            let why = format!("{who} took it as attempt {attempt} and died; nobody works on it");
+            return ("resumable", vec![why]);
+        }
+        let beat = holder.and_then(|h| h.last_beat).map(|b| self.now.since(b));
+        let age = holder.and_then(|h| h.since).map(|s| self.now.since(s));
+        let mut why = vec![format!("{who} works on it, attempt {attempt}")];
+        let patience = Rhythm::default().heartbeat * 3;
+        if beat.is_some_and(|beat| beat > patience) {
+            let silent = beat.unwrap_or_default().as_secs();
+            why.push(format!(
+                "its worker has not shown that it lives for {silent} s; after {} s of silence \
+                 on another machine it counts as dead",
+                Rhythm::default().stale.as_secs()
+            ));
+            return ("stalled", why);
+        }
+        let usual = self.numbers.median_s.unwrap_or(f64::INFINITY);
+        if age.is_some_and(|age: Duration| age.as_secs_f64() > 2.0 * usual.max(1.0)) {
+            why.push(format!("it takes more than twice its usual {usual:.0} s"));
+            return ("slow", why);
+        }
+        ("running", why)
+    }
+
+    fn completed(&self, attempt: u32, simulated: bool) -> (&'static str, Vec<String>) {
+        if simulated {
+            let why = "it was only rehearsed; a real run performs it";
+            return ("rehearsed_only", vec![why.into(), self.plan_sentence()]);
+        }
+        (
+            "completed",
+            vec![format!("attempt {attempt} brought its result")],
+        )
+    }
+
+    fn failed(&self, error: Option<&str>, doubtful: bool) -> (&'static str, Vec<String>) {
+        let last = self.attempts.iter().rev().find(|a| a.error.is_some());
+        let class = last.and_then(|attempt| attempt.class);
+        let message = error
+            .or(last.and_then(|a| a.error.as_deref()))
+            .unwrap_or("");
+        let mut why = vec![format!("it failed: {message}")];
+        let code = match class {
+            _ if doubtful => "possibly_billed",
+            Some(ErrorClass::Transient) => "retries_used_up",
+            Some(ErrorClass::BadInput) => "bad_input",
+            Some(ErrorClass::Permanent) => "permanent",
+            Some(ErrorClass::Unknown) => "possibly_billed",
+            Some(ErrorClass::OutOfCredit) => "out_of_credit",
+            None => "failed",
+        };
+        let Numbers {
+            failures, retries, ..
+        } = self.numbers;
+        why.push(match code {
+            "possibly_billed" => "it may have been billed, so it is never bought again by itself: \
+                 look for it at the provider first"
+                .into(),
+            "retries_used_up" if *retries == 0 => {
+                "such a failure may pass, but no retries were asked for".into()
+            }
+            "retries_used_up" => format!(
+                "such a failure may pass, but its retries are used up ({failures} failures were \
+                 followed by another attempt, {retries} are allowed)"
+            ),
+            "bad_input" => "its pictures cannot be used; trying again changes nothing".into(),
+            "permanent" => "it will not work as it is configured".into(),
+            _ => "failed jobs run again only when somebody selects them".into(),
+        });
+        (code, why)
+    }
+
+    fn waiting(&self, attempt: u32) -> (&'static str, Vec<String>) {
+        let mut why = Vec::new();
+        let last = self.attempts.iter().rev().find(|a| a.attempt == attempt);
+        if let Some(last) = last.filter(|_| attempt > 0) {
+            why.push(match (last.outcome, &last.error) {
+                (AttemptOutcome::PutOff, Some(error)) => {
+                    format!("attempt {attempt} failed and it waits to be tried again: {error}")
+                }
+                (outcome, _) => format!("attempt {attempt} ended as {}", outcome.word()),
+            });
+        }
+        if let Some(at) = self.numbers.not_before.filter(|at| *at > self.now) {
+            why.push(format!("it is not tried before {at}"));
+        }
+        if let Some(closed) = &self.numbers.closed {
+            why.push(format!(
+                "provider {} is closed: {}",
+                closed.provider, closed.reason
+            ));
+        }
+        why.push(self.plan_sentence());
+        (self.plan.reason.code, why)
+    }
+}
+
+fn next_steps(run_id: &RunId, record: &JobRecord, code: &str, numbers: &Numbers) -> Vec<NextStep> {
+    let job = &record.job_id;
+    let worker =
+        |options: &str| format!("archi3d run worker --run-id {run_id} --jobs '{job}'{options}");
+    let step = |what: &str, command: String| NextStep {
+        what: what.to_owned(),
+        command,
+    };
+    let mut steps = Vec::new();
+    if let Some(closed) = &numbers.closed {
+        let command = format!("archi3d adapters resume {}", closed.provider);
+        steps.push(step("open the provider when it can be used again", command));
+    }
+    let own = match code {
+        "completed" => Some(step("make it again", worker(" --redo"))),
+        "resumable" | "finished_unpublished" => {
+            Some(step("go on with it", worker(" --only-status running")))
+        }
+        "possibly_billed" if numbers.request_id.is_some() => Some(step(
+            "ask the provider for its result",
+            worker(" --only-status failed"),
+        )),
+        "possibly_billed" => Some(step(
+            "buy it again, if the provider knows nothing of it",
+            worker(" --only-status failed --resubmit-unknown"),
+        )),
+        "retries_used_up" => Some(step(
+            "try it again, several times",
+            worker(" --only-status failed --retries 3"),
+        )),
+        "bad_input" | "permanent" | "out_of_credit" | "failed" => Some(step(
+            "try it again once the cause is mended",
+            worker(" --only-status failed"),
+        )),
+        "cancelled" => Some(step(
+            "put it back",
+            format!("archi3d run cancel --run-id {run_id} --jobs '{job}' --undo"),
+        )),
+        "running" | "slow" | "stalled" => Some(step(
+            "watch it",
+            format!("archi3d run status --run-id {run_id} --watch"),
+        )),
+        "unusable_algo" => Some(step(
+            "see what is wrong with it",
+            "archi3d adapters list".into(),
+        )),
+        "not_registered" | "not_in_manifest" => Some(step(
+            "bring both tables together",
+            format!("archi3d batch create --run-id {run_id}"),
+        )),
+        "unknown_price" => Some(step(
+            "give it a unit_price_usd in config/adapters.yaml, then see",
+            format!("archi3d run plan --run-id {run_id} --jobs '{job}'"),
+        )),
+        _ if matches!(&record.standing, Standing::Known { state, .. }
+            if state.status() != Status::Running) =>
+        {
+            Some(step("run it", worker("")))
+        }
+        _ => None,
+    };
+    steps.extend(own);
+    steps
+}

@@ -1,0 +1,141 @@
+//! What a plan costs: per job, and summed up in millionths of a dollar so that
+//! three times $0.1 is $0.3.
+//!
+//! *Expected*: every job that starts is billed once, at its unit price. *Worst*:
+//! every attempt that its retries allow is billed, though by the classes of
+//! failure only the last one should be. *New*: what the ledger does not hold yet;
+//! a reservation that an earlier attempt left is taken over.
+
+use super::{Fate, Planner, Reason};
+use crate::domain::id::AlgoKey;
+use crate::store::{JobRecord, Standing};
+
+/// What one job costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Whether it costs something that nobody knows.
+    pub unknown: bool,
+    /// What it is expected to cost.
+    pub expected_micros: i64,
+    /// What it costs if every attempt is billed.
+    pub worst_micros: i64,
+    /// What is reserved for it already.
+    pub reserved_micros: i64,
+    /// What the ledger does not hold yet.
+    pub new_micros: i64,
+}
+
+/// The costs of several jobs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// What they are expected to cost.
+    pub expected_micros: i64,
+    /// What they cost if every attempt is billed.
+    pub worst_micros: i64,
+    /// What is reserved for them already.
+    pub reserved_micros: i64,
+    /// What the ledger does not hold yet.
+    pub new_micros: i64,
+    /// How many cost something that nobody knows.
+    pub unknown: usize,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, fate: Fate, price: &Price) {
+        if !fate.starts() {
+            return;
+        }
+        self.join(&Self {
+            expected_micros: price.expected_micros,
+            worst_micros: price.worst_micros,
+            reserved_micros: price.reserved_micros,
+            new_micros: price.new_micros,
+            unknown: usize::from(price.unknown),
+        });
+    }
+
+    pub(super) fn join(&mut self, other: &Self) {
+        self.expected_micros += other.expected_micros;
+        self.worst_micros += other.worst_micros;
+        self.reserved_micros += other.reserved_micros;
+        self.new_micros += other.new_micros;
+        self.unknown += other.unknown;
+    }
+}
+
+/// Returns dollars in millionths.
+pub(super) fn micros(usd: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
+    let micros = (usd * 1e6).round().clamp(0.0, 9e15) as i64;
+    micros
+}
+
+/// Returns millionths in dollars.
+pub fn usd(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}
+
+impl Planner<'_> {
+    /// Returns what a job costs if it starts.
+    pub(super) fn price(&self, job: &JobRecord, key: Option<&AlgoKey>, fate: Fate) -> Price {
+        if !matches!(fate, Fate::Run | Fate::Reattach) || self.request.dry_run {
+            return Price::default();
+        }
+        let Some(Ok(carrier)) = key.map(|key| &self.carriers[key]) else {
+            return Price::default();
+        };
+        let failures = match &job.standing {
+            Standing::Known { failures, .. } => *failures,
+            _ => 0,
+        };
+        let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
+        let reserved_micros = micros(reserved.unwrap_or_default());
+        let Some(unit) = carrier.price.unit_usd.map(micros) else {
+            return Price {
+                unknown: true,
+                reserved_micros,
+                ..Price::default()
+            };
+        };
+        let more = carrier.retry.retries.saturating_sub(failures);
+        // What is bought already is asked for again, not bought again.
+        let billed = if fate == Fate::Reattach {
+            1
+        } else {
+            1 + i64::from(more)
+        };
+        Price {
+            unknown: false,
+            expected_micros: unit,
+            worst_micros: unit.saturating_mul(billed),
+            reserved_micros,
+            new_micros: (unit - reserved_micros).max(0),
+        }
+    }
+
+    /// Blocks a job that a limit would refuse, as the engine does: what is bought
+    /// already asks no limit.
+    pub(super) fn afford(&self, fate: Fate, reason: Reason, price: &Price) -> (Fate, Reason) {
+        if fate != Fate::Run || self.request.dry_run || !self.caps.any() {
+            return (fate, reason);
+        }
+        if price.unknown {
+            let words = "of unknown price, which do not start under a spending limit";
+            return (Fate::Blocked, Reason::new("unknown_price", words));
+        }
+        let limits = &self.limits;
+        let over = limits.iter().find(|limit| {
+            micros(limit.used_usd) + self.planned_micros + price.new_micros > micros(limit.cap_usd)
+        });
+        match over {
+            Some(limit) if price.expected_micros > 0 => {
+                let words = format!(
+                    "beyond the limit of the {} (${:.2})",
+                    limit.of, limit.cap_usd
+                );
+                (Fate::Blocked, Reason::new("over_budget", words))
+            }
+            _ => (fate, reason),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a worker may spend: the order of its jobs, the question before something
+//! expensive, the ledger, and breakers that a new start closes.
+
+use std::sync::Arc;
+
+use crate::domain::order;
+use crate::engine::{Carriers, Money, PlannedJob};
+use crate::ops::budget::{Question, caps};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::Purse;
+use crate::store::csv::FilePurse;
+use crate::workspace::provider::ProviderGate;
+
+use super::carriers::price_of;
+use super::{Ask, Teller, WorkerRequest};
+
+/// What the jobs that may start cost at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Due {
+    jobs: usize,
+    usd: f64,
+    unpriced: usize,
+}
+
+/// Puts the jobs into the order asked for.
+pub(super) fn arrange(request: &WorkerRequest, jobs: &mut [PlannedJob], carriers: &Carriers) {
+    request.spending.order.arrange(
+        jobs,
+        |planned| price_of(request, planned, carriers),
+        |planned| format!("{}\u{0}{}", planned.job.product_id, planned.job.variant),
+    );
+}
+
+/// Returns what the jobs that may start cost at most.
+pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carriers) -> Due {
+    let on_trial = match request.spending.canary.filter(|canary| !canary.release) {
+        Some(canary) => {
+            let own =
+                |planned: &PlannedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
+            let forced = request.adapter.as_ref().map(ToString::to_string);
+            let algo = |planned| forced.clone().or(own(planned)).unwrap_or_default();
+            let algos: Vec<String> = jobs.iter().map(algo).collect();
+            order::canaries(algos.iter().map(String::as_str), canary.per_algo)
+        }
+        None => vec![true; jobs.len()],
+    };
+    let starting = jobs.iter().zip(on_trial).filter(|(_, starts)| *starts);
+    let prices: Vec<Option<f64>> = starting
+        .map(|(planned, _)| price_of(request, planned, carriers))
+        .collect();
+    let most = request.limit.unwrap_or(usize::MAX);
+    let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
+    known.sort_by(|a, b| b.total_cmp(a));
+    known.truncate(most);
+    Due {
+        jobs: prices.len().min(most),
+        usd: (known.iter().fold(0.0, |sum, usd| sum + usd) * 1e6).round() / 1e6,
+        unpriced: prices
+            .iter()
+            .filter(|price| price.is_none())
+            .count()
+            .min(most),
+    }
+}
+
+/// Asks before something expensive starts, unless that was agreed to already.
+pub(super) fn confirm(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    ask: Ask<'_>,
+    due: Due,
+) -> Result<(), OpsError> {
+    let Some(above_usd) = context.settings.global.confirm_above_usd else {
+        return Ok(());
+    };
+    let question = Question {
+        jobs: due.jobs,
+        expected_usd: due.usd,
+        unpriced: due.unpriced,
+        above_usd,
+    };
+    let agreed = request.spending.confirmed || due.usd <= above_usd || ask(&question);
+    agreed.then_some(()).ok_or_else(|| question.refused())
+}
+
+/// Returns where money is accounted; a rehearsal costs nothing.
+pub(super) fn money(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    teller: &Teller<'_>,
+) -> Option<Money> {
+    if request.dry_run {
+        return None;
+    }
+    let purse = FilePurse::new(&context.workspace);
+    let caps = caps(&context.settings, request.spending.budget_usd);
+    if caps.any() && purse.look(&mut |_| ()).is_ok() && purse.damaged() > 0 {
+        teller.warn(format!(
+            "tables/budget.jsonl has {} lines that cannot be read; what they say is not counted",
+            purse.damaged()
+        ));
+    }
+    Some(Money {
+        purse: Arc::new(purse),
+        caps,
+    })
+}
+
+/// Lets algorithms go on that a breaker has paused: whoever starts a worker wants
+/// them tried again.
+pub(super) fn lift_breakers(carriers: &Carriers, teller: &Teller<'_>) {
+    let gate = ProviderGate::breakers(&teller.context.workspace);
+    for (algo, carrier) in carriers {
+        let kept = carrier.as_ref().is_ok_and(|c| c.breaker_failures > 0);
+        // A pause that cannot be lifted is told when it keeps jobs back.
+        if kept && gate.open(algo).is_ok_and(|was_paused| was_paused) {
+            teller.notice(format!("algo {algo} was paused and is tried again"));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! After a power loss a marker can stand whose result never reached the disk.
+//!
+//! Part of recovery. Only results that the registry does not report yet can be
+//! hit: a row says `completed` after the files were synced, so those are not
+//! looked at again, and a start after a clean end costs nothing.
+
+use std::collections::HashMap;
+
+use crate::domain::id::JobId;
+use crate::domain::job::Status;
+use crate::domain::naming::StateFile;
+use crate::domain::time::Timestamp;
+use crate::platform::fault;
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::lock::FileLock;
+
+use super::CsvStore;
+use super::evidence::{self, Evidence};
+use super::marker::{Body, Marker, RecordKind};
+use super::projection::StateNames;
+use super::recover::matches;
+use super::registry::RowColumns;
+use super::story::Story;
+
+impl CsvStore {
+    /// Sets markers of dead workers aside that promise what is not there: a journal
+    /// then brings the result, or the purchase, or the job runs again.
+    pub(super) fn drop_hollow_results(&self, stories: &[Story]) -> Result<(), StoreError> {
+        if stories.is_empty() {
+            return Ok(());
+        }
+        let state = self.paths().state();
+        for job in self.unreported(stories)? {
+            let lock = self.paths().state_file(&job, StateFile::Lock);
+            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+                continue; // Somebody works on it this moment.
+            };
+            let evidence = Evidence::read(self.paths(), &job).context("read markers in", &state)?;
+            for marker in &evidence.markers {
+                let Some(reason) = self.hollow(&job, marker, stories) else {
+                    continue;
+                };
+                let kind = marker.kind.file();
+                let kept = evidence::set_aside(self.paths(), &job, kind)
+                    .context("set aside a marker in", &state)?;
+                fault::here("recover.hollow_aside");
+                self.warn(format!(
+                    "{} stands for nothing ({reason}), as after a power loss; kept as {kept} and not counted",
+                    kind.name(&job)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the jobs with an ending that the registry does not know.
+    fn unreported(&self, stories: &[Story]) -> Result<Vec<JobId>, StoreError> {
+        let ended: HashMap<&JobId, Timestamp> = stories
+            .iter()
+            .flat_map(|story| &story.finished)
+            .map(|finished| (&finished.job_id, finished.claimed_at))
+            .collect();
+        let state = self.paths().state();
+        let names = StateNames::list(self.paths()).context("list", &state)?;
+        let mut registry = self.registry();
+        let index = registry.load()?.index(self.shared.run_id.as_str());
+        let columns = RowColumns::of(index.table());
+        let mut jobs = Vec::new();
+        for (name, kinds) in names.jobs() {
+            let Ok(job) = JobId::parse(name) else {
+                continue;
+            };
+            if !kinds.has(RecordKind::Completed) && !kinds.has(RecordKind::Failed) {
+                continue;
+            }
+            let ended = ended.get(&job).copied();
+            let reported = index.rows_of(job.as_str()).any(|row| {
+                let (status, start) = columns.status_and_start(index.table(), row);
+                status.is_ok_and(Status::is_terminal) && start >= ended
+            });
+            if !reported {
+                jobs.push(job);
+            }
+        }
+        Ok(jobs)
+    }
+
+    /// Tells whether a journal and the files it speaks of bring the ending back.
+    fn can_be_made_again(&self, job: &JobId, stories: &[Story]) -> bool {
+        let mut endings = stories.iter().flat_map(|story| &story.finished);
+        endings.any(|f| f.job_id == *job && (!f.completed || self.files_match(f)))
+    }
+
+    /// Returns why a marker is worth nothing, if so.
+    fn hollow(&self, job: &JobId, marker: &Marker, stories: &[Story]) -> Option<&'static str> {
+        match &marker.body {
+            Body::Foreign
+                if marker.kind.is_terminal()
+                    && marker.version.size == 0
+                    && stories.iter().any(|story| story.jobs.contains(job))
+                    && !self.can_be_made_again(job, stories) =>
+            {
+                Some("it is empty")
+            }
+            Body::Ours(record)
+                if marker.kind == RecordKind::Completed
+                    && !record.simulated
+                    && stories
+                        .iter()
+                        .any(|story| story.author.worker_id == record.worker_id)
+                    && !matches(&self.paths().output(job), &record.outputs) =>
+            {
+                Some("its files are not what it says")
+            }
+            _ => None,
+        }
+    }
+}

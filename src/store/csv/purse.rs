@@ -1,0 +1,205 @@
+//! The purse on files: the workspace's ledger, and what journals tell of
+//! attempts whose worker did not come to settle them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::domain::budget::{Bill, Caps, Grant, Ledger, Stake};
+use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::purse::{Fate, Purse};
+use crate::workspace::ledger::LedgerFile;
+use crate::workspace::lock;
+use crate::workspace::paths::Workspace;
+
+use super::CsvStore;
+use super::journal::{self, Line, What};
+
+/// The ledger of a workspace, shared by the threads of one process.
+#[derive(Debug)]
+pub struct FilePurse {
+    file: Mutex<LedgerFile>,
+}
+
+impl FilePurse {
+    /// Names the ledger of a workspace; nothing is created before money moves.
+    pub fn new(workspace: &Workspace) -> Self {
+        Self {
+            file: Mutex::new(LedgerFile::new(workspace)),
+        }
+    }
+
+    /// Returns how many lines of the ledger could not be read when it was last
+    /// looked at: what they said is in no sum.
+    pub fn damaged(&self) -> usize {
+        self.file().damaged()
+    }
+
+    fn file(&self) -> MutexGuard<'_, LedgerFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Purse for FilePurse {
+    fn look(&self, ask: &mut dyn FnMut(&Ledger)) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        ask(file.look().context("read", &path)?);
+        Ok(())
+    }
+
+    fn reserve(
+        &self,
+        stake: &Stake,
+        usd: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> Result<Grant, StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        let grant = file.reserve(stake, usd, caps, now);
+        grant.context("write", &path)
+    }
+
+    fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        file.settle(stake, usd, now).context("write", &path)
+    }
+
+    fn write_off(&self, run: &RunId, job: &JobId, now: Timestamp) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        file.write_off(run, job, now).context("write", &path)
+    }
+}
+
+impl CsvStore {
+    /// Returns what the journals of their workers tell of attempts.
+    pub(super) fn fates_of(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
+        let mut journals: HashMap<&WorkerId, Vec<Line>> = HashMap::new();
+        for Stake { worker_id, .. } in stakes {
+            if !journals.contains_key(worker_id) {
+                journals.insert(worker_id, self.lines_of_ended(worker_id)?);
+            }
+        }
+        let fate = |stake: &Stake| told(&journals[&stake.worker_id], &stake.nonce);
+        Ok(stakes.iter().map(fate).collect())
+    }
+
+    /// Reads a journal whose worker is gone; one that lives settles its own.
+    fn lines_of_ended(&self, worker_id: &WorkerId) -> Result<Vec<Line>, StoreError> {
+        let path = self.paths().journal(worker_id);
+        let own = *worker_id == self.identity.worker_id;
+        if own || !path.exists() || lock::is_held(&path).context("look at", &path)? {
+            return Ok(Vec::new());
+        }
+        let (lines, _) = journal::read(&path).context("read", &path)?;
+        Ok(lines)
+    }
+}
+
+/// Returns what the lines of a journal prove. Only an ending that names its kind
+/// proves anything: after a power loss other lines may be missing.
+fn told(lines: &[Line], nonce: &Nonce) -> Fate {
+    let mut purchase = false;
+    let mut fate = Fate::Open;
+    for Line { what, .. } in lines {
+        match what {
+            What::Claimed {
+                nonce: of, resumes, ..
+            } if of == nonce => purchase |= resumes.is_some(),
+            What::Submitted { nonce: of, .. } if of == nonce => purchase = true,
+            What::Released {
+                nonce: of,
+                class: Some(class),
+                ..
+            } if of == nonce => fate = after_failure(*class, None, purchase),
+            What::Finished(finished) if finished.nonce == *nonce => {
+                fate = match (finished.completed, finished.class) {
+                    (true, _) if finished.simulated => Fate::NotBilled,
+                    (true, _) => Fate::Billed(finished.cost_usd),
+                    (false, class) => {
+                        let open = purchase || finished.request_id.is_some();
+                        let class = class.unwrap_or(ErrorClass::Unknown);
+                        after_failure(class, finished.cost_usd, open)
+                    }
+                };
+            }
+            _ => {}
+        }
+    }
+    fate
+}
+
+fn after_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) -> Fate {
+    match Bill::of_failure(class, cost_usd, purchase_open) {
+        Bill::InDoubt => Fate::Open,
+        Bill::Settled(usd) if usd > 0.0 => Fate::Billed(Some(usd)),
+        Bill::Settled(_) => Fate::NotBilled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Reads lines as a journal has them.
+    fn lines(lines: &[Value]) -> Vec<Line> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.jsonl");
+        let texts: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let text = texts.join("\n") + "\n";
+        std::fs::write(&path, text).unwrap();
+        let (read, damaged) = journal::read(&path).unwrap();
+        assert_eq!((read.len(), damaged), (lines.len(), 0));
+        read
+    }
+
+    const AT: &str = "2026-01-01T00:00:00+00:00";
+
+    fn claimed(resumes: Option<&str>) -> Value {
+        json!({"at": AT, "event": "claimed", "job_id": "j", "attempt": 1, "nonce": "n",
+               "entry": "fresh", "resumes": resumes})
+    }
+
+    fn submitted() -> Value {
+        json!({"at": AT, "event": "submitted", "job_id": "j", "attempt": 1, "nonce": "n",
+               "request_id": "r-1", "cost_usd": null})
+    }
+
+    fn released(class: Option<&str>) -> Value {
+        json!({"at": AT, "event": "released", "job_id": "j", "attempt": 1, "nonce": "n",
+               "reason": "retry", "class": class})
+    }
+
+    fn fate(story: &[Value]) -> Fate {
+        told(&lines(story), &Nonce::new("n"))
+    }
+
+    #[test]
+    fn only_an_ending_that_names_its_kind_frees_a_reservation() {
+        assert_eq!(fate(&[]), Fate::Open);
+        assert_eq!(fate(&[claimed(None)]), Fate::Open);
+        assert_eq!(fate(&[claimed(None), released(None)]), Fate::Open);
+        let transient = released(Some("transient"));
+        assert_eq!(fate(&[claimed(None), transient.clone()]), Fate::NotBilled);
+        let unknown = released(Some("unknown"));
+        assert_eq!(fate(&[claimed(None), unknown]), Fate::Open);
+        // An open purchase is ended by the attempt that re-attaches to it.
+        let bought = [claimed(None), submitted(), transient.clone()];
+        assert_eq!(fate(&bought), Fate::Open);
+        assert_eq!(fate(&[claimed(Some("r-0")), transient]), Fate::Open);
+    }
+
+    #[test]
+    fn another_attempts_ending_proves_nothing() {
+        let mut other = released(Some("transient"));
+        other["nonce"] = json!("m");
+        assert_eq!(fate(&[claimed(None), other]), Fate::Open);
+    }
+}

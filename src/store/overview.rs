@@ -1,0 +1,91 @@
+//! A run at a glance, as stores hand it out: counts, who works, what failed,
+//! what ended lately.
+//!
+//! `ops` makes forecasts and figures of it. Nothing is decided by it.
+
+use crate::domain::id::JobId;
+use crate::domain::job::Status;
+use crate::domain::time::Timestamp;
+use crate::store::{Holder, Progress};
+
+/// A run at a glance.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overview {
+    /// The algorithms of the run's jobs, in the order of their first row.
+    pub algos: Vec<AlgoOverview>,
+    /// Every job there is.
+    pub total: usize,
+    /// Who works, or worked when it died; in the order of the table.
+    pub running: Vec<RunningJob>,
+    /// What ended without a result, in the order of the table.
+    pub failures: Vec<FailedJob>,
+    /// What ended last, newest first.
+    pub recent: Vec<EndedJob>,
+    /// What looked wrong while reading, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The jobs of one algorithm.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AlgoOverview {
+    /// Its key, as the table has it.
+    pub algo: String,
+    /// How many jobs have each status, by [`Status::ALL`].
+    pub counts: [usize; Status::ALL.len()],
+    /// Of the completed, those that were only rehearsed.
+    pub rehearsed: usize,
+    /// How long its real jobs took that were completed, in seconds.
+    pub took_s: Vec<f64>,
+    /// What the rows of its real results say they cost, in millionths of a dollar.
+    pub cost_micros: u64,
+    /// Real results whose rows name no cost.
+    pub unpriced: usize,
+}
+
+impl AlgoOverview {
+    /// Returns how many jobs have this status.
+    pub fn count(&self, status: Status) -> usize {
+        self.counts[status as usize]
+    }
+}
+
+/// A job that somebody holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningJob {
+    /// The job.
+    pub job_id: JobId,
+    /// The position of its algorithm in [`Overview::algos`].
+    pub algo: usize,
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// Who holds it.
+    pub holder: Option<Holder>,
+    /// How far it is, if it says so.
+    pub progress: Option<Progress>,
+}
+
+/// A job that ended without a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedJob {
+    /// The job.
+    pub job_id: JobId,
+    /// The position of its algorithm in [`Overview::algos`].
+    pub algo: usize,
+    /// Why, on one line.
+    pub message: String,
+    /// When, if the row tells.
+    pub ended: Option<Timestamp>,
+}
+
+/// A job that ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EndedJob {
+    /// The position of its algorithm in [`Overview::algos`].
+    pub algo: usize,
+    /// When.
+    pub ended: Timestamp,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// Whether it was only rehearsed.
+    pub simulated: bool,
+}

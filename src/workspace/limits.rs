@@ -1,0 +1,220 @@
+//! How many jobs of a provider run at once and how many start in a minute, kept
+//! by all workers of the workspace together.
+//!
+//! A slot is a locked file, so it is free again when its holder dies. The rate is
+//! one moment in a small file, before which nothing starts. Nobody waits in here:
+//! the caller is told when to ask again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::id::AlgoKey;
+use crate::domain::limits::{Limits, Pace};
+use crate::domain::time::Timestamp;
+use crate::platform;
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::Workspace;
+
+/// How soon somebody else's lock on the rate, held for microseconds, is tried again.
+const RATE_BUSY: Duration = Duration::from_millis(1);
+
+/// How soon taken slots are looked at again.
+const SLOTS_TAKEN: Duration = Duration::from_millis(10);
+
+/// The limits of one provider, as all workers of a workspace keep them.
+#[derive(Debug)]
+pub struct ProviderLimits {
+    folder: PathBuf,
+    provider: AlgoKey,
+    slots: Option<usize>,
+    pace: Option<Pace>,
+}
+
+/// The answer to a wish to start a job.
+#[derive(Debug)]
+pub enum Admission {
+    /// It may start; the slot is held until this is dropped.
+    Go(Permit),
+    /// Not now; ask again after this long.
+    Wait(Duration),
+}
+
+/// The right to run one job of a provider.
+#[derive(Debug)]
+pub struct Permit {
+    _slot: Option<FileLock>,
+}
+
+impl ProviderLimits {
+    /// Names the limits of a provider; nothing is created.
+    pub fn new(workspace: &Workspace, provider: AlgoKey, limits: Limits) -> Self {
+        Self {
+            folder: workspace.providers(),
+            provider,
+            slots: limits.max_parallel,
+            pace: limits.rate_per_min.map(Pace::per_minute),
+        }
+    }
+
+    /// Takes a slot and a place in the minute, or tells when to ask again.
+    pub fn admit(&self, now: Timestamp) -> io::Result<Admission> {
+        fs::create_dir_all(&self.folder)?;
+        if let Some(pace) = self.pace
+            && let Some(wait) = pace.wait(self.read_next()?, micros(now))
+        {
+            return Ok(Admission::Wait(wait));
+        }
+        let slot = self.free_slot()?;
+        if self.slots.is_some() && slot.is_none() {
+            return Ok(Admission::Wait(SLOTS_TAKEN));
+        }
+        match self.take_place(now)? {
+            Some(wait) => Ok(Admission::Wait(wait)),
+            None => Ok(Admission::Go(Permit { _slot: slot })),
+        }
+    }
+
+    /// Gives back the place of a job that did not start after all.
+    pub fn refund(&self) -> io::Result<()> {
+        let Some(pace) = self.pace else {
+            return Ok(());
+        };
+        let path = self.path("rate.lock");
+        let patience = Duration::from_secs(1);
+        // A place that cannot be given back makes the rate lower, never higher.
+        if let Some(_lock) = FileLock::acquire_within(&path, patience)?
+            && let Some(next) = self.read_next()?
+        {
+            self.write_next(pace.refunded(next))?;
+        }
+        Ok(())
+    }
+
+    fn free_slot(&self) -> io::Result<Option<FileLock>> {
+        for number in 1..=self.slots.unwrap_or(0) {
+            let path = self.path(&format!("slot-{number}.lock"));
+            if let Some(slot) = FileLock::try_acquire(&path)? {
+                return Ok(Some(slot));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a place in the minute; returns how long to wait if there is none.
+    fn take_place(&self, now: Timestamp) -> io::Result<Option<Duration>> {
+        let Some(pace) = self.pace else {
+            return Ok(None);
+        };
+        let Some(_lock) = FileLock::try_acquire(&self.path("rate.lock"))? else {
+            return Ok(Some(RATE_BUSY));
+        };
+        match pace.take(self.read_next()?, micros(now)) {
+            Ok(next) => self.write_next(next).map(|()| None),
+            Err(refusal) => {
+                if let Some(next) = refusal.repaired {
+                    self.write_next(next)?;
+                }
+                Ok(Some(refusal.wait))
+            }
+        }
+    }
+
+    /// Reads the moment before which nothing starts; a file that holds anything
+    /// else is one of the distant future, which nobody believes.
+    fn read_next(&self) -> io::Result<Option<i64>> {
+        let file = match File::open(self.path("rate")) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(64).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(Some(text.trim().parse().unwrap_or(i64::MAX)))
+    }
+
+    fn write_next(&self, next: i64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = platform::refuse_links(&mut options).open(self.path("rate"))?;
+        let text = format!("{next:020}\n");
+        platform::write_at(&file, text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
+    }
+
+    fn path(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{}.{ending}", self.provider))
+    }
+}
+
+fn micros(at: Timestamp) -> i64 {
+    at.as_datetime().timestamp_micros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(folder: &tempfile::TempDir, limits: Limits) -> ProviderLimits {
+        let key = AlgoKey::parse("fal").unwrap();
+        ProviderLimits::new(&Workspace::new(folder.path()), key, limits)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        start.plus(Duration::from_millis(millis))
+    }
+
+    fn goes(admission: &Admission) -> bool {
+        matches!(admission, Admission::Go(_))
+    }
+
+    #[test]
+    fn slots_are_shared_and_free_again_when_their_holder_lets_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let two = Limits {
+            max_parallel: Some(2),
+            rate_per_min: None,
+        };
+        let (one, other) = (limits(&folder, two), limits(&folder, two));
+        let first = one.admit(at(0)).unwrap();
+        let second = other.admit(at(0)).unwrap();
+        assert!(goes(&first) && goes(&second));
+        assert!(!goes(&one.admit(at(0)).unwrap()));
+        drop(first);
+        assert!(goes(&other.admit(at(0)).unwrap()));
+    }
+
+    #[test]
+    fn a_rate_is_shared_and_a_place_given_back_can_be_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let six = Limits {
+            max_parallel: None,
+            rate_per_min: Some(6.0),
+        };
+        let (one, other) = (limits(&folder, six), limits(&folder, six));
+        assert!(goes(&one.admit(at(0)).unwrap()));
+        assert!(!goes(&other.admit(at(1_000)).unwrap()));
+        one.refund().unwrap();
+        assert!(goes(&other.admit(at(1_000)).unwrap()));
+        assert!(goes(&other.admit(at(11_200)).unwrap()));
+    }
+
+    #[test]
+    fn garbage_where_the_rate_is_kept_costs_one_interval_and_no_more() {
+        for garbage in ["", "x", "99999999999999999999", "\u{0}\u{0}\u{0}"] {
+            let folder = tempfile::tempdir().unwrap();
+            let sixty = Limits {
+                max_parallel: None,
+                rate_per_min: Some(60.0),
+            };
+            let limits = limits(&folder, sixty);
+            fs::create_dir_all(&limits.folder).unwrap();
+            fs::write(limits.path("rate"), garbage).unwrap();
+            assert!(!goes(&limits.admit(at(0)).unwrap()), "{garbage:?}");
+            assert!(goes(&limits.admit(at(1_100)).unwrap()), "{garbage:?}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Spending limits hold whatever happens: for all workers together, across kills, failures and
+//! late results; and a person hears what is left and how to go on.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::TestWorkspace;
+use crate::support::mocks::{change_mocks, executed, executions, one_job_each, statuses};
+
+const PRICE: &str = "unit_price_usd: 0.30";
+
+/// A workspace of `jobs` jobs that cost thirty cents each; executions are counted.
+fn priced(jobs: usize, options: &str) -> TestWorkspace {
+    let yaml = format!(
+        "adapters:\n  paid:\n    {{kind: mock, unit_price_usd: 0.30, \
+         count_file: executions.txt{options}}}\n"
+    );
+    TestWorkspace::with_products(jobs)
+        .algo("paid")
+        .adapters(&yaml)
+        .build()
+}
+
+/// The lines of the ledger, in order.
+fn ledger(workspace: &TestWorkspace) -> Vec<Value> {
+    let text = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
+    let line = |line: &str| serde_json::from_str(line).expect("a whole line");
+    text.lines().map(line).collect()
+}
+
+/// What is spent and what is reserved, in cents, by adding the ledger up independently.
+fn spent_and_reserved(workspace: &TestWorkspace) -> (i64, i64) {
+    let mut reserved = std::collections::BTreeMap::new();
+    let mut settled = BTreeSet::new();
+    let mut spent = 0;
+    for line in ledger(workspace) {
+        let nonce = line["nonce"].to_string();
+        let job = (line["run_id"].to_string(), line["job_id"].to_string());
+        #[expect(clippy::cast_possible_truncation, reason = "a few dollars")]
+        let cents = (line["usd"].as_f64().expect("an amount") * 100.0).round() as i64;
+        if line["event"] == "reserved" {
+            reserved.insert(job, (nonce, cents));
+        } else if settled.insert(nonce.clone()) {
+            spent += cents;
+            if reserved.get(&job).is_some_and(|(of, _)| *of == nonce) {
+                reserved.remove(&job);
+            }
+        }
+    }
+    (spent, reserved.values().map(|(_, cents)| cents).sum())
+}
+
+fn distinct_jobs(workspace: &TestWorkspace) -> usize {
+    let jobs: BTreeSet<usize> = executed(workspace).into_iter().collect();
+    jobs.len()
+}
+
+#[test]
+fn at_the_cap_nothing_new_starts_and_the_message_says_what_is_left_and_how_to_go_on() {
+    let workspace = priced(5, "");
+    let output = workspace
+        .worker(&["--budget-usd", "1", "--json"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("% of the run's budget of $1.00 are spent or reserved")
+        .expect_stderr("the run's budget of $1.00 has $0.10 left ($0.90 spent, $0.00 reserved)")
+        .expect_stderr("2 jobs wait")
+        .expect_stderr("--budget-usd 1.50");
+    let summary = output.json();
+    assert_eq!(summary["stopped_by"], "budget");
+    assert_eq!(summary["blocked_by_budget"], 2);
+    assert_eq!(summary["spent_usd"], 0.9);
+    assert_eq!(summary["budget"]["left_usd"], 0.1);
+    assert_eq!(workspace.log().events("budget_warning").len(), 1);
+    assert_eq!(workspace.log().events("budget_reached").len(), 1);
+    assert_eq!(statuses(&workspace)[3..], ["enqueued", "enqueued"]);
+    assert_eq!(spent_and_reserved(&workspace), (90, 0));
+    // The command it names runs the rest, counting what was spent before.
+    let _ = workspace
+        .worker(&["--budget-usd", "1.50"])
+        .run()
+        .expect_code(0);
+    assert_eq!(statuses(&workspace), ["completed"; 5]);
+    assert_eq!(spent_and_reserved(&workspace), (150, 0));
+}
+
+#[test]
+fn eight_workers_together_start_exactly_the_jobs_that_a_cap_allows() {
+    for _ in 0..4 {
+        let workspace = priced(12, "");
+        let options = ["--budget-usd", "1.00", "--max-parallel", "2"];
+        let workers: Vec<_> = (0..8).map(|_| workspace.worker(&options).spawn()).collect();
+        for worker in workers {
+            let code = worker.wait().code();
+            assert_eq!(code, Some(4));
+        }
+        assert_eq!(executions(&workspace).len(), 3);
+        assert_eq!(spent_and_reserved(&workspace), (90, 0));
+        assert_eq!(workspace.registry().count("completed"), 3);
+        assert_eq!(workspace.registry().count("enqueued"), 9);
+    }
+}
+
+#[test]
+fn killed_workers_never_make_room_for_a_job_that_the_cap_does_not_allow() {
+    for round in 0..3u64 {
+        let workspace = priced(12, ", sleep_ms: 15");
+        let options = ["--budget-usd", "1.00", "--max-parallel", "2"];
+        let workers: Vec<_> = (0..8).map(|_| workspace.worker(&options).spawn()).collect();
+        for (number, worker) in workers.into_iter().enumerate() {
+            // The moment of the kill is what is tested; nothing waits for it.
+            thread::sleep(Duration::from_millis(3 + 4 * round));
+            if number % 2 == 0 {
+                drop(worker.kill());
+            } else {
+                let _ = worker.wait();
+            }
+            assert!(distinct_jobs(&workspace) <= 3);
+        }
+        let resume = ["--only-status", "enqueued,running", "--budget-usd", "1.00"];
+        let _ = workspace.worker(&resume).run().expect_code(4);
+        assert_eq!(distinct_jobs(&workspace), 3);
+        assert_eq!(spent_and_reserved(&workspace), (90, 0));
+        assert_eq!(workspace.registry().count("completed"), 3);
+    }
+}
+
+#[test]
+fn a_dead_workers_reservation_counts_as_spent_and_the_next_attempt_takes_it_over() {
+    let workspace = priced(3, ", wait_file: go");
+    let worker = workspace.worker(&["--budget-usd", "0.50"]).spawn();
+    workspace.wait_for_file("executions.txt");
+    drop(worker.kill());
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    // Others do not fit beside it.
+    let _ = workspace
+        .worker(&["--budget-usd", "0.50"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("$0.20 left ($0.00 spent, $0.30 reserved)");
+    assert_eq!(distinct_jobs(&workspace), 1);
+    workspace.write("go", b"");
+    let _ = workspace
+        .worker(&["--only-status", "running", "--budget-usd", "0.50"])
+        .run()
+        .expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn an_inherited_reservation_is_used_even_when_jobs_before_it_do_not_fit() {
+    let workspace = priced(3, ", wait_file: go");
+    let last = workspace.id(2).to_owned();
+    let worker = workspace.worker(&["--jobs", &last]).spawn();
+    workspace.wait_for_file("executions.txt");
+    drop(worker.kill());
+    workspace.write("go", b"");
+    let resume = ["--only-status", "enqueued,running", "--budget-usd", "0.30"];
+    let _ = workspace.worker(&resume).run().expect_code(4);
+    let done = ["enqueued", "enqueued", "completed"];
+    assert_eq!(statuses(&workspace), done);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn what_was_surely_not_billed_is_free_again_and_what_may_have_been_is_not() {
+    for (options, wanted) in [
+        ("fail: no", (0, 0)),
+        ("fail: no, fail_class: transient", (0, 0)),
+        ("fail: no, fail_class: unknown", (0, 30)),
+        ("fail: no, submit: true", (0, 30)),
+        ("empty_output: true", (30, 0)),
+        ("panic: true", (0, 0)),
+    ] {
+        let workspace = one_job_each(&[("paid", &format!("{PRICE}, {options}"))]);
+        let _ = workspace.worker(&[]).run().expect_code(1);
+        assert_eq!(spent_and_reserved(&workspace), wanted, "{options}");
+    }
+}
+
+#[test]
+fn a_job_that_may_have_been_billed_is_reserved_once_however_often_it_is_tried() {
+    let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &doubt)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let again = [
+        "--only-status",
+        "failed",
+        "--resubmit-unknown",
+        "--budget-usd",
+        "0.30",
+    ];
+    let _ = workspace.worker(&again).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    change_mocks(&workspace, &[("paid", PRICE)]);
+    let _ = workspace.worker(&again).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn a_request_that_is_given_up_stays_on_the_bill() {
+    let open = format!("{PRICE}, submit: true, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &open)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("paid", PRICE)]);
+    let anew = ["--only-status", "failed", "--forget-requests"];
+    let _ = workspace
+        .worker(&[&anew[..], &["--budget-usd", "0.50"]].concat())
+        .run()
+        .expect_code(4);
+    let _ = workspace
+        .worker(&["--forget-requests", "--budget-usd", "0.60"])
+        .run()
+        .expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (60, 0));
+}
+
+#[test]
+fn a_purchase_is_asked_about_even_when_the_cap_is_used_up() {
+    let open = format!("{PRICE}, submit: true, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &open)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("paid", &format!("{PRICE}, submit: true"))]);
+    let _ = workspace
+        .worker(&["--only-status", "failed", "--budget-usd", "0.10"])
+        .run()
+        .expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn cheaper_jobs_go_on_where_a_dearer_one_does_not_fit() {
+    let workspace = one_job_each(&[
+        ("dear", "unit_price_usd: 0.90"),
+        ("cheap", "unit_price_usd: 0.02"),
+        ("free", "unit_price_usd: 0"),
+    ]);
+    let _ = workspace
+        .worker(&["--budget-usd", "0.50"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("1 job waits");
+    assert_eq!(statuses(&workspace), ["enqueued", "completed", "completed"]);
+}
+
+#[test]
+fn jobs_of_unknown_price_do_not_start_under_a_limit_and_do_without_one() {
+    let workspace = one_job_each(&[("riddle", "sleep_ms: 0"), ("paid", PRICE)]);
+    let output = workspace
+        .worker(&["--budget-usd", "5", "--json"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("nobody knows what algo riddle costs")
+        .expect_stderr("unit_price_usd");
+    assert_eq!(output.json()["unpriced_blocked"], 1);
+    assert_eq!(statuses(&workspace), ["enqueued", "completed"]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn limits_in_the_file_hold_and_the_command_line_can_only_tighten_them() {
+    let workspace = priced(4, "");
+    workspace.write("config/global.yaml", b"budget:\n  run_usd: 0.70\n");
+    let _ = workspace
+        .worker(&["--budget-usd", "100"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("budget.run_usd");
+    assert_eq!(distinct_jobs(&workspace), 2);
+    workspace.write("config/global.yaml", b"budget:\n  day_usd: 0.95\n");
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(4)
+        .expect_stderr("budget.day_usd");
+    assert_eq!(distinct_jobs(&workspace), 3);
+    workspace.write("config/global.yaml", b"# \nbudget:\n  run_usd: -1\n");
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(2)
+        .expect_stderr("global.yaml:3");
+}
+
+#[test]
+fn a_rehearsal_and_free_jobs_leave_no_ledger() {
+    let workspace = priced(2, "");
+    let _ = workspace
+        .worker(&["--dry-run", "--budget-usd", "0"])
+        .run()
+        .expect_code(0);
+    assert!(!workspace.path("tables/budget.jsonl").exists());
+    let workspace = one_job_each(&[("riddle", "sleep_ms: 0"), ("free", "unit_price_usd: 0")]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    assert!(!workspace.path("tables/budget.jsonl").exists());
+}
+
+#[test]
+fn money_is_settled_by_the_next_worker_where_the_journal_tells_what_was_billed() {
+    let workspace = priced(1, "");
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    // As if the worker had died between publishing its result and settling.
+    let text = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
+    let reserved = text.lines().next().expect("a line").to_owned() + "\n";
+    workspace.write("tables/budget.jsonl", reserved.as_bytes());
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    for _ in 0..2 {
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        assert_eq!(spent_and_reserved(&workspace), (30, 0));
+    }
+    assert_eq!(ledger(&workspace).len(), 2);
+}
+
+#[test]
+fn what_needs_to_be_confirmed_is_not_started_without_yes() {
+    let workspace = priced(3, "");
+    workspace.write("config/global.yaml", b"confirm_above_usd: 0.50\n");
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(2)
+        .expect_stderr("3 jobs are expected to cost $0.90")
+        .expect_stderr("--yes");
+    assert_eq!(statuses(&workspace), ["enqueued"; 3]);
+    assert!(workspace.leftovers().is_empty());
+    let _ = workspace.worker(&["--limit", "1"]).run().expect_code(0);
+    let _ = workspace.worker(&["--yes"]).run().expect_code(0);
+    assert_eq!(statuses(&workspace), ["completed"; 3]);
+}

@@ -1,0 +1,212 @@
+//! `run status`, `run explain` and `cost report`: what is shown is what is there.
+
+use serde_json::{Value, json};
+
+use crate::support::binary::Output;
+use crate::support::mocks::one_job_each;
+use crate::support::{TestWorkspace, wait_until};
+
+fn status(workspace: &TestWorkspace) -> Value {
+    let arguments = ["run", "status", "--run-id", "rk", "--json"];
+    workspace.archi3d(&arguments).run().expect_code(0).json()
+}
+
+fn explain(workspace: &TestWorkspace, job: &str) -> Value {
+    let arguments = ["run", "explain", "--run-id", "rk", job, "--json"];
+    workspace.archi3d(&arguments).run().expect_code(0).json()
+}
+
+fn report(workspace: &TestWorkspace, options: &[&str]) -> Output {
+    let arguments = [&["cost", "report"], options].concat();
+    workspace.archi3d(&arguments).run()
+}
+
+const MIXED: [(&str, &str); 3] = [
+    ("good", "unit_price_usd: 0.25, submit: true"),
+    ("bad", "fail: always, fail_class: permanent"),
+    (
+        "doubt",
+        "fail: always, fail_class: unknown, unit_price_usd: 0.5",
+    ),
+];
+
+#[test]
+fn status_counts_by_algo_and_groups_failures() {
+    let workspace = one_job_each(&MIXED);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let before = workspace.tree();
+    let status = status(&workspace);
+    assert_eq!(workspace.tree(), before);
+    assert_eq!(status["counts"]["completed"], json!(1));
+    assert_eq!(status["counts"]["failed"], json!(2));
+    assert_eq!(status["algos"][0]["algo"], json!("good"));
+    assert_eq!(status["algos"][0]["counts"]["completed"], json!(1));
+    assert_eq!(status["money"]["spent_usd"], json!(0.25));
+    assert_eq!(status["money"]["reserved_usd"], json!(0.5));
+    let groups = status["failure_groups"].as_array().expect("a list");
+    assert_eq!(groups.len(), 2, "{groups:?}");
+}
+
+#[test]
+fn a_running_job_shows_its_worker_and_how_far_it_is() {
+    let workspace = one_job_each(&[("slow", "wait_file: go.txt")]);
+    let worker = workspace
+        .worker(&["--heartbeat-secs", "0.05", "--stale-secs", "60"])
+        .spawn();
+    wait_until("progress in the status", || {
+        status(&workspace)["running"][0]["progress"]["fraction"] == json!(0.0)
+    });
+    let running = status(&workspace)["running"][0].take();
+    assert_eq!(running["verdict"], json!("alive"));
+    assert_eq!(running["algo"], json!("slow"));
+    workspace.write("go.txt", b"");
+    let _ = worker.wait().expect_code(0);
+    assert_eq!(status(&workspace)["running"], json!([]));
+}
+
+#[test]
+fn watching_ends_by_itself_and_writes_no_control_codes_into_a_pipe() {
+    let workspace = one_job_each(&[("slow", "wait_file: go.txt")]);
+    let worker = workspace.worker(&[]).spawn();
+    let arguments = [
+        "run",
+        "status",
+        "--run-id",
+        "rk",
+        "--watch",
+        "--interval",
+        "0.05",
+    ];
+    let watcher = workspace.archi3d(&arguments).spawn();
+    wait_until("a frame with the running job", || {
+        watcher.stdout_so_far().contains("1 running")
+    });
+    workspace.write("go.txt", b"");
+    let _ = worker.wait().expect_code(0);
+    let seen = watcher.wait().expect_code(0);
+    assert!(!seen.stdout.contains('\u{1b}'), "{seen}");
+    assert!(seen.stdout.trim_end().ends_with("unknown"), "{seen}");
+    assert!(seen.stdout.contains("1 completed"), "{seen}");
+}
+
+#[test]
+fn a_watcher_that_is_interrupted_leaves_the_worker_alone() {
+    let workspace = one_job_each(&[("slow", "wait_file: go.txt")]);
+    let worker = workspace.worker(&[]).spawn();
+    let arguments = ["run", "status", "--run-id", "rk", "--watch", "--json"];
+    let watcher = workspace.archi3d(&arguments).spawn();
+    wait_until("a frame", || watcher.stdout_so_far().ends_with('\n'));
+    watcher.signal("INT");
+    let seen = watcher.wait().expect_code(130);
+    for line in seen.stdout.lines() {
+        let frame: Result<Value, _> = serde_json::from_str(line);
+        assert!(frame.is_ok(), "{line}");
+    }
+    workspace.write("go.txt", b"");
+    let _ = worker.wait().expect_code(0);
+}
+
+#[test]
+fn every_state_has_its_reason_and_its_next_command() {
+    let workspace = one_job_each(&MIXED);
+    let id = |index: usize| workspace.id(index).to_owned();
+    let waiting = explain(&workspace, &id(0));
+    assert_eq!(
+        (&waiting["state"], &waiting["code"]),
+        (&json!("enqueued"), &json!("waiting"))
+    );
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    for (index, state, code, command) in [
+        (0, "completed", "completed", "--redo"),
+        (1, "failed", "permanent", "--only-status failed"),
+        (2, "failed", "possibly_billed", "--resubmit-unknown"),
+    ] {
+        let told = explain(&workspace, &id(index)[..8]);
+        assert_eq!(told["job_id"], json!(id(index)));
+        assert_eq!(
+            (&told["state"], &told["code"]),
+            (&json!(state), &json!(code))
+        );
+        let next = told["next"][0]["command"].as_str().expect("a command");
+        assert!(next.contains(command), "{next}");
+        assert_eq!(told["attempts"].as_array().map(Vec::len), Some(1));
+    }
+    assert_eq!(
+        explain(&workspace, &id(2))["numbers"]["reserved_usd"],
+        json!(0.5)
+    );
+}
+
+#[test]
+fn a_job_that_is_not_there_or_not_the_only_one_is_refused_with_names() {
+    let workspace = TestWorkspace::with_products(2)
+        .job_ids(["abc-1", "abc-2"])
+        .build();
+    let ask = |job: &str| {
+        let arguments = ["run", "explain", "--run-id", "rk", job];
+        workspace.archi3d(&arguments).run().expect_code(2)
+    };
+    let _ = ask("abc").expect_stderr("2 jobs of run rk begin with \"abc\"");
+    let _ = ask("abc-3").expect_stderr("did you mean abc-1");
+}
+
+#[test]
+fn what_was_paid_is_reported_by_anything_and_sums_up() {
+    let workspace = one_job_each(&MIXED);
+    let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    assert_eq!(
+        report(&workspace, &["--json"]).json()["total"]["attempts"],
+        json!(0)
+    );
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    for by in ["algo", "day", "worker", "run"] {
+        let told = report(&workspace, &["--json", "--by", by])
+            .expect_code(0)
+            .json();
+        assert_eq!(told["total"]["attempts"], json!(3), "{by}");
+        assert_eq!(told["total"]["billed_usd"], json!(0.25), "{by}");
+        assert_eq!(told["total"]["unknown_cost_attempts"], json!(1), "{by}");
+    }
+    let table = report(&workspace, &["--csv", "--by", "algo"]).expect_code(0);
+    assert!(
+        table.stdout.contains("good,1,1,0,0,0,0.250000,0\n"),
+        "{table}"
+    );
+    assert!(
+        table.stdout.contains("total,3,1,2,0,0,0.250000,1\n"),
+        "{table}"
+    );
+}
+
+#[test]
+fn an_invoice_is_compared_by_request_id_and_exit_code_1_means_it_differs() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let attempts = crate::support::mocks::attempts(&workspace);
+    let request = attempts[0]["request_id"]
+        .as_str()
+        .expect("it was submitted");
+    let invoice = |rows: &str| {
+        let table = format!("\u{feff}Request ID;Amount\r\n{rows}");
+        workspace.write("invoice.csv", table.as_bytes());
+        let path = workspace.path("invoice.csv");
+        report(
+            &workspace,
+            &["--match", path.to_str().expect("text"), "--json"],
+        )
+    };
+    let equal = invoice(&format!("{request};\"$0,25\"\r\n")).expect_code(0);
+    assert_eq!(equal.json()["match"]["agrees"], json!(true));
+    let differs = invoice(&format!("{request};0.30\r\nelse;1\r\n")).expect_code(1);
+    let found = differs.json()["match"].take();
+    assert_eq!(found["different"][0]["invoice_usd"], json!(0.3));
+    assert_eq!(found["only_in_invoice"][0]["request_id"], json!("else"));
+    let missing = invoice("else;0\r\n").expect_code(1).json();
+    assert_eq!(
+        missing["match"]["only_ours"][0]["request_id"],
+        json!(request)
+    );
+    let _ = invoice("x;lots\r\n")
+        .expect_code(2)
+        .expect_stderr("invoice.csv:2:");
+}
