@@ -379,7 +379,7 @@ impl<'a> Planner<'a> {
             (None, Some(at)) if *at > self.now => {
                 Reason::new("waits_to_retry", "waiting for their next attempt")
             }
-            _ => entered(entry, bought),
+            _ => entered(entry, fate == Fate::Reattach),
         };
         (fate, reason)
     }

@@ -84,11 +84,15 @@ impl Planner<'_> {
         let Some(Ok(carrier)) = key.map(|key| &self.carriers[key]) else {
             return Price::default();
         };
-        let failures = match &job.standing {
-            Standing::Known { failures, .. } => *failures,
-            _ => 0,
+        let (failures, bought) = match &job.standing {
+            Standing::Known {
+                failures, purchase, ..
+            } => (*failures, purchase.is_some()),
+            _ => (0, false),
         };
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
+        // What is reserved for a purchase that is given up counts as spent.
+        let reserved = reserved.filter(|_| !(bought && self.request.forget_requests));
         let reserved_micros = micros(reserved.unwrap_or_default());
         let Some(unit) = carrier.price.unit_usd.map(micros) else {
             return Price {
