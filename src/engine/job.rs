@@ -3,9 +3,11 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
+use sha2::{Digest, Sha256};
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
@@ -14,7 +16,7 @@ use crate::domain::id::JobId;
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::domain::text::one_line;
+use crate::domain::text::{hex, one_line};
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
 use crate::engine::lanes;
@@ -56,6 +58,10 @@ pub(super) struct Failure {
     purchase: bool,
     /// What it cost all the same.
     pub(super) cost_usd: Option<f64>,
+    /// Whether the adapter had begun and did not live to say what it bought.
+    pub(super) cut_off: bool,
+    /// Whether the purchase of earlier attempts was given up.
+    pub(super) forgotten: bool,
 }
 
 impl Failure {
@@ -68,12 +74,17 @@ impl Failure {
             can_be_looked_up: false,
             purchase: false,
             cost_usd: None,
+            cut_off: false,
+            forgotten: false,
         }
     }
 
     /// Tells what becomes of the money that was reserved.
     pub(super) fn bill(&self, lease: &Lease) -> Bill {
-        let purchase_open = self.purchase || lease.request_id.is_some();
+        let purchase_open = self.purchase || (lease.request_id.is_some() && !self.forgotten);
+        if self.cut_off {
+            return Bill::InDoubt;
+        }
         Bill::of_failure(self.class, self.cost_usd, purchase_open)
     }
 
@@ -296,14 +307,13 @@ impl Pool<'_> {
             lease,
             submitted: None,
         };
+        let forgotten = self.forgets(lease);
+        let resumed = lease.request_id.clone().filter(|_| !forgotten);
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
-                idempotency_key: self.idempotency_key(lease),
-                resume_request_id: lease
-                    .request_id
-                    .clone()
-                    .filter(|_| !self.conditions.forget_requests),
+                idempotency_key: idempotency_key(lease, forgotten),
+                resume_request_id: resumed.clone(),
                 log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,
@@ -313,8 +323,8 @@ impl Pool<'_> {
             }))
         };
         let submitted = reporter.submitted.is_some();
-        let purchase = reporter.submitted.or_else(|| lease.request_id.clone());
-        let attempt = match outcome {
+        let purchase = reporter.submitted.or(resumed);
+        let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
                 return self.check(result, lease, carrier, purchase.is_some());
             }
@@ -326,19 +336,27 @@ impl Pool<'_> {
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
                 let class = cut_off_class(ErrorClass::Permanent, carrier, purchase.as_deref());
-                Attempt::Failed(Failure::new(class, message))
+                Attempt::Failed(Failure {
+                    cut_off: true,
+                    ..Failure::new(class, message)
+                })
             }
         };
+        if let Attempt::Failed(failure) = &mut attempt {
+            failure.forgotten = forgotten;
+        }
         in_doubt(attempt, purchase.as_deref(), carrier)
     }
 
-    /// Returns the key of the purchase; a person who gave an old request up wants
-    /// a new one, which the old key would not bring.
-    fn idempotency_key(&self, lease: &Lease) -> String {
-        if self.conditions.forget_requests && lease.request_id.is_some() {
-            return format!("{}-{}", lease.idempotency_key, lease.attempt);
-        }
-        lease.idempotency_key.clone()
+    /// Tells whether the purchase of an earlier attempt is given up. What this
+    /// pool bought is no older purchase: its next attempt asks about it.
+    pub(super) fn forgets(&self, lease: &Lease) -> bool {
+        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
+        self.conditions.forget_requests
+            && lease
+                .request_id
+                .clone()
+                .is_some_and(|id| !bought.contains(&(lease.job_id.clone(), id)))
     }
 
     fn log_path(&self, lease: &Lease) -> PathBuf {
@@ -424,6 +442,7 @@ fn from_adapter_error(
             detail,
         } => Attempt::Failed(Failure {
             detail,
+            cut_off: true,
             ..Failure::new(cut_off_class(class, carrier, purchase), message)
         }),
         AdapterError::Stopped(StopReason::TimedOut) => {
@@ -434,7 +453,10 @@ fn from_adapter_error(
                 cut_off_class(ErrorClass::Transient, carrier, purchase)
             };
             let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
-            Attempt::Failed(Failure::new(class, format!("timed out after {limit} s")))
+            Attempt::Failed(Failure {
+                cut_off: true,
+                ..Failure::new(class, format!("timed out after {limit} s"))
+            })
         }
         AdapterError::Stopped(reason) => Attempt::Stopped {
             reason,
@@ -481,6 +503,19 @@ fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> 
             Attempt::Failed(failure)
         }
         attempt => attempt,
+    }
+}
+
+/// Returns the key of the purchase; a person who gave an old request up wants a
+/// new one, which the old key would not bring. It is the same for every attempt
+/// that gives the same request up, so that a retry does not buy once more.
+fn idempotency_key(lease: &Lease, forgotten: bool) -> String {
+    match lease.request_id.as_ref().filter(|_| forgotten) {
+        Some(request) => {
+            let digest = Sha256::digest(request.as_bytes());
+            format!("{}-{}", lease.idempotency_key, hex(&digest[..8]))
+        }
+        None => lease.idempotency_key.clone(),
     }
 }
 
@@ -533,6 +568,11 @@ impl JobReporter for Reporter<'_> {
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
         self.submitted = Some(request_id.to_owned());
+        {
+            let bought = self.pool.bought.lock();
+            let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
+            bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
+        }
         self.pool.note_purchase(self.lease, cost_usd);
         self.pool
             .store

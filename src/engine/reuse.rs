@@ -128,9 +128,7 @@ impl Pool<'_> {
         self.claim_answered(taken && !waiting.tried);
         match claim {
             // What was bought for it already is worth more than a copy.
-            Ok(Claim::Taken(lease))
-                if lease.request_id.is_some() && !self.conditions.forget_requests =>
-            {
+            Ok(Claim::Taken(lease)) if lease.request_id.is_some() && !self.forgets(&lease) => {
                 self.step_back(waiting, &lease, true);
             }
             Ok(Claim::Taken(lease)) => self.copy(waiting, &lease, index, source, key),

@@ -117,7 +117,10 @@ impl Pool<'_> {
             self.bill_made(lease, finish, cost_usd);
             // A copy says nothing about how the algorithm fares.
             if !reused {
+                self.learn_price(&waiting.planned.job, cost_usd);
                 self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            } else if waiting.canary {
+                self.queue.next_canary(waiting.lane);
             }
         }
         match finish {
@@ -180,6 +183,7 @@ impl Pool<'_> {
             message: message.clone(),
             not_before: (!pause.is_zero()).then(|| now.plus(pause)),
             counts,
+            cut_off: failure.cut_off,
         };
         if let Err(error) = self.store.put_off(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
@@ -211,6 +215,7 @@ impl Pool<'_> {
             outcome: Outcome::Failed {
                 class: failure.class,
                 error_text: failure.error_text(),
+                cut_off: failure.cut_off,
             },
             cost_usd: failure.cost_usd,
             content_key: None,

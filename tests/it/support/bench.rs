@@ -335,6 +335,7 @@ pub fn failed(lease: &Lease, message: &str) -> Ending {
         outcome: Outcome::Failed {
             class: ErrorClass::Transient,
             error_text: format!("Error: {message}\n"),
+            cut_off: false,
         },
         patch: patch::failed(span(lease), &facts(lease.worker_id.as_str()), message),
         cost_usd: None,
