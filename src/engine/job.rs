@@ -1,6 +1,7 @@
 //! One job, from claim to ending, on one thread of the pool.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -34,6 +35,10 @@ const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it m
 const NO_REQUEST: &str = "it may have been billed: look for this job at the provider; \
      if nothing was bought, run it again with --only-status failed --resubmit-unknown";
 
+/// What is said of a result that was made and paid for and that our disk spoilt.
+const NOT_READ: &str = "It is made and may be billed; when the disk is well again, \
+     --only-status failed --resubmit-unknown makes it once more";
+
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
     Made(Box<Checked>),
@@ -56,6 +61,8 @@ pub(super) struct Failure {
     purchase: bool,
     /// What it cost all the same.
     pub(super) cost_usd: Option<f64>,
+    /// Whether it is our own disk's fault, which may have room again by now.
+    pub(super) no_room: bool,
 }
 
 impl Failure {
@@ -68,6 +75,15 @@ impl Failure {
             can_be_looked_up: false,
             purchase: false,
             cost_usd: None,
+            no_room: false,
+        }
+    }
+
+    /// Makes a failure that is nobody's but our disk's.
+    fn no_room(message: impl Into<String>) -> Self {
+        Self {
+            no_room: true,
+            ..Self::new(ErrorClass::Transient, message)
         }
     }
 
@@ -362,6 +378,7 @@ impl Pool<'_> {
         let cost_usd = reported
             .or(carrier.price.unit_usd)
             .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
+        let free = self.conditions.dry_run || carrier.price.unit_usd == Some(0.0);
         let checked = output::check(
             result,
             &lease.staging,
@@ -372,6 +389,13 @@ impl Pool<'_> {
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),
+            // The next attempt fetches what was bought, or costs nothing.
+            Err(error) if is_no_room(&error) && (purchase || cost_usd.is_none() && free) => {
+                Attempt::Failed(Failure {
+                    purchase,
+                    ..Failure::no_room(error.to_string())
+                })
+            }
             Err(error) => Attempt::Failed(Failure {
                 detail,
                 purchase,
@@ -395,6 +419,9 @@ impl Pool<'_> {
             && let Ok(Some(kept)) = self.store.set_aside(lease)
         {
             message = format!("{message}; what it made is kept in {kept}");
+        }
+        if class == ErrorClass::Unknown {
+            message = format!("{message}. {NOT_READ}");
         }
         Failure::new(class, message)
     }
@@ -426,6 +453,7 @@ fn from_adapter_error(
             detail,
             ..Failure::new(cut_off_class(class, carrier, purchase), message)
         }),
+        AdapterError::NoRoom { message } => Attempt::Failed(Failure::no_room(message)),
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
             let class = if submitted {
@@ -482,6 +510,10 @@ fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> 
         }
         attempt => attempt,
     }
+}
+
+fn is_no_room(error: &ArtifactError) -> bool {
+    matches!(error, ArtifactError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
 }
 
 fn not_begun(reason: StopReason) -> Attempt {

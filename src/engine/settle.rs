@@ -29,8 +29,9 @@ impl Pool<'_> {
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
-                if !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
-                    && self.disk_is_full() =>
+                if failure.no_room
+                    || !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
+                        && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.bill(lease, failure.bill(lease));
@@ -283,7 +284,7 @@ impl Pool<'_> {
         }
     }
 
-    fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
+    pub(super) fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
         if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
         }
