@@ -16,7 +16,7 @@ use crate::domain::lease::Lease;
 use crate::engine::Pool;
 use crate::engine::event::{EventKind, Summary};
 use crate::engine::queue::Waiting;
-use crate::store::{Fate, Finish, JobRecord, Purse, ReleaseReason, StoreError};
+use crate::store::{Fate, Finish, JobRecord, Purse, ReleaseReason, Standing, StoreError};
 
 /// Where money is accounted, and how much may be spent.
 #[derive(Clone)]
@@ -101,6 +101,18 @@ impl Pool<'_> {
         }
     }
 
+    /// Tells whether an earlier attempt bought the job and this one goes on with it.
+    fn is_bought(&self, job: &JobRecord) -> bool {
+        let bought = matches!(
+            &job.standing,
+            Standing::Known {
+                purchase: Some(_),
+                ..
+            }
+        );
+        bought && !self.conditions.forget_requests
+    }
+
     /// Returns the job if the limits seem to allow it; otherwise puts it aside.
     /// Takes no lock: it only keeps most jobs from being claimed for nothing.
     pub(super) fn seems_affordable(&self, waiting: Waiting) -> Option<Waiting> {
@@ -109,6 +121,8 @@ impl Pool<'_> {
         };
         match self.cost_of(&waiting.planned.job) {
             Cost::Free => Some(waiting),
+            // What is bought already is asked for, whatever it costs.
+            Cost::Unknown if self.is_bought(&waiting.planned.job) => Some(waiting),
             Cost::Unknown => {
                 self.refuse_unpriced(&waiting);
                 None

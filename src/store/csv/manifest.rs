@@ -116,12 +116,10 @@ impl Columns {
             })
         };
         let id = text(0)?;
-        let mut images = Vec::new();
-        for place in FACTS.len()..self.places.len() {
-            if !spans[place].is_empty() {
-                images.push(text(place)?);
-            }
-        }
+        let mut images = (FACTS.len()..self.places.len())
+            .filter(|place| !spans[*place].is_empty())
+            .map(text)
+            .collect::<Result<Vec<_>, _>>()?;
         images.retain(|image| !image.is_empty());
         Ok(ManifestRow {
             job_id: JobId::parse(&id).map_err(|error| error.to_string())?,
