@@ -207,12 +207,15 @@ pub enum Bill {
 
 impl Bill {
     /// Decides about an attempt that failed: `cost_usd` is what it cost all the
-    /// same. The next attempt re-attaches to an open purchase and ends its bill.
+    /// same, where that is known. The next attempt re-attaches to an open purchase
+    /// and ends its bill.
     pub fn of_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) -> Self {
-        if class == ErrorClass::Unknown || purchase_open {
-            return Self::InDoubt;
+        match cost_usd {
+            _ if purchase_open => Self::InDoubt,
+            Some(usd) => Self::Settled(usd),
+            None if class == ErrorClass::Unknown => Self::InDoubt,
+            None => Self::Settled(0.0),
         }
-        Self::Settled(cost_usd.unwrap_or_default())
     }
 }
 

@@ -26,6 +26,7 @@ use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod attempt;
 mod breaker;
 mod budget;
 pub mod event;

@@ -154,6 +154,8 @@ fn only_what_was_surely_not_billed_is_free_again_after_a_failure() {
     assert_eq!(bill(Unknown, None, false), Bill::InDoubt);
     assert_eq!(bill(Permanent, Some(0.3), true), Bill::InDoubt);
     assert_eq!(bill(Permanent, Some(0.3), false), Bill::Settled(0.3));
+    assert_eq!(bill(Unknown, Some(0.3), false), Bill::Settled(0.3));
+    assert_eq!(bill(Unknown, Some(0.3), true), Bill::InDoubt);
 }
 
 #[test]
