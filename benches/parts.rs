@@ -4,6 +4,7 @@
 //! by `scripts/bench`.
 
 use std::cell::Cell;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,9 +41,10 @@ fn registry(rows: usize) -> Vec<u8> {
     let mut text = format!("\u{feff}{HEADER}\n");
     for number in 0..rows {
         let id = job_id(number);
-        text += &format!(
+        let _ = writeln!(
+            text,
             "100001,default,\"Chair, \"\"Oslo\"\"\",r,{id},bench,,1,dataset/100001/images/a.jpg,\
-             2e93ab4daa3efe816c6c854f1eaa161630f21f44,enqueued,2026-11-16T18:05:57.301492+00:00,\n"
+             2e93ab4daa3efe816c6c854f1eaa161630f21f44,enqueued,2026-11-16T18:05:57.301492+00:00,"
         );
     }
     text.into_bytes()

@@ -74,7 +74,7 @@ fn to_json(told: &Explanation) -> Value {
         "plan": {
             "fate": told.plan.fate.word(),
             "code": told.plan.reason.code,
-            "reason": told.plan.reason.words,
+            "reason": told.plan.reason.of_job(),
         },
         "next": told.next.iter().map(|step| json!({
             "what": step.what,

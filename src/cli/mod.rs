@@ -64,6 +64,7 @@ Exit codes:
   1    some jobs failed
   2    the request or the set-up is wrong
   3    the store or the disk failed
+  4    a spending limit kept jobs from starting
   70   a bug in the program
   129, 130, 143   stopped by SIGHUP, SIGINT, SIGTERM")]
 pub struct Cli {
@@ -128,7 +129,10 @@ enum Command {
     )]
     Adapters(adapters::AdaptersCommand),
     /// Show what was paid
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d cost report --run-id r1 --by algo"
+    )]
     Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),

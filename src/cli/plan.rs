@@ -3,6 +3,8 @@
 //! Takes every option of `run worker`, so that a command can be planned by
 //! changing one word of it. Shows what `ops::plan` found; decides nothing.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -12,6 +14,7 @@ use crate::cli::status::money_json;
 use crate::cli::table::{Page, dollars, lines_of, right, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
+use crate::domain::order::JobOrder;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::plan::{AlgoPlan, Fate, JobPlan, Plan, Sums, run_plan, usd};
@@ -77,7 +80,7 @@ fn job_json(job: &JobPlan) -> Value {
         "algo": job.algo,
         "fate": job.fate.word(),
         "code": job.reason.code,
-        "reason": job.reason.words,
+        "reason": job.reason.of_job(),
         "expected_usd": known(price.expected_micros),
         "worst_usd": known(price.worst_micros),
         "new_usd": known(price.new_micros),
@@ -94,6 +97,7 @@ fn to_json(plan: &Plan) -> Value {
         "at": plan.at,
         "dry_run": plan.dry_run,
         "max_parallel": plan.max_parallel,
+        "order": plan.order.word(),
         "counts": counts(&|fate| plan.count(fate)),
         "cost": sums_json(&plan.cost),
         "time_s": plan.time.map(|time| time.as_secs_f64()),
@@ -140,6 +144,9 @@ fn head(plan: &Plan) -> Vec<String> {
         counted(plan.jobs.len(), "job"),
         plan.max_parallel
     );
+    if plan.order != JobOrder::Manifest {
+        let _ = write!(line, ", in the order {}", plan.order.word());
+    }
     if plan.dry_run {
         line.push_str(", rehearsal (--dry-run)");
     }
@@ -274,7 +281,7 @@ fn jobs(plan: &Plan) -> Vec<String> {
             one_line(&job.algo),
             job.fate.word().to_owned(),
             cost,
-            one_line(&job.reason.words),
+            one_line(job.reason.of_job()),
         ]);
     }
     split(&lines_of(&table))

@@ -44,6 +44,7 @@ use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use lanes::Lanes;
+pub use output::unusable_picture;
 use queue::Queue;
 use reuse::Twins;
 

@@ -138,6 +138,12 @@ pub(super) fn write_json(staging: &Path, value: &Value) -> Result<Artifact, Arti
     })
 }
 
+/// Says what is wrong with the pictures of a job, if they cannot be used; looks at
+/// the files without reading them.
+pub fn unusable_picture(workspace: &Workspace, images: &[String]) -> Option<String> {
+    resolve_images(workspace, images).err()
+}
+
 /// Returns the pictures as absolute paths, or says which one cannot be used.
 pub(super) fn resolve_images(
     workspace: &Workspace,

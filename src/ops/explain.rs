@@ -252,12 +252,13 @@ impl Why<'_> {
     }
 
     fn plan_sentence(&self) -> String {
-        let words = &self.plan.reason.words;
+        let words = self.plan.reason.of_job();
         match self.plan.fate {
             Fate::Run => format!("a worker would run it: it is one of those {words}"),
             Fate::Reattach => format!("a worker would ask for its result: {words}"),
             Fate::Reuse => format!("a worker would copy an identical result: {words}"),
             Fate::Busy => format!("a worker would leave it: {words}"),
+            Fate::Blocked if self.plan.reason.detail.is_some() => format!("in a worker it {words}"),
             Fate::Blocked => format!("a worker could not start it: it is one of those {words}"),
             Fate::Skip => format!("a worker would leave it: it is one of those {words}"),
         }

@@ -54,18 +54,14 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// Returns the job whose result would be copied for `job`, if one would.
-    /// `forced` is the algorithm of `--adapter`. A redo is never copied: the caller
-    /// does not ask about one. What cannot be read is told when the job runs.
+    /// Returns the job whose result would be copied for one with these inputs, if
+    /// one would. A redo is never copied: the caller does not ask about one.
     pub fn source_of(
         &self,
-        job: &JobRecord,
-        forced: Option<&AlgoKey>,
+        key: &ContentKey,
+        version: Option<&str>,
     ) -> Result<Option<ReusedFrom>, OpsError> {
-        let Some((key, version)) = self.key_of(job, forced) else {
-            return Ok(None);
-        };
-        let source = self.index.find(&key, version.as_deref(), false)?;
+        let source = self.index.find(key, version, false)?;
         Ok(source.map(|source| ReusedFrom {
             run_id: source.run_id,
             job_id: source.job_id,
@@ -73,7 +69,8 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns what goes into a job, and the version that its algorithm says it has;
-    /// nothing where that cannot be read. Jobs with the same key are made once.
+    /// nothing where that cannot be read, which is told when the job runs. `forced` is
+    /// the algorithm of `--adapter`. Jobs with the same key are made once.
     pub fn key_of(
         &self,
         job: &JobRecord,

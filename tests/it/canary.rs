@@ -1,18 +1,7 @@
 //! Trying an algorithm before spending on it, pausing one that fails again and again, and the
 //! order in which jobs are taken.
 
-use crate::support::TestWorkspace;
-use crate::support::mocks::{change_mocks, counting_mocks, executed, set_algo, statuses};
-
-/// A run whose jobs have these algorithms, in this order.
-fn workspace(mocks: &[(&str, &str)], algos: &[&str]) -> TestWorkspace {
-    let builder = TestWorkspace::with_products(algos.len());
-    let workspace = builder.adapters(&counting_mocks(mocks)).build();
-    for (index, algo) in algos.iter().enumerate() {
-        set_algo(&workspace, index, algo);
-    }
-    workspace
-}
+use crate::support::mocks::{change_mocks, executed, jobs_of as workspace, statuses};
 
 #[test]
 fn canaries_run_then_the_worker_stops_and_says_how_to_release_the_rest() {

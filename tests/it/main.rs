@@ -86,6 +86,7 @@ mod doctor;
 mod engine;
 mod fault_points;
 mod fixtures;
+mod foresight;
 #[cfg(unix)]
 mod hostile;
 mod init;

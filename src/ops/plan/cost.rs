@@ -7,7 +7,6 @@
 //! a reservation that an earlier attempt left is taken over.
 
 use super::{Fate, Planner, Reason};
-use crate::domain::id::AlgoKey;
 use crate::store::{JobRecord, Standing};
 
 /// What one job costs.
@@ -77,11 +76,9 @@ pub fn usd(micros: i64) -> f64 {
 
 impl Planner<'_> {
     /// Returns what a job costs if it starts.
-    pub(super) fn price(&self, job: &JobRecord, key: Option<&AlgoKey>, fate: Fate) -> Price {
-        if !matches!(fate, Fate::Run | Fate::Reattach) || self.request.dry_run {
-            return Price::default();
-        }
-        let Some(Ok(carrier)) = key.map(|key| &self.carriers[key]) else {
+    pub(super) fn price(&self, job: &JobRecord, fate: Fate) -> Price {
+        let carrier = self.carrier_of(job).filter(|_| !self.request.dry_run);
+        let Some(carrier) = carrier else {
             return Price::default();
         };
         let (failures, bought) = match &job.standing {
@@ -90,9 +87,10 @@ impl Planner<'_> {
             } => (*failures, purchase.is_some()),
             _ => (0, false),
         };
+        // A purchase that is given up counts as spent and is not taken over.
+        let given_up = bought && fate != Fate::Reattach;
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
-        // What is reserved for a purchase that is given up counts as spent.
-        let reserved = reserved.filter(|_| !(bought && self.request.forget_requests));
+        let reserved = reserved.filter(|_| !given_up);
         let reserved_micros = micros(reserved.unwrap_or_default());
         let Some(unit) = carrier.price.unit_usd.map(micros) else {
             return Price {
@@ -117,29 +115,21 @@ impl Planner<'_> {
         }
     }
 
-    /// Blocks a job that a limit would refuse, as the engine does: what is bought
+    /// Returns why a limit would refuse a job, as the engine does: what is bought
     /// already asks no limit.
-    pub(super) fn afford(&self, fate: Fate, reason: Reason, price: &Price) -> (Fate, Reason) {
+    pub(super) fn too_dear(&self, fate: Fate, price: &Price) -> Option<Reason> {
         if fate != Fate::Run || self.request.dry_run || !self.caps.any() {
-            return (fate, reason);
+            return None;
         }
         if price.unknown {
             let words = "of unknown price, which do not start under a spending limit";
-            return (Fate::Blocked, Reason::new("unknown_price", words));
+            return Some(Reason::new("unknown_price", words));
         }
-        let limits = &self.limits;
-        let over = limits.iter().find(|limit| {
+        let over = self.limits.iter().find(|limit| {
             micros(limit.used_usd) + self.planned_micros + price.new_micros > micros(limit.cap_usd)
         });
-        match over {
-            Some(limit) if price.expected_micros > 0 => {
-                let words = format!(
-                    "beyond the limit of the {} (${:.2})",
-                    limit.of, limit.cap_usd
-                );
-                (Fate::Blocked, Reason::new("over_budget", words))
-            }
-            _ => (fate, reason),
-        }
+        let over = over.filter(|_| price.expected_micros > 0)?;
+        let words = format!("beyond the limit of the {} (${:.2})", over.of, over.cap_usd);
+        Some(Reason::new("over_budget", words))
     }
 }

@@ -23,7 +23,11 @@ pub(super) struct Due {
 }
 
 /// Puts the jobs into the order asked for.
-pub(super) fn arrange(request: &WorkerRequest, jobs: &mut [PlannedJob], carriers: &Carriers) {
+pub(in crate::ops) fn arrange(
+    request: &WorkerRequest,
+    jobs: &mut [PlannedJob],
+    carriers: &Carriers,
+) {
     request.spending.order.arrange(
         jobs,
         |planned| price_of(request, planned, carriers),
@@ -31,20 +35,25 @@ pub(super) fn arrange(request: &WorkerRequest, jobs: &mut [PlannedJob], carriers
     );
 }
 
+/// Marks the jobs that may start: with `--canary` and without `--release` the
+/// first ones of each algorithm, else all.
+pub(in crate::ops) fn on_trial(request: &WorkerRequest, jobs: &[PlannedJob]) -> Vec<bool> {
+    let Some(canary) = request.spending.canary.filter(|canary| !canary.release) else {
+        return vec![true; jobs.len()];
+    };
+    let own = |planned: &PlannedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
+    let forced = request.adapter.as_ref().map(ToString::to_string);
+    let algo = |planned| forced.clone().or(own(planned)).unwrap_or_default();
+    let algos: Vec<String> = jobs.iter().map(algo).collect();
+    order::canaries(algos.iter().map(String::as_str), canary.per_algo)
+}
+
 /// Returns what the jobs that may start cost at most.
 pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carriers) -> Due {
-    let on_trial = match request.spending.canary.filter(|canary| !canary.release) {
-        Some(canary) => {
-            let own =
-                |planned: &PlannedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
-            let forced = request.adapter.as_ref().map(ToString::to_string);
-            let algo = |planned| forced.clone().or(own(planned)).unwrap_or_default();
-            let algos: Vec<String> = jobs.iter().map(algo).collect();
-            order::canaries(algos.iter().map(String::as_str), canary.per_algo)
-        }
-        None => vec![true; jobs.len()],
-    };
-    let starting = jobs.iter().zip(on_trial).filter(|(_, starts)| *starts);
+    let starting = jobs
+        .iter()
+        .zip(on_trial(request, jobs))
+        .filter(|(_, starts)| *starts);
     let prices: Vec<Option<f64>> = starting
         .map(|(planned, _)| price_of(request, planned, carriers))
         .collect();

@@ -39,6 +39,16 @@ pub fn one_job_each(mocks: &[(&str, &str)]) -> TestWorkspace {
     workspace
 }
 
+/// Makes a run whose jobs have these algorithms, in this order.
+pub fn jobs_of(mocks: &[(&str, &str)], algos: &[&str]) -> TestWorkspace {
+    let builder = TestWorkspace::with_products(algos.len());
+    let workspace = builder.adapters(&counting_mocks(mocks)).build();
+    for (index, algo) in algos.iter().enumerate() {
+        set_algo(&workspace, index, algo);
+    }
+    workspace
+}
+
 /// Gives the mocks other options.
 pub fn change_mocks(workspace: &TestWorkspace, mocks: &[(&str, &str)]) {
     workspace.write("config/adapters.yaml", counting_mocks(mocks).as_bytes());

@@ -1,0 +1,355 @@
+//! What would become of each job, asked in the order in which a worker asks:
+//! selection, `--limit`, canaries, an earlier result, the adapter, its provider,
+//! its breaker, the money, the pictures.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::domain::budget::{Caps, Ledger};
+use crate::domain::content::ContentKey;
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Entry;
+use crate::domain::retry::OnInterrupt;
+use crate::domain::select::{Decision, SkipReason};
+use crate::domain::time::Timestamp;
+use crate::engine::{Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::ops::money::{self, Limit};
+use crate::ops::reuse::Forecast;
+use crate::ops::run::{WorkerRequest, arrange, carrier, matches_filters, on_trial, selection};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::{JobRecord, Standing, csv};
+use crate::workspace::provider::{Closure, ProviderGate};
+
+use super::words::{entered, left_out, unusable};
+use super::{Fate, JobPlan, Price, Reason};
+
+/// Everything that decides about a job.
+pub(in crate::ops) struct Planner<'a> {
+    pub(super) context: &'a OpsContext,
+    pub(super) request: &'a WorkerRequest,
+    pub(super) ledger: &'a Ledger,
+    pub(super) now: Timestamp,
+    pub(super) caps: Caps,
+    pub(super) limits: Vec<Limit>,
+    pub(super) carriers: Carriers,
+    /// What the jobs planned so far would add to the ledger, in millionths.
+    pub(super) planned_micros: i64,
+    pub(super) warnings: Vec<String>,
+    closed: Vec<Closure>,
+    paused: Vec<Closure>,
+    unpublished: HashMap<JobId, u32>,
+    /// Earlier results, with `--reuse`.
+    reuse: Option<Forecast<'a>>,
+    /// What goes into the jobs that would be made.
+    keys: HashSet<ContentKey>,
+    /// What is wrong with pictures that were looked at.
+    pictures: HashMap<Vec<String>, Option<String>>,
+    started: usize,
+}
+
+/// What a look at a job's state tells.
+enum Seen {
+    Left(JobPlan),
+    Selected(PlannedJob),
+}
+
+type Decided = (Fate, Reason, Price);
+
+impl<'a> Planner<'a> {
+    pub(in crate::ops) fn new(
+        context: &'a OpsContext,
+        request: &'a WorkerRequest,
+        ledger: &'a Ledger,
+        now: Timestamp,
+    ) -> Result<Self, OpsError> {
+        let caps = money::caps(context, request);
+        // A folder that cannot be read closes nothing.
+        let all = |gate: ProviderGate| gate.all_closed(now).unwrap_or_default();
+        Ok(Self {
+            context,
+            request,
+            ledger,
+            now,
+            limits: money::in_ledger(ledger, &request.run_id, caps, now).limits,
+            caps,
+            closed: all(ProviderGate::new(&context.workspace)),
+            paused: all(ProviderGate::breakers(&context.workspace)),
+            unpublished: csv::unpublished(&context.workspace, &request.run_id)?,
+            carriers: HashMap::new(),
+            reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            keys: HashSet::new(),
+            pictures: HashMap::new(),
+            started: 0,
+            planned_micros: 0,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Returns what carries a job out that was decided about.
+    pub(in crate::ops) fn carrier_of(&self, job: &JobRecord) -> Option<&Carrier> {
+        self.carriers.get(self.key_of(job)?)?.as_ref().ok()
+    }
+
+    pub(in crate::ops) fn run_id(&self) -> &RunId {
+        &self.request.run_id
+    }
+
+    pub(in crate::ops) fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// Returns why the algorithm of a job is paused, if it is.
+    pub(in crate::ops) fn pause_of(&self, job: &JobRecord) -> Option<&Closure> {
+        let kept = self.carrier_of(job)?.breaker_failures > 0;
+        let key = self.key_of(job).filter(|_| kept)?;
+        self.paused.iter().find(|pause| pause.provider == *key)
+    }
+
+    /// Decides about every job that the filters match.
+    pub(super) fn plan_all(&mut self, jobs: Vec<JobRecord>) -> Vec<JobPlan> {
+        let mut places = Vec::with_capacity(jobs.len());
+        let mut selected = Vec::new();
+        for job in jobs {
+            if matches_filters(self.request, &job) {
+                places.push(match self.look(job) {
+                    Seen::Left(plan) => Some(plan),
+                    Seen::Selected(planned) => {
+                        selected.push(planned);
+                        None
+                    }
+                });
+            }
+        }
+        arrange(self.request, &mut selected, &self.carriers);
+        let may_start = on_trial(self.request, &selected);
+        let planned: Vec<JobPlan> = selected
+            .into_iter()
+            .zip(may_start)
+            .map(|(planned, may_start)| self.decide(planned, may_start))
+            .collect();
+        let mut planned = planned.into_iter();
+        places
+            .into_iter()
+            .filter_map(|left| left.or_else(|| planned.next()))
+            .collect()
+    }
+
+    /// Decides about one job alone.
+    pub(in crate::ops) fn plan(&mut self, job: JobRecord) -> JobPlan {
+        match self.look(job) {
+            Seen::Left(plan) => plan,
+            Seen::Selected(planned) => self.decide(planned, true),
+        }
+    }
+
+    fn look(&mut self, job: JobRecord) -> Seen {
+        if let Some(key) = self.key_of(&job).cloned()
+            && !self.carriers.contains_key(&key)
+        {
+            let built = carrier(self.context, self.request, &key);
+            self.carriers.insert(key, built);
+        }
+        let (fate, reason) = match job.standing.seen() {
+            None => (Fate::Skip, left_out(&job.standing)),
+            Some(_) if self.unpublished.contains_key(&job.job_id) => {
+                let words = "finished by a worker that died; the next start publishes them";
+                (Fate::Skip, Reason::new("finished_unpublished", words))
+            }
+            Some(seen) => match selection(self.request).decide(seen) {
+                Decision::Run(entry) => return Seen::Selected(PlannedJob { job, entry }),
+                Decision::Skip(reason) => {
+                    let held = reason == SkipReason::Held;
+                    let fate = if held { Fate::Busy } else { Fate::Skip };
+                    (fate, Reason::new(reason.code(), reason.words()))
+                }
+            },
+        };
+        Seen::Left(self.told(job, (fate, reason, Price::default())))
+    }
+
+    fn decide(&mut self, planned: PlannedJob, may_start: bool) -> JobPlan {
+        let decided = self.fate(&planned, may_start);
+        self.told(planned.job, decided)
+    }
+
+    fn told(&self, job: JobRecord, (fate, reason, price): Decided) -> JobPlan {
+        let algo = match (self.key_of(&job), &job.algo) {
+            (Some(key), _) | (None, Ok(key)) => key.to_string(),
+            (None, Err(text)) => text.clone(),
+        };
+        JobPlan {
+            job_id: job.job_id,
+            algo,
+            fate,
+            reason,
+            price,
+        }
+    }
+
+    fn key_of<'j>(&'j self, job: &'j JobRecord) -> Option<&'j AlgoKey> {
+        self.request.adapter.as_ref().or(job.algo.as_ref().ok())
+    }
+
+    /// Counts a job that is taken, whatever comes of it: `--limit` counts it too.
+    fn taken(&mut self, fate: Fate, reason: Reason, price: Price) -> Decided {
+        self.started += 1;
+        self.planned_micros += price.new_micros;
+        (fate, reason, price)
+    }
+
+    fn fate(&mut self, planned: &PlannedJob, may_start: bool) -> Decided {
+        let nothing = Price::default();
+        let limit = self.request.limit;
+        if limit.is_some_and(|limit| self.started >= limit) {
+            let reason = Reason::new("over_limit", "beyond --limit");
+            return (Fate::Skip, reason, nothing);
+        }
+        if !may_start {
+            let words = "waiting for the canaries of their algorithm to be looked at";
+            return (Fate::Blocked, Reason::new("after_canary", words), nothing);
+        }
+        let (copied, key) = self.reuse(planned);
+        if let Some(reason) = copied {
+            return self.taken(Fate::Reuse, reason, nothing);
+        }
+        if let Some(blocked) = self.blocked_before_claim(planned) {
+            return blocked;
+        }
+        let (fate, reason) = self.entered(planned);
+        let price = self.price(&planned.job, fate);
+        if let Some(reason) = self.too_dear(fate, &price) {
+            return (Fate::Blocked, reason, nothing);
+        }
+        if let Some(reason) = self.fails_at_once(planned) {
+            return self.taken(Fate::Blocked, reason, nothing);
+        }
+        self.keys.extend(key);
+        self.taken(fate, reason, price)
+    }
+
+    /// Returns why a job's result would be copied, with `--reuse`, from an earlier
+    /// job or from one of this plan; otherwise what goes into it.
+    fn reuse(&mut self, planned: &PlannedJob) -> (Option<Reason>, Option<ContentKey>) {
+        let wanted = planned.entry != Entry::Redo && !self.reattaches(&planned.job);
+        let Some(forecast) = &self.reuse else {
+            return (None, None);
+        };
+        let forced = self.request.adapter.as_ref();
+        let Some((key, version)) = forecast.key_of(&planned.job, forced) else {
+            return (None, None);
+        };
+        if !wanted {
+            return (None, Some(key));
+        }
+        match forecast.source_of(&key, version.as_deref()) {
+            Ok(Some(from)) => {
+                let from = format!("identical to job {} of run {}", from.job_id, from.run_id);
+                let reason = Reason::new("identical", "identical to an earlier job");
+                (Some(reason.with_detail(from)), None)
+            }
+            Ok(None) if self.keys.contains(&key) => {
+                let words = "identical to an earlier job of this plan";
+                (Some(Reason::new("twin", words)), None)
+            }
+            Ok(None) => (None, Some(key)),
+            Err(error) => {
+                let warning = format!("cannot look for earlier results: {error}");
+                self.warnings.push(warning);
+                (None, Some(key))
+            }
+        }
+    }
+
+    fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
+        let job = &planned.job;
+        let why = match self.key_of(job).map(|key| &self.carriers[key]) {
+            Some(Ok(carrier)) => {
+                let closure = self.closure_of(carrier)?;
+                if closure.until.is_some() {
+                    return None;
+                }
+                let words = format!(
+                    "of provider {}, which is closed until `archi3d adapters resume {0}`",
+                    closure.provider
+                );
+                let reason = Reason::new("provider_closed", words);
+                return Some((Fate::Blocked, reason, Price::default()));
+            }
+            Some(Err(_)) if self.request.dry_run => return None,
+            Some(Err(why)) => why.clone(),
+            None => job.algo.as_ref().err().cloned().unwrap_or_default(),
+        };
+        Some(self.taken(Fate::Blocked, unusable(&why), Price::default()))
+    }
+
+    /// Tells whether an earlier attempt bought it and its result would be asked for.
+    pub(super) fn reattaches(&self, job: &JobRecord) -> bool {
+        let bought = matches!(
+            &job.standing,
+            Standing::Known {
+                purchase: Some(_),
+                ..
+            }
+        );
+        bought && !self.request.dry_run && !self.request.forget_requests
+    }
+
+    fn entered(&self, planned: &PlannedJob) -> (Fate, Reason) {
+        let job = &planned.job;
+        let not_before = match &job.standing {
+            Standing::Known { not_before, .. } => *not_before,
+            _ => None,
+        };
+        let (fate, plain) = if self.reattaches(job) {
+            let reason = Reason::new("bought", "bought by an earlier attempt");
+            (Fate::Reattach, reason)
+        } else {
+            (Fate::Run, entered(planned.entry))
+        };
+        let closure = self
+            .carrier_of(job)
+            .and_then(|carrier| self.closure_of(carrier));
+        let reason = if let Some(closure) = closure {
+            let until = closure.until.map(Timestamp::iso).unwrap_or_default();
+            let words = format!("waiting for provider {} until {until}", closure.provider);
+            Reason::new("waits_for_provider", words)
+        } else if not_before.is_some_and(|at| at > self.now) {
+            Reason::new("waits_to_retry", "waiting for their next attempt")
+        } else if let Some(pause) = self.pause_of(job) {
+            let words = format!(
+                "of algo {}, which is paused after failures and is tried again",
+                pause.provider
+            );
+            Reason::new("paused_before", words)
+        } else {
+            plain
+        };
+        (fate, reason)
+    }
+
+    /// Returns why a job would be taken and fail before its adapter starts.
+    fn fails_at_once(&mut self, planned: &PlannedJob) -> Option<Reason> {
+        let job = &planned.job;
+        let asks = self
+            .carrier_of(job)
+            .is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask);
+        let unbought = matches!(&job.standing, Standing::Known { purchase: None, .. });
+        if planned.entry == Entry::Takeover && asks && unbought && !self.request.dry_run {
+            let words = "interrupted and possibly billed; they would end as failed to be looked at";
+            return Some(Reason::new("ask_first", words));
+        }
+        if !self.pictures.contains_key(&job.images) {
+            let why = unusable_picture(&self.context.workspace, &job.images);
+            self.pictures.insert(job.images.clone(), why);
+        }
+        let why = self.pictures[&job.images].clone();
+        let words = "which would fail: a picture is missing or cannot be used";
+        why.map(|why| {
+            Reason::new("unusable_picture", words).with_detail(format!("would fail: {why}"))
+        })
+    }
+
+    fn closure_of(&self, carrier: &Carrier) -> Option<&Closure> {
+        let provider = carrier.provider.as_ref()?;
+        self.closed.iter().find(|c| c.provider == *provider)
+    }
+}

@@ -1,0 +1,139 @@
+//! The sums of a plan by algorithm, and how long it takes: from past medians, the
+//! parallelism asked for and the limits of the providers.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::domain::forecast::{self, Portion};
+use crate::domain::id::AlgoKey;
+use crate::domain::limits::Limits;
+use crate::ops::{OpsContext, money};
+use crate::store::csv;
+
+use super::{AlgoPlan, Fate, JobPlan, Plan, Planner, Sums};
+
+impl Planner<'_> {
+    /// Sums the jobs up.
+    pub(super) fn finish(mut self, jobs: Vec<JobPlan>, mut warnings: Vec<String>) -> Plan {
+        warnings.append(&mut self.warnings);
+        let past = past_medians(self.context, &mut warnings);
+        let mut algos = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for job in &jobs {
+            let place = *places.entry(job.algo.clone()).or_insert_with(|| {
+                algos.push(self.algo(&job.algo, &past));
+                algos.len() - 1
+            });
+            let algo: &mut AlgoPlan = &mut algos[place];
+            algo.fates[job.fate as usize] += 1;
+            algo.cost.add(job.fate, &job.price);
+        }
+        let mut cost = Sums::default();
+        for algo in &algos {
+            cost.join(&algo.cost);
+        }
+        let time = self.time(&mut algos);
+        let request = self.request;
+        Plan {
+            run_id: request.run_id.clone(),
+            at: self.now,
+            dry_run: request.dry_run,
+            max_parallel: request.max_parallel,
+            order: request.spending.order,
+            cost,
+            time,
+            algos,
+            jobs,
+            money: money::in_ledger(self.ledger, &request.run_id, self.caps, self.now),
+            warnings,
+        }
+    }
+
+    fn algo(&self, algo: &str, past: &HashMap<String, f64>) -> AlgoPlan {
+        let settings = self.context.settings.algo(algo);
+        let rehearsed = self.request.simulate_ms.unwrap_or_default() as f64 / 1e3;
+        AlgoPlan {
+            algo: algo.to_owned(),
+            fates: [0; Fate::ALL.len()],
+            unit_usd: settings.and_then(|settings| settings.unit_price_usd),
+            cost: Sums::default(),
+            median_s: if self.request.dry_run {
+                Some(rehearsed)
+            } else {
+                past.get(algo).copied()
+            },
+            time: None,
+        }
+    }
+
+    /// Fills in how long each algorithm takes and returns how long all take;
+    /// nothing if one has no past. Algorithms of one provider share its limits.
+    fn time(&self, algos: &mut [AlgoPlan]) -> Option<Duration> {
+        let parallel = self.request.max_parallel as f64;
+        let mut shared: HashMap<Option<AlgoKey>, Portion> = HashMap::new();
+        let mut longest = Some(Duration::ZERO);
+        for algo in algos {
+            let (provider, limits) = self.provider_of(&algo.algo);
+            let portion = portion(algo, limits);
+            algo.time = portion.map(|portion| forecast::time_for(&[portion], parallel));
+            longest = longest.zip(algo.time).map(|(one, other)| one.max(other));
+            if let Some(portion) = portion {
+                let joined = shared.entry(provider);
+                let joined = joined.and_modify(|known| *known = joint(*known, portion));
+                joined.or_insert(portion);
+            }
+        }
+        let shared: Vec<Portion> = shared.into_values().collect();
+        longest.map(|longest| forecast::time_for(&shared, parallel).max(longest))
+    }
+
+    /// Returns whose limits an algorithm keeps, if anybody's; a rehearsal none.
+    fn provider_of(&self, algo: &str) -> (Option<AlgoKey>, Limits) {
+        let key = AlgoKey::parse(algo).ok();
+        let carrier = key.and_then(|key| self.carriers.get(&key)?.as_ref().ok());
+        let limited = carrier.filter(|carrier| carrier.limits.any());
+        match limited.and_then(|carrier| Some((carrier.provider.clone()?, carrier.limits))) {
+            Some((provider, limits)) => (Some(provider), limits),
+            None => (None, Limits::default()),
+        }
+    }
+}
+
+/// Returns the work of an algorithm; nothing if it has some and no past.
+fn portion(algo: &AlgoPlan, limits: Limits) -> Option<Portion> {
+    let jobs = algo.fates[Fate::Run as usize] + algo.fates[Fate::Reattach as usize];
+    Some(Portion {
+        jobs,
+        each_s: if jobs == 0 { 0.0 } else { algo.median_s? },
+        at_once: limits.max_parallel,
+        per_min: limits.rate_per_min,
+    })
+}
+
+/// Returns the work of two algorithms under the same limits.
+fn joint(one: Portion, other: Portion) -> Portion {
+    let work = |p: Portion| p.jobs as f64 * p.each_s;
+    let jobs = one.jobs + other.jobs;
+    Portion {
+        jobs,
+        each_s: (work(one) + work(other)) / (jobs.max(1) as f64),
+        ..one
+    }
+}
+
+/// Returns how long jobs of each algorithm took so far, over all runs.
+pub(in crate::ops) fn past_medians(
+    context: &OpsContext,
+    warnings: &mut Vec<String>,
+) -> HashMap<String, f64> {
+    match csv::past_durations(&context.workspace) {
+        Ok(algos) => algos
+            .into_iter()
+            .filter_map(|mut algo| Some((algo.algo, forecast::median(&mut algo.took_s)?)))
+            .collect(),
+        Err(error) => {
+            warnings.push(format!("earlier times cannot be read: {error}"));
+            HashMap::new()
+        }
+    }
+}

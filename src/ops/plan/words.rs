@@ -1,0 +1,40 @@
+//! The reasons of a plan in words.
+
+use crate::domain::job::Entry;
+use crate::store::Standing;
+
+use super::Reason;
+
+/// Says why the jobs of an algorithm cannot work.
+pub(super) fn unusable(why: &str) -> Reason {
+    Reason::new("unusable_algo", format!("which would fail at once: {why}"))
+}
+
+/// Says why a job is left out that no worker takes.
+pub(super) fn left_out(standing: &Standing) -> Reason {
+    match standing {
+        Standing::Unknown(word) => Reason::new(
+            "unknown_status",
+            format!("with the status {word:?}, which is none of ours"),
+        ),
+        Standing::NotRegistered => Reason::new(
+            "not_registered",
+            "without a row in tables/generations.csv (`archi3d batch create` makes it)",
+        ),
+        _ => Reason::new(
+            "not_in_manifest",
+            "waiting but not in the manifest (`archi3d batch create` puts them in)",
+        ),
+    }
+}
+
+/// Says in which way a job is entered.
+pub(super) fn entered(entry: Entry) -> Reason {
+    match entry {
+        Entry::Fresh => Reason::new("waiting", "waiting"),
+        Entry::Takeover => Reason::new("left_behind", "left by a worker that died"),
+        Entry::Retry => Reason::new("failed_before", "failed before"),
+        Entry::Redo => Reason::new("made_again", "completed, to be made again"),
+        Entry::Perform => Reason::new("rehearsed_only", "only rehearsed so far"),
+    }
+}
