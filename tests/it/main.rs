@@ -79,6 +79,8 @@ mod catalog_products;
 #[cfg(unix)]
 mod completions;
 mod config_show;
+#[cfg(target_os = "linux")]
+mod consent;
 mod consolidate;
 mod demo;
 mod disputed_results;
