@@ -291,7 +291,7 @@ fn order(text: &str) -> Result<JobOrder, String> {
     })
 }
 
-fn dollars(text: &str) -> Result<f64, String> {
+pub(super) fn dollars(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_start_matches('$').parse::<f64>();
     match number {
         Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),

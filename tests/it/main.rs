@@ -94,6 +94,7 @@ mod hostile;
 mod init;
 mod kill_and_resume;
 mod known_failures;
+mod ledger;
 mod limits;
 mod machine_output;
 mod odd_environment;

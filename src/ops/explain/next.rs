@@ -94,5 +94,12 @@ pub(super) fn next_steps(
         _ => None,
     };
     steps.extend(own);
+    let over = matches!(&record.standing, Standing::Known { state, .. }
+        if matches!(state.status(), Status::Failed | Status::Cancelled));
+    if numbers.reserved_usd.is_some() && over {
+        let command = format!("archi3d cost settle --run-id {run_id} '{job}' --usd AMOUNT");
+        let what = "if it will not run again: note what the provider billed, 0 if nothing";
+        steps.push(step(what, command));
+    }
     steps
 }
