@@ -4,7 +4,7 @@
 //! by `scripts/bench`.
 
 use std::cell::Cell;
-use std::fmt::Write as _;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,9 +5,10 @@ import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from . import bench, scenarios
+from . import bench, money, repairs, scenarios
 
 HITS = (1, 2, 5)
+ALL = scenarios.ALL + money.ALL + repairs.ALL
 
 
 def torture(short=False, only=None, say=print):
@@ -27,7 +28,7 @@ class Torture:
     def run(self):
         points = bench.points()
         with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-            chosen = [kind for kind in scenarios.ALL if self.only in (None, kind.__name__.lower())]
+            chosen = [kind for kind in ALL if self.only in (None, kind.__name__.lower())]
             made = list(pool.map(lambda kind: kind(self.root), chosen))
             reached = dict(zip((s.name for s in made), pool.map(self.trace, made)))
             kills = self.kill_tasks(points, made, reached)
@@ -86,7 +87,7 @@ class Torture:
         workspace = self.copy(scenario, f"{point}-{n}")
         skipped = f"{n - 1}*off->" if n > 1 else ""
         ran = scenario.suffer(workspace, faults=f"{point}={skipped}1*return(kill)")
-        if not ran.killed and ran.code not in (0, 1, 130):
+        if not ran.killed and ran.code not in (0, 1, 130, *scenario.codes):
             self.wrong.append(f"{label}: not killed, but ended with {ran.code}: {ran.err[-300:]}")
         self.judge(scenario, workspace, label)
         return ran.killed
@@ -97,7 +98,7 @@ class Torture:
         skipped = f"{n - 1}*off->" if n > 1 else ""
         ran = scenario.suffer(workspace, faults=f"{point}={skipped}1*return({error})")
         # Done all the same, some jobs failed, the disk failed, or stopped as asked: with a word.
-        if ran.code not in (0, 1, 3, 130) or (ran.code == 3 and not ran.err.strip()):
+        if ran.code not in (0, 1, 3, 130, *scenario.codes) or (ran.code == 3 and not ran.err.strip()):
             self.wrong.append(f"{label}: ended with {ran.code}: {ran.err[-300:]}")
         self.judge(scenario, workspace, label, after_error=True)
         return ran.code
@@ -106,9 +107,7 @@ class Torture:
         wrong = scenario.recover(workspace)
         if after_error:
             # A job whose own files could not be written has failed, which is no loss.
-            again = ("--only-status", "enqueued,running,failed", "--resubmit-unknown")
-            if scenario.name not in ("catalog",):
-                wrong += scenarios.clean(bench.worker(workspace, *again))
+            wrong += scenario.again(workspace)
         wrong += scenario.check(workspace)
         if wrong:
             kept = f"/tmp/archi3d-torture-{os.getpid()}-{workspace.name}"

@@ -19,6 +19,8 @@ ADAPTERS = """  plain: {kind: mock, count_file: count.txt, unit_price_usd: 0.4}
   shaky: {kind: mock, count_file: count.txt}
   flaky: {kind: mock, fail_first: 1}
   slow: {kind: mock, wait_file: go, unit_price_usd: 0.4}
+  broken: {kind: mock, fail: "it is broken", breaker_failures: 2}
+  limited: {kind: mock, max_parallel: 1, rate_per_min: 60000, provider: shop}
   credit: {kind: mock, fail_first: 1, fail_class: out_of_credit, provider: bank}
 """
 
@@ -32,6 +34,8 @@ class Scenario:
     statuses = {}
     changed = ()
     unmarked = ()
+    # Endings of the command that are as good as those that every command may have.
+    codes = ()
 
     def __init__(self, root):
         self.name = type(self).__name__.lower()
@@ -56,6 +60,15 @@ class Scenario:
     def recover(self, workspace):
         """Starts again, without faults; returns what went wrong with that."""
         return clean(worker(workspace, *self.options))
+
+    def again(self, workspace):
+        """Runs what failed because the disk did; returns what went wrong with that."""
+        options = ("--only-status", "enqueued,running,failed", "--resubmit-unknown")
+        return clean(worker(workspace, *options))
+
+    def rows(self, workspace):
+        """Returns the rows of the run by job."""
+        return Table.read(workspace).cells("r")
 
     def check(self, workspace):
         bare = [self.ids[number] for number in self.unmarked]
@@ -225,6 +238,7 @@ class Cancel(Scenario):
         (workspace / "go").touch()
         return super().recover(workspace)
 
+
 class Fence(Scenario):
     """Others take the worker's jobs away or finish them first."""
 
@@ -334,26 +348,29 @@ class Catalog(Batch):
         reference = Path(f"{self.template}-reference")
         shutil.copytree(self.template, reference)
         run(self.command(reference))
-        self.tables = {name: self.rows(reference, name) for name in self.names}
+        self.tables = {name: self.lines(reference, name) for name in self.names}
         assert len(self.tables["items.csv"]) == 4
 
     names = ("items.csv", "items_issues.csv")
 
-    def rows(self, workspace, name):
+    def lines(self, workspace, name):
         text = (workspace / "tables" / name).read_text(encoding="utf-8-sig")
         return [line for line in text.splitlines() if line]
+
+    def again(self, workspace):
+        return []
 
     def recover(self, workspace):
         for name in self.names:
             # Whole at every moment, old or new.
-            self.rows(workspace, name)
+            self.lines(workspace, name)
         return clean(self.command(workspace), (0,))
 
     def check(self, workspace):
         wrong = [
             f"{name} is not what it should be"
             for name in self.names
-            if [cut(line) for line in self.rows(workspace, name)]
+            if [cut(line) for line in self.lines(workspace, name)]
             != [cut(line) for line in self.tables[name]]
         ]
         temporary = [str(path) for path in workspace.rglob("*.tmp")]

@@ -253,7 +253,7 @@ fn append(request: &GenerationRequest, name: Option<&str>, line: &str) -> Result
         .create(true)
         .open(&path)
         .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|error| transient(format!("cannot write to {}: {error}", path.display())))
+        .map_err(|error| AdapterError::unwritten(&path, &error))
 }
 
 fn transient(message: String) -> AdapterError {

@@ -14,7 +14,8 @@ pub mod simulate;
 #[cfg(test)]
 mod testing;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -92,12 +93,32 @@ pub enum AdapterError {
         /// Everything else worth keeping, for `error.txt`.
         detail: Option<String>,
     },
+    /// There was no room on our own disk for what it made.
+    #[error("{message}")]
+    NoRoom {
+        /// One sentence for the person.
+        message: String,
+    },
     /// It was told to stop and did.
     #[error("stopped before it was finished")]
     Stopped(StopReason),
 }
 
 impl AdapterError {
+    /// Makes a failure of a file that could not be written.
+    pub fn unwritten(path: &Path, error: &io::Error) -> Self {
+        let message = format!("cannot write {}: {error}", path.display());
+        if error.kind() == io::ErrorKind::StorageFull {
+            return Self::NoRoom { message };
+        }
+        Self::Failed {
+            class: ErrorClass::Transient,
+            message,
+            detail: None,
+            retry_after: None,
+        }
+    }
+
     /// Makes a failure that trying again will not mend.
     pub fn permanent(message: impl Into<String>) -> Self {
         Self::Failed {

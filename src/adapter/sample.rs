@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::adapter::AdapterError;
 use crate::domain::naming;
-use crate::domain::retry::ErrorClass;
 
 /// A cube as glTF binary.
 pub(super) const CUBE_GLB: &[u8] = include_bytes!("../../fixtures/simulate/cube.glb");
@@ -44,12 +43,7 @@ pub(super) fn write(out_dir: &Path, glb: &[u8]) -> Result<Sample, AdapterError> 
 pub(super) fn put(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, AdapterError> {
     match fs::write(&path, bytes) {
         Ok(()) => Ok(path),
-        Err(error) => Err(AdapterError::Failed {
-            class: ErrorClass::Transient,
-            message: format!("cannot write {}: {error}", path.display()),
-            detail: None,
-            retry_after: None,
-        }),
+        Err(error) => Err(AdapterError::unwritten(&path, &error)),
     }
 }
 

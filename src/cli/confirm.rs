@@ -26,8 +26,11 @@ pub fn to_run(question: &Question) -> String {
 
 /// Asks on the terminal; anything but a clear yes means no.
 pub fn ask(question: &str) -> bool {
-    let mut stderr = io::stderr().lock();
-    let asked = write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush());
+    // The lock on stderr ends here: whoever stops the wait for an answer says so.
+    let asked = {
+        let mut stderr = io::stderr().lock();
+        write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush())
+    };
     let mut answer = String::new();
     asked.is_ok() && io::stdin().lock().read_line(&mut answer).is_ok() && means_yes(&answer)
 }

@@ -64,6 +64,7 @@ Exit codes:
   1    some jobs failed
   2    the request or the set-up is wrong
   3    the store or the disk failed
+  4    a spending limit kept jobs from starting
   70   a bug in the program
   129, 130, 143   stopped by SIGHUP, SIGINT, SIGTERM")]
 pub struct Cli {

@@ -40,10 +40,17 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         ));
     }
     if summary.in_doubt > 0 {
-        let command = command(request, global, &[Status::Failed]);
+        // A redo that failed leaves its job completed.
+        let command = if request.redo {
+            let statuses = request.only_status.clone().unwrap_or_default();
+            command(request, global, &statuses)
+        } else {
+            let command = command(request, global, &[Status::Failed]);
+            format!("{command} --resubmit-unknown")
+        };
         hints.push(format!(
             "{} possibly billed without a result; look for them at the provider, and only then: \
-             {command} --resubmit-unknown",
+             {command}",
             jobs(summary.in_doubt)
         ));
     }
@@ -114,7 +121,15 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
                 ..request.clone()
             };
             let statuses = request.only_status.clone().unwrap_or_default();
-            format!("for all of them: {}", command(&raised, global, &statuses))
+            let mut command = command(&raised, global, &statuses);
+            // None of these jobs was started, so what was agreed to still holds.
+            if request.resubmit_unknown {
+                command.push_str(" --resubmit-unknown");
+            }
+            if request.forget_requests {
+                command.push_str(" --forget-requests");
+            }
+            format!("for all of them: {command}")
         }
         CapKind::Run => format!(
             "to go on, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",

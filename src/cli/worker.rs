@@ -78,7 +78,7 @@ pub struct WorkerArgs {
     #[arg(long)]
     redo: bool,
 
-    /// Start at most this many jobs; trying one again counts too
+    /// Start at most this many jobs; trying one of them again does not count
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_hyphen_values = true)]
     limit: Option<usize>,
 

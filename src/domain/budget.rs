@@ -106,6 +106,11 @@ fn usd(micros: Micros) -> f64 {
     micros as f64 / 1e6
 }
 
+/// Adds up without ever becoming less.
+fn sum(amounts: impl Iterator<Item = Micros>) -> Micros {
+    amounts.fold(0, Micros::saturating_add)
+}
+
 /// The sums of a ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
@@ -120,6 +125,8 @@ struct Reservation {
     stake: Stake,
     usd: Micros,
     day: String,
+    /// Whether it was taken over from an attempt that may have been billed.
+    taken_over: bool,
 }
 
 /// The answer to a wish to start a job.
@@ -147,8 +154,8 @@ pub struct Level {
 impl Level {
     /// Returns what is left of the limit.
     pub fn left_usd(&self) -> f64 {
-        let committed = micros(self.spent_usd) + micros(self.reserved_usd);
-        usd((micros(self.cap_usd) - committed).max(0))
+        let committed = micros(self.spent_usd).saturating_add(micros(self.reserved_usd));
+        usd(micros(self.cap_usd).saturating_sub(committed).max(0))
     }
 
     /// Returns how much of the limit is spent or set aside; 1 is all of it.
@@ -200,12 +207,15 @@ pub enum Bill {
 
 impl Bill {
     /// Decides about an attempt that failed: `cost_usd` is what it cost all the
-    /// same. The next attempt re-attaches to an open purchase and ends its bill.
+    /// same, where that is known. The next attempt re-attaches to an open purchase
+    /// and ends its bill.
     pub fn of_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) -> Self {
-        if class == ErrorClass::Unknown || purchase_open {
-            return Self::InDoubt;
+        match cost_usd {
+            _ if purchase_open => Self::InDoubt,
+            Some(usd) => Self::Settled(usd),
+            None if class == ErrorClass::Unknown => Self::InDoubt,
+            None => Self::Settled(0.0),
         }
-        Self::Settled(cost_usd.unwrap_or_default())
     }
 }
 
@@ -220,26 +230,40 @@ impl Ledger {
         let key = (stake.run_id.clone(), stake.job_id.clone());
         match *change {
             Change::Reserved { usd } => {
+                let earlier = self.reserved.get(&key);
                 let reservation = Reservation {
                     stake: stake.clone(),
                     usd: micros(usd),
                     day: day_of(*at),
+                    taken_over: earlier.is_some_and(|earlier| {
+                        earlier.taken_over || earlier.stake.nonce != stake.nonce
+                    }),
                 };
                 self.reserved.insert(key, reservation);
             }
             Change::Settled { usd } => {
+                let usd = micros(usd);
+                if usd == 0 && !self.may_free(stake) {
+                    return;
+                }
                 self.settled.insert(stake.nonce.clone());
                 // Money counts for the day on which it was granted.
                 let day = match self.reserved.get(&key) {
-                    Some(own) if own.stake.nonce == stake.nonce => {
+                    // A bill is also that of the attempts before it.
+                    Some(own)
+                        if own.stake.nonce == stake.nonce
+                            || (own.stake.attempt < stake.attempt && usd > 0) =>
+                    {
                         let day = own.day.clone();
                         self.reserved.remove(&key);
                         day
                     }
                     _ => day_of(*at),
                 };
-                *self.spent_by_run.entry(key.0).or_default() += micros(usd);
-                *self.spent_by_day.entry(day).or_default() += micros(usd);
+                let of_run = self.spent_by_run.entry(key.0).or_default();
+                *of_run = of_run.saturating_add(usd);
+                let of_day = self.spent_by_day.entry(day).or_default();
+                *of_day = of_day.saturating_add(usd);
             }
         }
     }
@@ -248,13 +272,30 @@ impl Ledger {
     /// the same job already does not count twice.
     pub fn grant(&self, run: &RunId, job: &JobId, price: f64, caps: Caps, now: Timestamp) -> Grant {
         let others = |r: &Reservation| r.stake.run_id != *run || r.stake.job_id != *job;
+        self.decide(run, price, caps, now, &others)
+    }
+
+    /// Decides the same where what is reserved for the job already is written off:
+    /// it counts, and the price comes on top.
+    pub fn grant_anew(&self, run: &RunId, price: f64, caps: Caps, now: Timestamp) -> Grant {
+        self.decide(run, price, caps, now, &|_| true)
+    }
+
+    fn decide(
+        &self,
+        run: &RunId,
+        price: f64,
+        caps: Caps,
+        now: Timestamp,
+        counts: &dyn Fn(&Reservation) -> bool,
+    ) -> Grant {
         let mut tightest: Option<Level> = None;
-        for mut level in self.levels(run, caps, now, &others) {
-            let committed = micros(level.spent_usd) + micros(level.reserved_usd);
-            if committed + micros(price) > micros(level.cap_usd) {
+        for mut level in self.levels(run, caps, now, counts) {
+            let committed = micros(level.spent_usd).saturating_add(micros(level.reserved_usd));
+            if committed.saturating_add(micros(price)) > micros(level.cap_usd) {
                 return Grant::No(level);
             }
-            level.reserved_usd = usd(micros(level.reserved_usd) + micros(price));
+            level.reserved_usd = usd(micros(level.reserved_usd).saturating_add(micros(price)));
             if tightest.is_none_or(|other| other.used() < level.used()) {
                 tightest = Some(level);
             }
@@ -277,7 +318,7 @@ impl Ledger {
         let today = day_of(now);
         let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Micros {
             let kept = self.reserved.values().filter(|r| counts(r) && keep(r));
-            kept.map(|r| r.usd).sum()
+            sum(kept.map(|r| r.usd))
         };
         let run_level = caps.run_usd.map(|cap_usd| Level {
             cap: CapKind::Run,
@@ -299,7 +340,7 @@ impl Ledger {
         let reserved = self.reserved.values().filter(|r| r.stake.run_id == *run);
         Standing {
             spent_usd: usd(self.spent_by_run.get(run).copied().unwrap_or(0)),
-            reserved_usd: usd(reserved.map(|r| r.usd).sum()),
+            reserved_usd: usd(sum(reserved.map(|r| r.usd))),
         }
     }
 
@@ -313,6 +354,14 @@ impl Ledger {
     pub fn open(&self, run: &RunId) -> Vec<(Stake, f64)> {
         let of_run = self.reserved.values().filter(|r| r.stake.run_id == *run);
         of_run.map(|r| (r.stake.clone(), usd(r.usd))).collect()
+    }
+
+    /// Tells whether the reservation of an attempt ends if it was not billed. That
+    /// says nothing of an attempt before it whose reservation it took over.
+    pub fn may_free(&self, stake: &Stake) -> bool {
+        let key = (stake.run_id.clone(), stake.job_id.clone());
+        let own = self.reserved.get(&key);
+        own.is_some_and(|own| own.stake.nonce == stake.nonce && !own.taken_over)
     }
 
     /// Tells whether the money of an attempt is settled.

@@ -35,6 +35,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "simulate_ms",
     "sleep_ms",
     "stall_s",
+    "stamp_file",
     "submit",
     "timeout_s",
     "version",

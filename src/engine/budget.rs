@@ -48,6 +48,8 @@ struct Drawer {
     unpriced: usize,
     /// What this pool has reserved and not settled.
     reserved: HashMap<Nonce, f64>,
+    /// The most that a job of each algorithm turned out to cost.
+    dearest: HashMap<String, f64>,
     /// Attempts whose provider has accepted the request.
     bought: HashSet<Nonce>,
     warned: bool,
@@ -93,24 +95,36 @@ impl Pool<'_> {
     }
 
     fn cost_of(&self, job: &JobRecord) -> Cost {
+        let dearest = self.till.open().dearest.get(&self.algo_of(job)).copied();
         // What cannot run costs nothing.
         match self.carrier_of(job).map(|carrier| carrier.price.unit_usd) {
-            Ok(Some(usd)) if usd > 0.0 => Cost::Usd(usd),
+            Ok(Some(usd)) if usd.max(dearest.unwrap_or(0.0)) > 0.0 => {
+                Cost::Usd(usd.max(dearest.unwrap_or(0.0)))
+            }
             Ok(None) => Cost::Unknown,
             _ => Cost::Free,
         }
     }
 
-    /// Tells whether an earlier attempt bought the job and this one goes on with it.
-    fn is_bought(&self, job: &JobRecord) -> bool {
-        let bought = matches!(
-            &job.standing,
-            Standing::Known {
-                purchase: Some(_),
-                ..
-            }
-        );
-        bought && !self.conditions.forget_requests
+    /// Tells whether a job only asks for what was bought for it already, which costs
+    /// nothing new.
+    fn has_purchase(&self, job: &JobRecord) -> bool {
+        let Standing::Known { purchase, .. } = &job.standing else {
+            return false;
+        };
+        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
+        (purchase.is_some() && !self.conditions.forget_requests)
+            || bought.iter().any(|(of, _)| *of == job.job_id)
+    }
+
+    /// Notes what a job really cost: the next ones of its algorithm may cost as
+    /// much, whatever its entry says.
+    pub(super) fn learn_price(&self, job: &JobRecord, usd: Option<f64>) {
+        if let Some(usd) = usd.filter(|usd| usd.is_finite() && *usd > 0.0) {
+            let mut drawer = self.till.open();
+            let dearest = drawer.dearest.entry(self.algo_of(job)).or_default();
+            *dearest = dearest.max(usd);
+        }
     }
 
     /// Returns the job if the limits seem to allow it; otherwise puts it aside.
@@ -119,10 +133,11 @@ impl Pool<'_> {
         let Some(money) = self.money().filter(|money| money.caps.any()) else {
             return Some(waiting);
         };
+        if self.has_purchase(&waiting.planned.job) {
+            return Some(waiting);
+        }
         match self.cost_of(&waiting.planned.job) {
             Cost::Free => Some(waiting),
-            // What is bought already is asked for, whatever it costs.
-            Cost::Unknown if self.is_bought(&waiting.planned.job) => Some(waiting),
             Cost::Unknown => {
                 self.refuse_unpriced(&waiting);
                 None
@@ -136,7 +151,7 @@ impl Pool<'_> {
                         return None;
                     }
                 }
-                match self.ask(money, &waiting.planned.job.job_id, usd) {
+                match self.ask(money, &waiting.planned.job, usd) {
                     Ok(Some(limit)) => {
                         self.put_aside(waiting, usd, limit);
                         None
@@ -149,16 +164,24 @@ impl Pool<'_> {
     }
 
     /// Returns the limit that does not allow a job, as far as can be seen.
-    fn ask(&self, money: &Money, job: &JobId, usd: f64) -> Result<Option<Level>, StoreError> {
+    fn ask(&self, money: &Money, job: &JobRecord, usd: f64) -> Result<Option<Level>, StoreError> {
         let run = self.store.run_id();
+        let gives_up = matches!(
+            &job.standing,
+            Standing::Known {
+                purchase: Some(_),
+                ..
+            }
+        );
         let now = self.clock.now();
         let mut refused_by = None;
         money.purse.look(&mut |ledger| {
-            // What is reserved for it may be a purchase to re-attach to, which
-            // only its marker tells.
-            if ledger.reserved_for(run, job).is_none()
-                && let Grant::No(limit) = ledger.grant(run, job, usd, money.caps, now)
-            {
+            let grant = if gives_up {
+                ledger.grant_anew(run, usd, money.caps, now)
+            } else {
+                ledger.grant(run, &job.job_id, usd, money.caps, now)
+            };
+            if let Grant::No(limit) = grant {
                 refused_by = Some(limit);
             }
         })?;
@@ -167,13 +190,18 @@ impl Pool<'_> {
 
     /// Reserves the money of a job that was claimed.
     pub(super) fn fund(&self, job: &JobRecord, lease: &Lease) -> Funding {
-        let (Some(money), Cost::Usd(usd)) = (self.money(), self.cost_of(job)) else {
+        let Some(money) = self.money() else {
             return Funding::Granted;
         };
         if self.only_asks(job, lease) {
             return Funding::Granted;
         }
-        match self.reserve(money, lease, usd) {
+        let cost = self.cost_of(job);
+        let usd = match cost {
+            Cost::Usd(usd) => usd,
+            Cost::Free | Cost::Unknown => 0.0,
+        };
+        match self.reserve(money, lease, cost) {
             Ok(Grant::Yes(level)) => {
                 self.warn_of(level);
                 Funding::Granted
@@ -190,21 +218,25 @@ impl Pool<'_> {
         }
     }
 
-    fn reserve(&self, money: &Money, lease: &Lease, usd: f64) -> Result<Grant, StoreError> {
+    fn reserve(&self, money: &Money, lease: &Lease, cost: Cost) -> Result<Grant, StoreError> {
         let now = self.clock.now();
-        let forgets = self.conditions.forget_requests;
-        let mut caps = money.caps;
-        if lease.request_id.is_some() {
+        let stake = Stake::from(lease);
+        // What is given up may be billed all the same.
+        let forgets = self.forgets(lease);
+        let Cost::Usd(usd) = cost else {
             if forgets {
-                // The old request may be billed all the same.
-                let (run, job) = (&lease.run_id, &lease.job_id);
-                money.purse.write_off(run, job, now)?;
-            } else {
-                // It is bought already; asking for its result costs nothing new.
-                caps = Caps::default();
+                money.purse.write_off(&stake, now)?;
             }
-        }
-        let grant = money.purse.reserve(&Stake::from(lease), usd, caps, now)?;
+            return Ok(Grant::Yes(None));
+        };
+        let grant = if forgets {
+            money.purse.reserve_anew(&stake, usd, money.caps, now)?
+        } else {
+            // What is bought already costs nothing new to ask for.
+            let bought = lease.request_id.is_some();
+            let caps = if bought { Caps::default() } else { money.caps };
+            money.purse.reserve(&stake, usd, caps, now)?
+        };
         if matches!(grant, Grant::Yes(_)) {
             self.till.open().reserved.insert(lease.nonce.clone(), usd);
         }
@@ -377,14 +409,20 @@ impl Pool<'_> {
         Ok(())
     }
 
+    fn costs_of_waiting(&self) -> Vec<Cost> {
+        let waiting = self.till.open().waiting.clone();
+        let costs = waiting.iter().map(|w| self.cost_of(&w.planned.job));
+        costs.collect()
+    }
+
     /// Tells what waits for money when the pool is done.
     pub(super) fn close_till(&self, summary: &mut Summary) {
+        let costs = self.costs_of_waiting();
         let drawer = std::mem::take(&mut *self.till.open());
         summary.unpriced_blocked = drawer.unpriced;
         summary.blocked_by_budget = drawer.unpriced + drawer.waiting.len();
         summary.spent_usd = rounded(summary.spent_usd);
-        let costs = drawer.waiting.iter().map(|w| self.cost_of(&w.planned.job));
-        let known = costs.map(|cost| match cost {
+        let known = costs.into_iter().map(|cost| match cost {
             Cost::Usd(usd) => usd,
             Cost::Free | Cost::Unknown => 0.0,
         });

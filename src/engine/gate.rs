@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::domain::id::AlgoKey;
 use crate::domain::text::one_line;
 use crate::engine::Pool;
+use crate::engine::attempt::Failure;
 use crate::engine::event::EventKind;
-use crate::engine::job::Failure;
 use crate::engine::queue::Waiting;
 use crate::workspace::provider::{Closure, ProviderGate};
 

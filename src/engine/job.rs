@@ -1,89 +1,38 @@
 //! One job, from claim to ending, on one thread of the pool.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
+use sha2::{Digest, Sha256};
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
-use crate::domain::budget::Bill;
 use crate::domain::id::JobId;
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::domain::text::one_line;
+use crate::domain::text::{hex, one_line};
+use crate::engine::attempt::{
+    Attempt, Failure, IN_DOUBT, cut_off_class, from_adapter_error, in_doubt, not_begun,
+};
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
 use crate::engine::lanes;
-use crate::engine::output::{self, Checked};
+use crate::engine::output;
 use crate::engine::queue::Waiting;
 use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
 use crate::store::{Beat, Claim, JobRecord, Progress, StoreError};
 use crate::workspace::artifact::ArtifactError;
 
-/// What is said of a job that may have been bought without anybody knowing.
-const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
-     Look for this job at the provider; if nothing was bought, run it again with \
-     --only-status failed --resubmit-unknown";
-
-/// What is said of a failure that may have been billed without anybody knowing.
-const NO_REQUEST: &str = "it may have been billed: look for this job at the provider; \
-     if nothing was bought, run it again with --only-status failed --resubmit-unknown";
-
-/// How an attempt went, before the store has heard of it.
-pub(super) enum Attempt {
-    Made(Box<Checked>),
-    Failed(Failure),
-    Stopped {
-        reason: StopReason,
-        /// Whether the adapter had begun.
-        begun: bool,
-    },
-}
-
-pub(super) struct Failure {
-    pub(super) class: ErrorClass,
-    pub(super) message: String,
-    detail: Option<String>,
-    pub(super) retry_after: Option<Duration>,
-    /// Whether a request id is known that the next attempt can ask about.
-    pub(super) can_be_looked_up: bool,
-    /// Whether a provider had accepted the request.
-    purchase: bool,
-    /// What it cost all the same.
-    pub(super) cost_usd: Option<f64>,
-}
-
-impl Failure {
-    pub(super) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            message: message.into(),
-            detail: None,
-            retry_after: None,
-            can_be_looked_up: false,
-            purchase: false,
-            cost_usd: None,
-        }
-    }
-
-    /// Tells what becomes of the money that was reserved.
-    pub(super) fn bill(&self, lease: &Lease) -> Bill {
-        let purchase_open = self.purchase || lease.request_id.is_some();
-        Bill::of_failure(self.class, self.cost_usd, purchase_open)
-    }
-
-    pub(super) fn error_text(&self) -> String {
-        match &self.detail {
-            Some(detail) => format!("Error: {}\n\n{detail}\n", self.message),
-            None => format!("Error: {}\n", self.message),
-        }
-    }
-}
+/// What is said of a result that was made and paid for and that our disk spoilt.
+const NOT_READ: &str = "It is made and may be billed; when the disk is well again, \
+     --only-status failed --resubmit-unknown makes it once more";
 
 impl Pool<'_> {
     pub(super) fn run_job(&self, waiting: Waiting) {
@@ -296,14 +245,13 @@ impl Pool<'_> {
             lease,
             submitted: None,
         };
+        let forgotten = self.forgets(lease);
+        let resumed = lease.request_id.clone().filter(|_| !forgotten);
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
-                idempotency_key: self.idempotency_key(lease),
-                resume_request_id: lease
-                    .request_id
-                    .clone()
-                    .filter(|_| !self.conditions.forget_requests),
+                idempotency_key: idempotency_key(lease, forgotten),
+                resume_request_id: resumed.clone(),
                 log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,
@@ -313,8 +261,8 @@ impl Pool<'_> {
             }))
         };
         let submitted = reporter.submitted.is_some();
-        let purchase = reporter.submitted.or_else(|| lease.request_id.clone());
-        let attempt = match outcome {
+        let purchase = reporter.submitted.or(resumed);
+        let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
                 return self.check(result, lease, carrier, purchase.is_some());
             }
@@ -326,19 +274,27 @@ impl Pool<'_> {
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
                 let class = cut_off_class(ErrorClass::Permanent, carrier, purchase.as_deref());
-                Attempt::Failed(Failure::new(class, message))
+                Attempt::Failed(Failure {
+                    cut_off: true,
+                    ..Failure::new(class, message)
+                })
             }
         };
+        if let Attempt::Failed(failure) = &mut attempt {
+            failure.forgotten = forgotten;
+        }
         in_doubt(attempt, purchase.as_deref(), carrier)
     }
 
-    /// Returns the key of the purchase; a person who gave an old request up wants
-    /// a new one, which the old key would not bring.
-    fn idempotency_key(&self, lease: &Lease) -> String {
-        if self.conditions.forget_requests && lease.request_id.is_some() {
-            return format!("{}-{}", lease.idempotency_key, lease.attempt);
-        }
-        lease.idempotency_key.clone()
+    /// Tells whether the purchase of an earlier attempt is given up. What this
+    /// pool bought is no older purchase: its next attempt asks about it.
+    pub(super) fn forgets(&self, lease: &Lease) -> bool {
+        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
+        self.conditions.forget_requests
+            && lease
+                .request_id
+                .clone()
+                .is_some_and(|id| !bought.contains(&(lease.job_id.clone(), id)))
     }
 
     fn log_path(&self, lease: &Lease) -> PathBuf {
@@ -362,6 +318,7 @@ impl Pool<'_> {
         let cost_usd = reported
             .or(carrier.price.unit_usd)
             .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
+        let free = self.conditions.dry_run || carrier.price.unit_usd == Some(0.0);
         let checked = output::check(
             result,
             &lease.staging,
@@ -372,6 +329,13 @@ impl Pool<'_> {
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),
+            // The next attempt fetches what was bought, or costs nothing.
+            Err(error) if is_no_room(&error) && (purchase || cost_usd.is_none() && free) => {
+                Attempt::Failed(Failure {
+                    purchase,
+                    ..Failure::no_room(error.to_string())
+                })
+            }
             Err(error) => Attempt::Failed(Failure {
                 detail,
                 purchase,
@@ -396,99 +360,28 @@ impl Pool<'_> {
         {
             message = format!("{message}; what it made is kept in {kept}");
         }
+        if class == ErrorClass::Unknown {
+            message = format!("{message}. {NOT_READ}");
+        }
         Failure::new(class, message)
     }
 }
 
-fn from_adapter_error(
-    error: AdapterError,
-    submitted: bool,
-    purchase: Option<&str>,
-    carrier: &Carrier,
-) -> Attempt {
-    match error {
-        AdapterError::Failed {
-            class,
-            message,
-            detail,
-            retry_after,
-        } => Attempt::Failed(Failure {
-            detail,
-            retry_after,
-            can_be_looked_up: purchase.is_some(),
-            ..Failure::new(class, message)
-        }),
-        AdapterError::CutOff {
-            class,
-            message,
-            detail,
-        } => Attempt::Failed(Failure {
-            detail,
-            ..Failure::new(cut_off_class(class, carrier, purchase), message)
-        }),
-        AdapterError::Stopped(StopReason::TimedOut) => {
-            // Once a provider took the request, it may bill although we left.
-            let class = if submitted {
-                ErrorClass::Unknown
-            } else {
-                cut_off_class(ErrorClass::Transient, carrier, purchase)
-            };
-            let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
-            Attempt::Failed(Failure::new(class, format!("timed out after {limit} s")))
+/// Returns the key of the purchase; a person who gave an old request up wants a
+/// new one, which the old key would not bring. It is the same for every attempt
+/// that gives the same request up, so that a retry does not buy once more.
+fn idempotency_key(lease: &Lease, forgotten: bool) -> String {
+    match lease.request_id.as_ref().filter(|_| forgotten) {
+        Some(request) => {
+            let digest = Sha256::digest(request.as_bytes());
+            format!("{}-{}", lease.idempotency_key, hex(&digest[..8]))
         }
-        AdapterError::Stopped(reason) => Attempt::Stopped {
-            reason,
-            begun: true,
-        },
+        None => lease.idempotency_key.clone(),
     }
 }
 
-/// Returns the class of an attempt that was cut off: where the adapter's entry
-/// asks for it, nobody can say whether something was bought.
-fn cut_off_class(usual: ErrorClass, carrier: &Carrier, purchase: Option<&str>) -> ErrorClass {
-    if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() {
-        ErrorClass::Unknown
-    } else {
-        usual
-    }
-}
-
-/// Turns an interruption before the provider answered into a question for a
-/// person, where the adapter's entry asks for that, and says what to check.
-fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Attempt {
-    if let Attempt::Failed(failure) = &mut attempt {
-        failure.purchase = purchase.is_some();
-    }
-    match attempt {
-        Attempt::Stopped {
-            reason: StopReason::Killed | StopReason::CancelAsked,
-            ..
-        } if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() => {
-            Attempt::Failed(Failure::new(ErrorClass::Unknown, IN_DOUBT))
-        }
-        Attempt::Failed(mut failure) if failure.class == ErrorClass::Unknown => {
-            let advice = purchase.map_or_else(
-                || NO_REQUEST.to_owned(),
-                |id| {
-                    format!(
-                        "request {id} may have been billed; --only-status failed asks \
-                         for its result instead of buying again"
-                    )
-                },
-            );
-            failure.message = format!("{} ({advice})", failure.message);
-            failure.can_be_looked_up = purchase.is_some();
-            Attempt::Failed(failure)
-        }
-        attempt => attempt,
-    }
-}
-
-fn not_begun(reason: StopReason) -> Attempt {
-    Attempt::Stopped {
-        reason,
-        begun: false,
-    }
+fn is_no_room(error: &ArtifactError) -> bool {
+    matches!(error, ArtifactError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
 }
 
 /// Tells whether an earlier attempt may have bought something nobody knows of.
@@ -533,6 +426,11 @@ impl JobReporter for Reporter<'_> {
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
         self.submitted = Some(request_id.to_owned());
+        {
+            let bought = self.pool.bought.lock();
+            let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
+            bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
+        }
         self.pool.note_purchase(self.lease, cost_usd);
         self.pool
             .store

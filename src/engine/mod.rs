@@ -8,14 +8,14 @@
 //! A bounded pool of threads takes jobs from the queue until it is empty or
 //! somebody asks to stop. Nothing in here prints or touches the tables.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::adapter::Adapter;
 use crate::cancel::{Cancel, Stage};
 use crate::domain::content::Recipe;
-use crate::domain::id::AlgoKey;
+use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::Entry;
 use crate::domain::lease::Rhythm;
 use crate::domain::limits::Limits;
@@ -26,6 +26,7 @@ use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
 
+mod attempt;
 mod breaker;
 mod budget;
 pub mod event;
@@ -139,6 +140,8 @@ struct Pool<'a> {
     lanes: Lanes,
     till: Till,
     twins: Twins,
+    /// Purchases of this pool; only older ones are ever given up.
+    bought: Mutex<HashSet<(JobId, String)>>,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -227,6 +230,7 @@ pub fn run(
         lanes,
         till: Till::default(),
         twins: Twins::default(),
+        bought: Mutex::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),

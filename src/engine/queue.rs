@@ -184,6 +184,18 @@ impl Queue {
         }
     }
 
+    /// Puts the next job of a lane on trial, in the place of a canary that showed
+    /// nothing.
+    pub(super) fn next_canary(&self, lane: usize) {
+        let mut lists = self.lists();
+        let mut ready = lists.ready.iter_mut();
+        if let Some(job) = ready.find(|job| job.lane == lane && !job.canary) {
+            job.canary = true;
+            let job = job.clone();
+            lists.count(&job, 1, 0);
+        }
+    }
+
     /// Puts a job back for later.
     pub(super) fn put_back(&self, job: Waiting, after: Duration) {
         let mut lists = self.lists();

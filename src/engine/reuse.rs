@@ -21,7 +21,7 @@ use crate::domain::patch::{Price, Product, REUSED, Span};
 use crate::engine::event::EventKind;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
-use crate::engine::{Carrier, Pool};
+use crate::engine::{Carrier, Halt, Pool};
 use crate::store::reuse::{ReuseIndex, Source};
 use crate::store::{Artifact, Claim, ReleaseReason};
 use crate::workspace::artifact;
@@ -128,9 +128,7 @@ impl Pool<'_> {
         self.claim_answered(taken && !waiting.tried);
         match claim {
             // What was bought for it already is worth more than a copy.
-            Ok(Claim::Taken(lease))
-                if lease.request_id.is_some() && !self.conditions.forget_requests =>
-            {
+            Ok(Claim::Taken(lease)) if lease.request_id.is_some() && !self.forgets(&lease) => {
                 self.step_back(waiting, &lease, true);
             }
             Ok(Claim::Taken(lease)) => self.copy(waiting, &lease, index, source, key),
@@ -158,6 +156,10 @@ impl Pool<'_> {
         let copied = copy_result(source, &lease.staging, key);
         let artifacts = match copied {
             Ok(artifacts) => artifacts,
+            Err(reason) if is_sound(source) => {
+                self.copy_unwritten(lease, source, &reason);
+                return;
+            }
             Err(reason) => {
                 index.refuse(source);
                 self.report(EventKind::Warning {
@@ -187,6 +189,21 @@ impl Pool<'_> {
             duration: started.elapsed(),
         };
         self.settle_made(&waiting, lease, checked, span);
+    }
+
+    /// Gives a job back whose copy our own disk did not take: to buy it instead
+    /// would cost money for nothing.
+    fn copy_unwritten(&self, lease: &Lease, source: &Source, reason: &str) {
+        let words = "the copy could not be written";
+        self.give_back(lease, ReleaseReason::StoreTrouble, words);
+        self.halt(Halt::Store);
+        self.report(EventKind::Warning {
+            message: format!(
+                "the result of job {} of run {} could not be copied for job {}, which was given \
+                 back: {reason}. Nothing new starts; see to the disk and run the same command again",
+                source.job_id, source.run_id, lease.job_id
+            ),
+        });
     }
 
     fn product_of(&self, waiting: &Waiting, lease: &Lease, source: &Source) -> Product {
@@ -233,6 +250,16 @@ pub(super) fn content_key(carrier: &Carrier, pictures: &[PathBuf]) -> Option<Con
     let recipe = carrier.recipe.as_ref()?;
     let hashes = pictures.iter().map(|path| artifact::hash_file(path));
     Some(recipe.key(&hashes.collect::<io::Result<Vec<_>>>().ok()?))
+}
+
+/// Tells whether a result is what it was when it was made.
+fn is_sound(source: &Source) -> bool {
+    let mut copied = source
+        .artifacts
+        .iter()
+        .filter(|file| file.name != naming::METADATA_JSON);
+    copied.all(|file| artifact::is_intact(&source.folder, &file.name, file.size, &file.sha256))
+        && artifact::check_model(&source.folder.join(naming::GENERATED_GLB)).is_ok()
 }
 
 /// Copies every file of a result and compares the copies with their hashes.

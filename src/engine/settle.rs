@@ -10,9 +10,9 @@ use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
 use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
 use crate::domain::text::one_line;
+use crate::engine::attempt::{Attempt, Failure};
 use crate::engine::breaker::Ended;
 use crate::engine::event::EventKind;
-use crate::engine::job::{Attempt, Failure};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
@@ -29,8 +29,9 @@ impl Pool<'_> {
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
-                if !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
-                    && self.disk_is_full() =>
+                if failure.no_room
+                    || !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
+                        && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.bill(lease, failure.bill(lease));
@@ -117,7 +118,10 @@ impl Pool<'_> {
             self.bill_made(lease, finish, cost_usd);
             // A copy says nothing about how the algorithm fares.
             if !reused {
+                self.learn_price(&waiting.planned.job, cost_usd);
                 self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
+            } else if waiting.canary {
+                self.queue.next_canary(waiting.lane);
             }
         }
         match finish {
@@ -180,6 +184,7 @@ impl Pool<'_> {
             message: message.clone(),
             not_before: (!pause.is_zero()).then(|| now.plus(pause)),
             counts,
+            cut_off: failure.cut_off,
         };
         if let Err(error) = self.store.put_off(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
@@ -211,6 +216,7 @@ impl Pool<'_> {
             outcome: Outcome::Failed {
                 class: failure.class,
                 error_text: failure.error_text(),
+                cut_off: failure.cut_off,
             },
             cost_usd: failure.cost_usd,
             content_key: None,
@@ -283,7 +289,7 @@ impl Pool<'_> {
         }
     }
 
-    fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
+    pub(super) fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
         if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::domain::id::RunId;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::OpsError;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::store::csv::refuse_links_outside;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
@@ -69,15 +69,18 @@ pub fn rebuild(
     if report.unchanged {
         return Ok(report);
     }
+    fault::here("rebuild.before");
     // A row may say `completed` only if its result would survive a power loss.
     let folder = File::open(workspace.root()).context("open", workspace.root())?;
     platform::sync_file_system(&folder).context("sync", workspace.root())?;
     if let Some(old) = old.bytes {
         report.kept_as = Some(keep_aside(workspace, &old, clock.now())?);
+        fault::here("rebuild.kept_aside");
     }
     let path = workspace.registry();
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
     durable::replace(&path, &bytes, &tag).context("replace", &path)?;
+    fault::here("rebuild.written");
     report.written = workspace.relative(&path);
     Ok(report)
 }

@@ -232,6 +232,8 @@ pub enum Outcome {
         class: ErrorClass,
         /// The full text for `error.txt`.
         error_text: String,
+        /// Whether its adapter did not live to say what it bought.
+        cut_off: bool,
     },
 }
 
@@ -276,6 +278,8 @@ pub struct Setback {
     pub not_before: Option<Timestamp>,
     /// Whether it uses up one of the job's retries.
     pub counts: bool,
+    /// Whether its adapter did not live to say what it bought.
+    pub cut_off: bool,
 }
 
 /// What became of a wish to take a job out.

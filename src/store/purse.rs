@@ -9,7 +9,6 @@
 //! - the next attempt of a job takes the reservation of the last one over.
 
 use crate::domain::budget::{Caps, Grant, Ledger, Stake};
-use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 
@@ -30,8 +29,18 @@ pub trait Purse: Send + Sync {
     /// Settles an attempt with what it really cost, which may be nothing.
     fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Counts what an earlier attempt of the job has reserved as spent.
-    fn write_off(&self, run: &RunId, job: &JobId, now: Timestamp) -> Result<(), StoreError>;
+    /// Reserves `usd` beside what an earlier attempt of the job has reserved, which
+    /// counts as spent then; changes nothing if the limits do not allow that.
+    fn reserve_anew(
+        &self,
+        stake: &Stake,
+        usd: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> Result<Grant, StoreError>;
+
+    /// Counts what an earlier attempt of the same job has reserved as spent.
+    fn write_off(&self, stake: &Stake, now: Timestamp) -> Result<(), StoreError>;
 }
 
 /// What a store knows of the money of an attempt.

@@ -76,24 +76,51 @@ impl LedgerFile {
         Ok(grant)
     }
 
+    /// Reserves the price of a job beside what an earlier attempt of it has
+    /// reserved, which counts as spent then. If the limits do not allow that,
+    /// nothing changes.
+    pub fn reserve_anew(
+        &mut self,
+        stake: &Stake,
+        price: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> io::Result<Grant> {
+        let _lock = self.lock()?;
+        self.catch_up()?;
+        let grant = self.ledger.grant_anew(&stake.run_id, price, caps, now);
+        if matches!(grant, Grant::Yes(_)) {
+            if let Some((earlier, usd)) = self.reserved_for(stake) {
+                self.append_settled(&earlier, usd, now)?;
+            }
+            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            file.sync_data()?;
+        }
+        Ok(grant)
+    }
+
+    /// Counts what an earlier attempt of the job has reserved as spent, so that
+    /// the next one does not take it over.
+    pub fn write_off(&mut self, stake: &Stake, now: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.catch_up()?;
+        match self.reserved_for(stake) {
+            Some((earlier, usd)) => self.append_settled(&earlier, usd, now),
+            None => Ok(()),
+        }
+    }
+
+    fn reserved_for(&self, stake: &Stake) -> Option<(Stake, f64)> {
+        let open = self.ledger.open(&stake.run_id);
+        open.into_iter().find(|(own, _)| own.job_id == stake.job_id)
+    }
+
     /// Settles an attempt with what it really cost. Settling again changes
     /// nothing. Not synced: a journal tells the same after a power loss.
     pub fn settle(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let _lock = self.lock()?;
         self.catch_up()?;
         self.append_settled(stake, usd, now)
-    }
-
-    /// Counts what an earlier attempt of the job has reserved as spent, so that
-    /// the next one does not take it over.
-    pub fn write_off(&mut self, run: &RunId, job: &JobId, now: Timestamp) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.catch_up()?;
-        let open = self.ledger.open(run);
-        match open.into_iter().find(|(stake, _)| stake.job_id == *job) {
-            Some((stake, usd)) => self.append_settled(&stake, usd, now),
-            None => Ok(()),
-        }
     }
 
     /// Settles what is reserved for a job because a person says what it cost;
@@ -126,8 +153,7 @@ impl LedgerFile {
     }
 
     fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
-        let reserved = self.ledger.reserved_for(&stake.run_id, &stake.job_id);
-        let nothing = usd <= 0.0 && reserved.is_none();
+        let nothing = usd <= 0.0 && !self.ledger.may_free(stake);
         if nothing || self.ledger.is_settled(&stake.nonce) {
             return Ok(());
         }
@@ -219,7 +245,7 @@ impl LedgerFile {
 mod tests {
     use super::*;
     use crate::domain::budget::Standing;
-    use crate::domain::id::{Nonce, WorkerId};
+    use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 
     struct Bench {
         _folder: tempfile::TempDir,
@@ -313,12 +339,16 @@ mod tests {
         let mut ledger = bench.open();
         let first = stake(1, 1);
         ledger.reserve(&first, 0.6, Caps::default(), now()).unwrap();
-        ledger
-            .write_off(&first.run_id, &first.job_id, now())
-            .unwrap();
-        let grant = ledger.reserve(&stake(1, 2), 0.6, DOLLAR, now()).unwrap();
+        let second = stake(1, 2);
+        let grant = ledger.reserve_anew(&second, 0.6, DOLLAR, now()).unwrap();
         assert!(matches!(grant, Grant::No(_)));
-        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+        assert_eq!(standing(&mut ledger), (0.0, 0.6), "nothing changed");
+        ledger
+            .reserve_anew(&second, 0.4, DOLLAR, now())
+            .expect("the rest of the dollar");
+        assert_eq!(standing(&mut ledger), (0.6, 0.4));
+        ledger.write_off(&second, now()).unwrap();
+        assert_eq!(standing(&mut ledger), (1.0, 0.0));
     }
 
     #[test]

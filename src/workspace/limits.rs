@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::{Limits, Pace};
 use crate::domain::time::Timestamp;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
@@ -141,6 +141,7 @@ impl ProviderLimits {
         let file = platform::refuse_links(&mut options).open(self.path("rate"))?;
         let text = format!("{next:020}\n");
         platform::write_at(&file, text.as_bytes(), 0)?;
+        fault::io("limits.written")?;
         file.set_len(text.len() as u64)
     }
 

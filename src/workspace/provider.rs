@@ -118,7 +118,10 @@ impl ProviderGate {
     /// Opens a provider again; tells whether it was closed.
     pub fn open(&self, provider: &AlgoKey) -> io::Result<bool> {
         match fs::remove_file(self.path(provider)) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                fault::here("provider.opened");
+                Ok(true)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }

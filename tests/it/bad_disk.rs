@@ -100,13 +100,16 @@ fn a_table_that_cannot_be_written_costs_no_result() {
 
 #[test]
 fn a_full_disk_stops_the_worker_and_loses_nothing() {
-    fill_page_by_page((0..40).step_by(2));
+    fill_page_by_page((0..4).chain((JOURNAL_PAGES..JOURNAL_PAGES + 40).step_by(2)));
 }
 
 #[test]
 fn a_disk_that_is_full_a_page_later_loses_nothing_either() {
-    fill_page_by_page((1..40).step_by(2));
+    fill_page_by_page((JOURNAL_PAGES + 1..JOURNAL_PAGES + 40).step_by(2));
 }
+
+/// The room that a worker's journal takes before anything else happens.
+const JOURNAL_PAGES: usize = 64;
 
 /// From no room at all to room for all jobs, so that every step meets the end of the disk once.
 fn fill_page_by_page(room: impl Iterator<Item = usize>) {
@@ -146,6 +149,31 @@ fn fill_page_by_page(room: impl Iterator<Item = usize>) {
         drop(mount);
     }
     assert!(stopped > 10, "{stopped}");
+}
+
+#[test]
+fn a_full_disk_buys_nothing_that_could_be_copied() {
+    let mut stopped = 0;
+    for pages in JOURNAL_PAGES..JOURNAL_PAGES + 20 {
+        let workspace = TestWorkspace::with_products(3)
+            .algo("mock")
+            .adapters("adapters: {mock: {kind: mock, count_file: ../count.txt}}\n")
+            .build();
+        let Some(mount) = on_small_disk(&workspace, 1 << 20) else {
+            return;
+        };
+        let _ = workspace.worker(&["--limit", "1"]).run().expect_code(0);
+        fill(&workspace, pages * 4096);
+        let output = workspace.worker(&["--reuse"]).run();
+        stopped += usize::from(output.code() != Some(0));
+        fs::remove_file(workspace.path("ballast")).expect("it was made");
+        let again = workspace.worker(&["--reuse"]).run();
+        let both = format!("with {pages} pages left: {output}\nthen: {again}");
+        assert_eq!(workspace.registry().count("completed"), 3, "{both}");
+        assert_eq!(executions(&workspace, "../count.txt").len(), 1, "{both}");
+        drop(mount);
+    }
+    assert!(stopped > 3, "{stopped}");
 }
 
 #[track_caller]

@@ -41,16 +41,20 @@ fn spent_and_reserved(workspace: &TestWorkspace) -> (i64, i64) {
         let job = (line["run_id"].to_string(), line["job_id"].to_string());
         #[expect(clippy::cast_possible_truncation, reason = "a few dollars")]
         let cents = (line["usd"].as_f64().expect("an amount") * 100.0).round() as i64;
+        let attempt = line["attempt"].as_u64().expect("a number");
         if line["event"] == "reserved" {
-            reserved.insert(job, (nonce, cents));
+            reserved.insert(job, (nonce, attempt, cents));
         } else if settled.insert(nonce.clone()) {
             spent += cents;
-            if reserved.get(&job).is_some_and(|(of, _)| *of == nonce) {
+            let ends = |(of, earlier, _): &(String, u64, i64)| {
+                *of == nonce || (*earlier < attempt && cents > 0)
+            };
+            if reserved.get(&job).is_some_and(ends) {
                 reserved.remove(&job);
             }
         }
     }
-    (spent, reserved.values().map(|(_, cents)| cents).sum())
+    (spent, reserved.values().map(|(_, _, cents)| cents).sum())
 }
 
 fn distinct_jobs(workspace: &TestWorkspace) -> usize {
@@ -173,7 +177,8 @@ fn what_was_surely_not_billed_is_free_again_and_what_may_have_been_is_not() {
         ("fail: no, fail_class: unknown", (0, 30)),
         ("fail: no, submit: true", (0, 30)),
         ("empty_output: true", (30, 0)),
-        ("panic: true", (0, 0)),
+        ("panic: true", (0, 30)),
+        ("sleep_ms: 60000, timeout_s: 0.2", (0, 30)),
     ] {
         let workspace = one_job_each(&[("paid", &format!("{PRICE}, {options}"))]);
         let _ = workspace.worker(&[]).run().expect_code(1);
@@ -201,6 +206,103 @@ fn a_job_that_may_have_been_billed_is_reserved_once_however_often_it_is_tried() 
 }
 
 #[test]
+fn attempts_that_were_cut_off_never_free_money_for_others() {
+    let workspace = priced(3, ", sleep_ms: 60000, timeout_s: 0.2");
+    let capped = ["--budget-usd", "0.30", "--retries", "1"];
+    let _ = workspace.worker(&capped).run().expect_code(4);
+    assert_eq!(distinct_jobs(&workspace), 1);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    // Not even when the next worker reads the journal of this one.
+    let _ = workspace.worker(&capped).run().expect_code(4);
+    assert_eq!(distinct_jobs(&workspace), 1);
+}
+
+#[test]
+fn that_an_attempt_was_not_billed_says_nothing_of_the_one_before_it() {
+    let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &doubt)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("paid", &format!("{PRICE}, fail: no"))]);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let _ = workspace.worker(&again).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+}
+
+#[test]
+fn a_retry_asks_about_the_purchase_that_replaced_one_given_up() {
+    let open = format!("{PRICE}, submit: true, fail: no");
+    let doubtful = format!("{open}, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &doubtful)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let passing = format!("{open}, fail_class: transient");
+    change_mocks(&workspace, &[("paid", &passing)]);
+    let anew = [
+        "--only-status",
+        "failed",
+        "--forget-requests",
+        "--retries",
+        "2",
+    ];
+    let _ = workspace.worker(&anew).run().expect_code(1);
+    let text = String::from_utf8(workspace.bytes("executions.txt")).expect("text");
+    let bought: Vec<bool> = text.lines().map(|l| !l.contains(" resumes ")).collect();
+    assert_eq!(bought, [true, true, false, false], "{text}");
+    assert_eq!(spent_and_reserved(&workspace), (30, 30));
+}
+
+#[test]
+fn giving_a_request_up_that_the_cap_does_not_allow_changes_nothing() {
+    let open = format!("{PRICE}, submit: true, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &open)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("paid", &format!("{PRICE}, submit: true"))]);
+    let cap = ["--budget-usd", "0.30", "--only-status", "enqueued,failed"];
+    let _ = workspace
+        .worker(&[&cap[..], &["--forget-requests"]].concat())
+        .run()
+        .expect_code(4);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    let _ = workspace.worker(&cap).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+}
+
+#[test]
+fn a_doubtful_job_that_the_cap_does_not_allow_stays_doubtful() {
+    let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &doubt)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let _ = workspace
+        .worker(&[
+            "--only-status",
+            "failed",
+            "--resubmit-unknown",
+            "--budget-usd",
+            "0.20",
+        ])
+        .run()
+        .expect_code(4)
+        .expect_stderr("--only-status failed --budget-usd 0.60")
+        .expect_stderr(" --resubmit-unknown");
+    assert_eq!(statuses(&workspace), ["failed"]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    assert_eq!(executed(&workspace).len(), 1);
+}
+
+#[test]
+fn a_purchase_of_unknown_price_is_asked_about_under_a_cap() {
+    let open = "submit: true, fail: no, fail_class: unknown";
+    let workspace = one_job_each(&[("riddle", open)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    change_mocks(&workspace, &[("riddle", "submit: true")]);
+    let _ = workspace
+        .worker(&["--only-status", "failed", "--budget-usd", "1"])
+        .run()
+        .expect_code(0);
+}
+
+#[test]
 fn a_request_that_is_given_up_stays_on_the_bill() {
     let open = format!("{PRICE}, submit: true, fail: no, fail_class: unknown");
     let workspace = one_job_each(&[("paid", &open)]);
@@ -212,7 +314,7 @@ fn a_request_that_is_given_up_stays_on_the_bill() {
         .run()
         .expect_code(4);
     let _ = workspace
-        .worker(&["--forget-requests", "--budget-usd", "0.60"])
+        .worker(&[&anew[..], &["--budget-usd", "0.60"]].concat())
         .run()
         .expect_code(0);
     assert_eq!(spent_and_reserved(&workspace), (60, 0));
@@ -330,4 +432,19 @@ fn what_needs_to_be_confirmed_is_not_started_without_yes() {
     let _ = workspace.worker(&["--limit", "1"]).run().expect_code(0);
     let _ = workspace.worker(&["--yes"]).run().expect_code(0);
     assert_eq!(statuses(&workspace), ["completed"; 3]);
+}
+
+#[test]
+fn a_plan_counts_what_is_bought_anew_on_top_of_what_is_given_up() {
+    let open = format!("{PRICE}, submit: true, fail: no, fail_class: unknown");
+    let workspace = one_job_each(&[("paid", &open)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let plan = |cap| {
+        let options = ["--only-status", "failed", "--forget-requests", "--json"];
+        let plan = ["run", "plan", "--run-id", "rk", "--budget-usd", cap];
+        let output = workspace.archi3d(&[&plan[..], &options].concat()).run();
+        output.expect_code(0).json()
+    };
+    assert_eq!(plan("0.50")["jobs"][0]["fate"], "blocked");
+    assert_eq!(plan("0.60")["jobs"][0]["fate"], "run");
 }

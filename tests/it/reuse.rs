@@ -128,6 +128,21 @@ fn a_copy_needs_no_budget() {
 }
 
 #[test]
+fn a_copy_is_no_trial_of_its_algorithm() {
+    let workspace = mocks(4, "");
+    worker(&workspace, "rk", &["--limit", "1"]);
+    another_run(&workspace, "again", "dataset");
+    change_mocks(&workspace, &[("trellis_single", "fail: no")]);
+    let trial = ["--reuse", "--canary", "1", "--release"];
+    let _ = workspace
+        .archi3d(&[&["run", "worker", "--run-id", "again"][..], &trial].concat())
+        .run()
+        .expect_code(1)
+        .expect_stderr("canary trellis_single: 0 completed, 1 failed");
+    assert_eq!(executions(&workspace).len(), 2);
+}
+
+#[test]
 fn without_the_option_everything_is_bought() {
     let workspace = mocks(2, "");
     worker(&workspace, "rk", &[]);

@@ -154,6 +154,8 @@ fn only_what_was_surely_not_billed_is_free_again_after_a_failure() {
     assert_eq!(bill(Unknown, None, false), Bill::InDoubt);
     assert_eq!(bill(Permanent, Some(0.3), true), Bill::InDoubt);
     assert_eq!(bill(Permanent, Some(0.3), false), Bill::Settled(0.3));
+    assert_eq!(bill(Unknown, Some(0.3), false), Bill::Settled(0.3));
+    assert_eq!(bill(Unknown, Some(0.3), true), Bill::InDoubt);
 }
 
 #[test]
@@ -215,4 +217,34 @@ proptest! {
         }
         prop_assert_eq!(once, twice);
     }
+}
+
+#[test]
+fn a_bill_ends_the_reservation_of_an_earlier_attempt_that_nobody_took_over() {
+    let mut ledger = Ledger::default();
+    ledger.take(&reserved(1, 1, 0.3));
+    ledger.take(&settled(1, 2, 0.3));
+    assert_eq!(ledger.standing(&run()), standing(0.3, 0.0));
+}
+
+#[test]
+fn what_was_taken_over_stays_reserved_when_the_later_attempt_was_not_billed() {
+    let mut ledger = Ledger::default();
+    ledger.take(&reserved(1, 1, 0.3));
+    ledger.take(&reserved(1, 2, 0.3));
+    ledger.take(&settled(1, 2, 0.0));
+    assert_eq!(ledger.standing(&run()), standing(0.0, 0.3));
+    ledger.take(&reserved(1, 3, 0.3));
+    ledger.take(&settled(1, 3, 0.3));
+    assert_eq!(ledger.standing(&run()), standing(0.3, 0.0));
+}
+
+#[test]
+fn no_sum_is_so_large_that_it_makes_room() {
+    let mut ledger = Ledger::default();
+    for n in 0..3_000 {
+        ledger.take(&reserved(n, 1, 1e300));
+        ledger.take(&settled(n + 10_000, 1, 1e300));
+    }
+    assert!(!may_start(&ledger, 99_999, 0.01, DOLLAR));
 }

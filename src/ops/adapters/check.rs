@@ -405,6 +405,12 @@ fn failed(error: AdapterError) -> CheckOutcome {
             detail,
             retry_after: None,
         },
+        AdapterError::NoRoom { .. } => CheckOutcome::Failed {
+            class: ErrorClass::Transient,
+            message,
+            detail: None,
+            retry_after: None,
+        },
         AdapterError::Stopped(reason) => CheckOutcome::Failed {
             class: ErrorClass::Transient,
             message: match reason {

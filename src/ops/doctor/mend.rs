@@ -8,6 +8,7 @@ use crate::domain::finding::{Code, Finding};
 use crate::domain::id::RunId;
 use crate::domain::lease::Rhythm;
 use crate::ops::{OpsContext, OpsError, births, identity, table_file};
+use crate::platform::fault;
 use crate::store::Store;
 use crate::store::csv::{CsvStore, CsvStoreOptions, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
@@ -70,6 +71,7 @@ fn lock_registry(context: &OpsContext) -> Result<FileLock, StoreError> {
 fn sweep_tables(context: &OpsContext) -> Result<(), StoreError> {
     let _held = lock_registry(context)?;
     let registry = context.workspace.registry();
+    fault::here("mend.sweeping");
     durable::sweep_temporaries(&registry).context("sweep", &registry)?;
     Ok(())
 }
@@ -85,7 +87,10 @@ fn record_rows(context: &OpsContext, run_id: &RunId) -> Result<(), StoreError> {
     let rows = table.len();
     let record = births::with_new_rows(&mut table, &path, run_id, rows)?;
     let tag = uuid::Uuid::new_v4().simple().to_string();
+    // An earlier doctor may have died over it.
+    durable::sweep_temporaries(&path).context("sweep", &path)?;
     durable::replace(&path, &record, &tag).context("replace", &path)?;
+    fault::here("mend.recorded");
     Ok(())
 }
 
@@ -101,6 +106,7 @@ fn recover_run(context: &OpsContext, run_id: &RunId) -> Result<Vec<String>, Stor
         clock: context.clock.clone(),
     })?;
     let recovery = store.recover(context.clock.now())?;
+    fault::here("mend.recovered");
     store.close(context.clock.now())?;
     Ok(recovery.warnings)
 }

@@ -376,6 +376,7 @@ fn finished_line(
         patch: ending.patch,
         outputs: Vec::new(),
         class: None,
+        cut_off: false,
         error_text: None,
         request_id,
         cost_usd: ending.cost_usd,
@@ -396,8 +397,13 @@ fn finished_line(
                 finished.request_id = None;
             }
         }
-        Outcome::Failed { class, error_text } => {
+        Outcome::Failed {
+            class,
+            error_text,
+            cut_off,
+        } => {
             finished.class = Some(class);
+            finished.cut_off = cut_off;
             finished.error_text = Some(error_text);
         }
     }

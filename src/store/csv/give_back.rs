@@ -35,6 +35,7 @@ impl CsvStore {
             reason,
             class: None,
             error: None,
+            cut_off: false,
         };
         fault::here("release.before");
         let change = |record: &Record| given_back(record, RecordKind::Released, not_before);
@@ -54,6 +55,7 @@ impl CsvStore {
             reason: ReleaseReason::Retry,
             class: Some(setback.class),
             error: Some(setback.message.clone()),
+            cut_off: setback.cut_off,
         };
         fault::here("put_off.before");
         let change = |record: &Record| {

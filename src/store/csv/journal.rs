@@ -65,6 +65,9 @@ pub(super) enum What {
         class: Option<ErrorClass>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Whether nobody can say what the attempt bought.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut_off: bool,
     },
     Cancelled {
         job_id: JobId,
@@ -128,6 +131,9 @@ pub(super) struct Finished {
     pub(super) outputs: Vec<Artifact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) class: Option<ErrorClass>,
+    /// Whether nobody can say what the attempt bought.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cut_off: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error_text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use crate::domain::id::JobId;
+use crate::store::csv::codec::decode;
 use crate::store::csv::table::{Table, TableError};
 
 const IMAGE_PREFIX: &str = "used_image_";
@@ -71,13 +72,15 @@ impl Manifest {
     }
 }
 
+/// The columns that are not pictures.
+const FACTS: [&str; 4] = ["job_id", "product_id", "variant", "algo"];
+
 /// Where in the table everything is.
 struct Columns {
-    job_id: Option<usize>,
-    product_id: Option<usize>,
-    variant: Option<usize>,
-    algo: Option<usize>,
-    images: Vec<usize>,
+    /// The columns in the order in which a row is read: the facts, then the pictures.
+    places: Vec<Option<usize>>,
+    /// The same columns, rising, each with its place in that order.
+    rising: Vec<(usize, usize)>,
 }
 
 impl Columns {
@@ -89,40 +92,43 @@ impl Columns {
             .filter_map(|(column, name)| Some((image_number(name)?, column)))
             .collect();
         images.sort_unstable();
-        Self {
-            job_id: table.column("job_id"),
-            product_id: table.column("product_id"),
-            variant: table.column("variant"),
-            algo: table.column("algo"),
-            images: images.into_iter().map(|(_, column)| column).collect(),
-        }
+        let facts = FACTS.iter().map(|name| table.column(name));
+        let images = images.into_iter().map(|(_, column)| Some(column));
+        let places: Vec<Option<usize>> = facts.chain(images).collect();
+        let rising = places.iter().enumerate();
+        let rising = rising.filter_map(|(place, column)| Some(((*column)?, place)));
+        let mut rising: Vec<(usize, usize)> = rising.collect();
+        rising.sort_unstable();
+        Self { places, rising }
     }
 
     fn read_row(&self, table: &Table, row: usize) -> Result<ManifestRow, String> {
-        let id = text_of(table, row, self.job_id)?;
-        let mut images = Vec::new();
-        for column in &self.images {
-            let image = text_of(table, row, Some(*column))?;
-            if !image.is_empty() {
-                images.push(image);
-            }
-        }
+        let mut spans = vec![0..0; self.places.len()];
+        table.spans(row, &self.rising, &mut spans);
+        let text = |place: usize| {
+            let cell = decode(&table.bytes()[spans[place].clone()]);
+            String::from_utf8(cell.into_owned()).map_err(|_| {
+                let name = self.places[place].map(|column| &table.columns()[column]);
+                format!(
+                    "column {:?} is not valid UTF-8",
+                    name.map_or("", |name| name)
+                )
+            })
+        };
+        let id = text(0)?;
+        let mut images = (FACTS.len()..self.places.len())
+            .filter(|place| !spans[*place].is_empty())
+            .map(text)
+            .collect::<Result<Vec<_>, _>>()?;
+        images.retain(|image| !image.is_empty());
         Ok(ManifestRow {
             job_id: JobId::parse(&id).map_err(|error| error.to_string())?,
-            product_id: text_of(table, row, self.product_id)?,
-            variant: text_of(table, row, self.variant)?,
-            algo: text_of(table, row, self.algo)?,
+            product_id: text(1)?,
+            variant: text(2)?,
+            algo: text(3)?,
             images,
         })
     }
-}
-
-fn text_of(table: &Table, row: usize, column: Option<usize>) -> Result<String, String> {
-    let Some(column) = column else {
-        return Ok(String::new());
-    };
-    String::from_utf8(table.cell(row, column).into_owned())
-        .map_err(|_| format!("column {:?} is not valid UTF-8", table.columns()[column]))
 }
 
 /// Returns the number in an image column's name in a form that sorts by value.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::budget::{Bill, Caps, Grant, Ledger, Stake};
-use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+use crate::domain::id::{Nonce, WorkerId};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
@@ -69,10 +69,23 @@ impl Purse for FilePurse {
         file.settle(stake, usd, now).context("write", &path)
     }
 
-    fn write_off(&self, run: &RunId, job: &JobId, now: Timestamp) -> Result<(), StoreError> {
+    fn reserve_anew(
+        &self,
+        stake: &Stake,
+        usd: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> Result<Grant, StoreError> {
         let mut file = self.file();
         let path = file.path().to_owned();
-        file.write_off(run, job, now).context("write", &path)
+        let grant = file.reserve_anew(stake, usd, caps, now);
+        grant.context("write", &path)
+    }
+
+    fn write_off(&self, stake: &Stake, now: Timestamp) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        file.write_off(stake, now).context("write", &path)
     }
 }
 
@@ -115,14 +128,15 @@ fn told(lines: &[Line], nonce: &Nonce) -> Fate {
             What::Released {
                 nonce: of,
                 class: Some(class),
+                cut_off,
                 ..
-            } if of == nonce => fate = after_failure(*class, None, purchase),
+            } if of == nonce => fate = after_failure(*class, None, purchase || *cut_off),
             What::Finished(finished) if finished.nonce == *nonce => {
                 fate = match (finished.completed, finished.class) {
                     (true, _) if finished.simulated => Fate::NotBilled,
                     (true, _) => Fate::Billed(finished.cost_usd),
                     (false, class) => {
-                        let open = purchase || finished.request_id.is_some();
+                        let open = purchase || finished.request_id.is_some() || finished.cut_off;
                         let class = class.unwrap_or(ErrorClass::Unknown);
                         after_failure(class, finished.cost_usd, open)
                     }

@@ -12,6 +12,7 @@ use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::Verdict;
 use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
+use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Restored, Withdrawal};
 use crate::workspace::{durable, lock};
@@ -93,6 +94,7 @@ impl CsvStore {
         );
         durable::replace(&path, text.as_bytes(), self.identity.worker_id.as_str())
             .context("write", &path)?;
+        fault::here("withdraw.asked");
         Ok(Withdrawal::Asked)
     }
 
@@ -105,6 +107,7 @@ impl CsvStore {
         attempt: u32,
         now: Timestamp,
     ) -> Result<Withdrawal, StoreError> {
+        fault::here("withdraw.before");
         let dead = evidence.lease().and_then(Marker::record);
         let purchase = self.open_purchase(job, evidence)?;
         if let Some(record) = dead {
@@ -134,6 +137,7 @@ impl CsvStore {
                 request_id: purchase,
             }
         };
+        fault::here("withdraw.marked");
         if let Some(record) = dead
             && lock::is_held(&self.paths().journal(&record.worker_id)).is_ok_and(|held| !held)
         {
@@ -145,6 +149,7 @@ impl CsvStore {
             StateFile::Cancel,
         ] {
             self.remove_state_file(job, kind)?;
+            fault::here("withdraw.clearing");
         }
         Ok(withdrawal)
     }
@@ -168,6 +173,7 @@ impl CsvStore {
         let request_id = evidence.request_id().map(str::to_owned);
         // A lease that a crash left behind would outrank the new marker.
         self.remove_state_file(job, StateFile::InProgress)?;
+        fault::here("restore.before");
         self.write_standing(
             &Record {
                 request_id,
@@ -175,7 +181,9 @@ impl CsvStore {
             },
             now,
         )?;
+        fault::here("restore.marked");
         self.remove_state_file(job, StateFile::Cancelled)?;
+        fault::here("restore.restored");
         self.remove_state_file(job, StateFile::Cancel)?;
         Ok(Restored::Waiting)
     }

@@ -210,7 +210,9 @@ impl Job {
                     self.purchases += 1;
                 }
             }
-            Outcome::Failed { error_text, class } => {
+            Outcome::Failed {
+                error_text, class, ..
+            } => {
                 self.step(JobEvent::Failed { attempt });
                 self.unknown = class == ErrorClass::Unknown;
                 self.failures = 0;

@@ -1,5 +1,6 @@
 //! How the engine stops: the whole worker, or one job.
 
+use std::io;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -186,4 +187,18 @@ fn trouble_with_the_store_starts_nothing_new_and_loses_no_result() {
     assert_eq!(summary.stopped_by.as_deref(), Some("store"));
     drop(store);
     assert_eq!(statuses(&bench)[0], Status::Completed, "rolled forward");
+}
+
+#[test]
+fn a_job_that_found_no_room_is_given_back_although_there_is_room_again() {
+    let bench = MemoryBench::new(3);
+    let worker = Worker::new(&bench, |request, _| {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        Err(AdapterError::unwritten(&request.out_dir, &full))
+    });
+    let summary = worker.run(&*bench.worker("w"));
+    assert_eq!(worker.failures(), []);
+    assert_eq!((summary.released, summary.not_started), (1, 2));
+    assert_eq!(summary.stopped_by.as_deref(), Some("store"));
+    assert_eq!(statuses(&bench), [Status::Enqueued; 3]);
 }

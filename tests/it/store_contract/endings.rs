@@ -29,7 +29,7 @@ fn a_purchase_reaches_the_next_attempt_after_a_death_and_after_a_release(make: M
     assert_eq!(first.request_id, None);
     one.submitted(&first, "req-1", Some(0.4), at(1))
         .expect("works");
-    drop(one);
+    bench.die(one, &first.worker_id);
     let two = bench.worker("two");
     let second = take(&*two, job, Entry::Takeover, at(2));
     assert_eq!(second.request_id.as_deref(), Some("req-1"));

@@ -126,7 +126,7 @@ fn a_dead_performance_is_performed_by_the_next_worker(make: Make) {
     let rehearsal = made(&first, "rehearsal", true);
     one.finish(&first, rehearsal).expect("works");
     take(&*one, job, Entry::Perform, at(5));
-    drop(one);
+    bench.die(one, &first.worker_id);
     let two = bench.worker("two");
     let lease = take(&*two, job, Entry::Takeover, at(9));
     assert_eq!(lease.attempt, 3);

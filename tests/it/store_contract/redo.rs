@@ -6,7 +6,9 @@ use archi3d::domain::job::{Entry, Status};
 use archi3d::store::{Finish, ReleaseReason};
 
 use super::Make;
-use crate::support::bench::{Bench, CsvBench, at, failed, listing, made, model, state, take};
+use crate::support::bench::{
+    Bench, CsvBench, at, failed, listing, made, model, state, take, worker_id,
+};
 use crate::support::wait_until;
 
 every_store! {
@@ -91,7 +93,7 @@ fn a_dead_redo_that_is_taken_over_is_still_a_redo(make: Make) {
             .expect("works");
         take(&*one, job, Entry::Redo, at(5));
     }
-    drop(one);
+    bench.die(one, &worker_id("one"));
     let two = bench.worker("two");
     let leases: Vec<_> = bench
         .jobs()
@@ -141,7 +143,7 @@ fn attempts_rise_whatever_becomes_of_them(make: Make) {
                 Entry::Retry
             }
             3 => {
-                drop(store);
+                bench.die(store, &lease.worker_id);
                 store = bench.worker("w1");
                 Entry::Takeover
             }

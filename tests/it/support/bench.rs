@@ -21,9 +21,10 @@ use archi3d::store::{
     Artifact, Claim, Ending, JobRecord, Outcome, Standing, Store, WorkerIdentity,
 };
 use archi3d::workspace::artifact;
-use archi3d::workspace::lock::FileLock;
+use archi3d::workspace::lock::{self, FileLock};
 use archi3d::workspace::paths::{RunPaths, Workspace};
 
+use super::wait::wait_until;
 use super::workspace::TestWorkspace;
 
 const RUN: &str = "rk";
@@ -50,6 +51,12 @@ pub trait Bench: Sync {
 
     /// Lets a worker die after its ending is safe and before it is published.
     fn die_finishing(&self, store: Box<dyn Store>, lease: &Lease, ending: Ending);
+
+    /// Lets a worker die.
+    fn die(&self, store: Box<dyn Store>, worker: &WorkerId) {
+        let _ = worker;
+        drop(store);
+    }
 
     /// Asks whoever runs the job to stop it.
     fn ask_to_cancel(&self, job: &JobId);
@@ -120,13 +127,22 @@ impl Bench for CsvBench {
 
     fn die_finishing(&self, store: Box<dyn Store>, lease: &Lease, ending: Ending) {
         // The ending is in the journal before the job's lock is taken, which it never gets.
-        let lock = self.paths().state_file(&lease.job_id, StateFile::Lock);
-        let lock = FileLock::try_acquire(&lock).expect("locks work");
+        let path = self.paths().state_file(&lease.job_id, StateFile::Lock);
+        let lock = FileLock::try_acquire(&path).expect("locks work");
         assert!(lock.is_some(), "nobody holds the lock of a running job");
         store.hurry();
         let outcome = store.finish(lease, ending);
         assert!(outcome.is_err(), "{outcome:?}");
+        drop(lock);
+        wait_until_free(&path);
+        self.die(store, &lease.worker_id);
+    }
+
+    // A program that another test starts just now shares our locks until it runs:
+    // a worker is dead when its journal is free.
+    fn die(&self, store: Box<dyn Store>, worker: &WorkerId) {
         drop(store);
+        wait_until_free(&self.paths().journal(worker));
     }
 
     fn ask_to_cancel(&self, job: &JobId) {
@@ -243,7 +259,14 @@ fn run_id() -> RunId {
     RunId::parse(RUN).expect("a valid id")
 }
 
-fn worker_id(name: &str) -> WorkerId {
+fn wait_until_free(path: &Path) {
+    wait_until("nobody holds the lock any more", || {
+        !lock::is_held(path).expect("the file can be looked at")
+    });
+}
+
+/// Returns the id of the worker called `name`.
+pub fn worker_id(name: &str) -> WorkerId {
     WorkerId::parse(name).expect("a valid id")
 }
 
@@ -312,6 +335,7 @@ pub fn failed(lease: &Lease, message: &str) -> Ending {
         outcome: Outcome::Failed {
             class: ErrorClass::Transient,
             error_text: format!("Error: {message}\n"),
+            cut_off: false,
         },
         patch: patch::failed(span(lease), &facts(lease.worker_id.as_str()), message),
         cost_usd: None,
