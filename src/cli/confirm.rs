@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli::ui::{Ui, clean};
+use crate::ops::budget::Question;
 
 /// How soon a wait for an answer is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -16,6 +17,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Tells whether a person can be asked.
 pub fn can_ask(ui: &Ui) -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal() && !ui.is_json()
+}
+
+/// Returns what is asked before something expensive runs.
+pub fn to_run(question: &Question) -> String {
+    format!("{}. Run them?", question.figures())
 }
 
 /// Asks on the terminal; anything but a clear yes means no.

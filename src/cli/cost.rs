@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
 use crate::cli::table::{dollars, lines_of, right, straight_table};
@@ -13,6 +14,7 @@ use crate::cli::ui::Ui;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::cost::invoice::{self, Comparison};
+use crate::ops::cost::settle::{self, OpenReservation};
 use crate::ops::cost::{By, CostReport, Tally, cost_report};
 
 /// Lists of this length are shown whole.
@@ -23,6 +25,33 @@ const MOST_IDS: usize = 20;
 pub enum CostCommand {
     /// Show what was paid, by algorithm, day, worker or run
     Report(ReportArgs),
+    /// Say what a job really cost whose money is still reserved and which will not run again
+    Settle(SettleArgs),
+}
+
+/// The options of `cost settle`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A job that may have been billed keeps its money reserved until its next attempt. If there
+will be none, look for it at the provider and note what was billed.
+
+Examples:
+  archi3d cost settle --run-id r1 d610 --usd 0.30
+  archi3d cost settle --run-id r1 d610 --usd 0 --yes"
+)]
+pub struct SettleArgs {
+    /// The run, as it is called under runs/
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: String,
+    /// The job: its id, or the beginning of it
+    #[arg(value_name = "JOB")]
+    job: String,
+    /// What the provider billed, in US dollars; 0 if nothing
+    #[arg(long, value_name = "USD", value_parser = crate::cli::worker::dollars, allow_hyphen_values = true)]
+    usd: f64,
+    /// Ask nothing
+    #[arg(long, short = 'y')]
+    yes: bool,
 }
 
 /// What the lines of a report are about.
@@ -72,7 +101,50 @@ pub struct ReportArgs {
 
 /// Carries out the command.
 pub fn run(command: &CostCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let CostCommand::Report(args) = command;
+    match command {
+        CostCommand::Report(args) => show(args, global, ui),
+        CostCommand::Settle(args) => settle(args, global, ui),
+    }
+}
+
+fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let run_id = parse_run_id(&args.run_id)?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    let agrees = |open: &OpenReservation| {
+        let question = format!(
+            "{} is reserved for job {} ({}); {} was billed. Settle it?",
+            dollars(open.usd),
+            open.job_id,
+            open.state,
+            dollars(args.usd)
+        );
+        args.yes || (confirm::can_ask(ui) && confirm::ask(&question))
+    };
+    let Some(open) = settle::settle(&context, &run_id, &args.job, args.usd, &agrees)? else {
+        return Err(
+            CliError::usage("not confirmed: nothing was settled".to_owned())
+                .hint("add --yes to settle it without a question"),
+        );
+    };
+    if ui.is_json() {
+        ui.data_json(&json!({
+            "run_id": open.run_id,
+            "job_id": open.job_id,
+            "reserved_usd": open.usd,
+            "settled_usd": args.usd,
+        }))?;
+    } else {
+        ui.say(&format!(
+            "job {}: {} settled, {} was reserved",
+            open.job_id,
+            dollars(args.usd),
+            dollars(open.usd)
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let by = match args.by {
@@ -153,6 +225,13 @@ fn to_json(report: &CostReport) -> Value {
         "ledger": {
             "spent_usd": report.ledger_spent_usd,
             "reserved_usd": report.ledger_reserved_usd,
+            "open": report.open.iter().map(|open| json!({
+                "run_id": open.run_id,
+                "job_id": open.job_id,
+                "usd": open.usd,
+                "state": open.state,
+                "request_id": open.request_id,
+            })).collect::<Vec<_>>(),
         },
         "warnings": report.warnings,
     })
@@ -236,12 +315,36 @@ fn to_text(report: &CostReport) -> String {
         ]);
     }
     right(&mut table, 1..8);
-    format!(
+    let mut text = format!(
         "{}ledger: {} spent, {} reserved for jobs that run or may have been billed\n",
         lines_of(&table),
         dollars(report.ledger_spent_usd),
         dollars(report.ledger_reserved_usd),
-    )
+    );
+    text.push_str(&open_text(&report.open));
+    text
+}
+
+/// Names what is reserved for jobs that nobody works on.
+fn open_text(open: &[OpenReservation]) -> String {
+    let Some(first) = open.first() else {
+        return String::new();
+    };
+    let mut lines = Vec::new();
+    let one = |open: &OpenReservation| {
+        let (usd, job, run) = (dollars(open.usd), &open.job_id, &open.run_id);
+        format!("{usd} for job {job} of run {run}, {}", open.state)
+    };
+    list(
+        &mut lines,
+        "reserved while nobody works on it",
+        open.iter().map(one),
+    );
+    lines.push(format!(
+        "the next attempt takes it over; if there will be none: archi3d cost settle --run-id {} '{}' --usd AMOUNT",
+        first.run_id, first.job_id
+    ));
+    format!("{}\n", lines.join("\n"))
 }
 
 fn match_text(found: &Comparison) -> String {

@@ -89,6 +89,11 @@ fn to_json(told: &Explanation) -> Value {
             "request_id": numbers.request_id,
             "provider": numbers.provider,
             "provider_closed": numbers.closed,
+            "max_parallel": numbers.limits.max_parallel,
+            "rate_per_min": numbers.limits.rate_per_min,
+            "breaker_failures": numbers.breaker_failures,
+            "paused": numbers.paused,
+            "cancel_asked": told.holder.as_ref().is_some_and(|holder| holder.cancel_asked),
             "median_s": numbers.median_s,
             "money": money_json(&numbers.money),
         },
@@ -166,6 +171,21 @@ fn numbers(told: &Explanation) -> String {
             None => ", open".to_owned(),
         };
         add("provider", format!("{provider}{closed}"));
+    }
+    if let Some(most) = numbers.limits.max_parallel {
+        add(
+            "at once",
+            format!("{most} of its provider, over all workers"),
+        );
+    }
+    if let Some(rate) = numbers.limits.rate_per_min {
+        add("a minute", format!("{rate} starts of its provider"));
+    }
+    if let Some(pause) = &numbers.paused {
+        add("breaker", format!("paused: {}", one_line(&pause.reason)));
+    } else if numbers.breaker_failures > 0 {
+        let most = numbers.breaker_failures;
+        add("breaker", format!("pauses after {most} failures in a row"));
     }
     for limit in &numbers.money.limits {
         let left = format!(

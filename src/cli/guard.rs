@@ -5,34 +5,60 @@
 //! the program.
 
 use crate::cancel::Cancel;
-use crate::cli::error::Exit;
+use crate::cli::confirm;
+use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
 use crate::domain::id::AlgoKey;
 use crate::ops::OpsContext;
+use crate::ops::budget::Question;
 use crate::ops::guard;
-use crate::ops::run::WorkerRequest;
+use crate::ops::run::{WorkerRequest, question};
 
 /// Tells whether this process is the child of a guard.
 pub fn is_guarded() -> bool {
     guard::is_guarded()
 }
 
-/// Runs the worker under a guard if it needs one; returns how it ended then.
-pub fn stand(context: &OpsContext, request: &WorkerRequest, ui: &Ui) -> Option<Exit> {
-    let needed = guard::is_needed(context, request);
+/// Runs the worker under a guard if it needs one; returns how it ended then. What
+/// a person must agree to is asked here: a guarded worker cannot read from the
+/// terminal.
+pub fn stand(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    ui: &Ui,
+) -> Result<Option<Exit>, CliError> {
+    if !guard::is_needed(context, request) {
+        return Ok(None);
+    }
+    let mut agreed_usd = None;
+    if confirm::can_ask(ui)
+        && let Some(question) = question(context, request)
+    {
+        if !confirm::ask(&confirm::to_run(&question)) {
+            return Err(question.refused().into());
+        }
+        agreed_usd = Some(question.expected_usd);
+    }
     let hint = "nothing finished is lost; run the same command again to go on";
-    needed.then(|| under_guard("worker", hint, ui)).flatten()
+    Ok(under_guard("worker", hint, agreed_usd, ui))
+}
+
+/// Tells whether a person agreed to this before the guard was set up.
+pub fn is_agreed(question: &Question) -> bool {
+    guard::agreed_usd().is_some_and(|usd| question.expected_usd <= usd)
 }
 
 /// Runs a check under a guard if it needs one; returns how it ended then.
 pub fn stand_to_check(context: &OpsContext, key: Option<&AlgoKey>, ui: &Ui) -> Option<Exit> {
     let needed = guard::is_needed_to_check(context, key);
     let hint = "a check changes nothing; run the same command again";
-    needed.then(|| under_guard("check", hint, ui)).flatten()
+    needed
+        .then(|| under_guard("check", hint, None, ui))
+        .flatten()
 }
 
-fn under_guard(what: &str, hint: &str, ui: &Ui) -> Option<Exit> {
-    match guard::stand() {
+fn under_guard(what: &str, hint: &str, agreed_usd: Option<f64>, ui: &Ui) -> Option<Exit> {
+    match guard::stand(agreed_usd) {
         Ok(Some(guard::Ended::Code(code))) => {
             Some(Exit::Worker(u8::try_from(code).unwrap_or(u8::MAX)))
         }

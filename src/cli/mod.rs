@@ -128,10 +128,10 @@ enum Command {
         after_help = "Examples:\n  archi3d adapters list\n  archi3d adapters check relief"
     )]
     Adapters(adapters::AdaptersCommand),
-    /// Show what was paid
+    /// Show what was paid, and settle what nobody else will
     #[command(
         subcommand,
-        after_help = "Examples:\n  archi3d cost report --run-id r1 --by algo"
+        after_help = "Examples:\n  archi3d cost report\n  archi3d cost settle --run-id r1 d610 --usd 0.30"
     )]
     Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk

@@ -147,6 +147,7 @@ fn to_json(status: &RunStatus) -> Value {
             "progress": job.progress,
             "slow": job.slow,
             "stalled": job.stalled,
+            "cancel_asked": job.cancel_asked,
         })).collect::<Vec<_>>(),
         "closed_providers": status.closed,
         "failures": status.failures.iter().map(|job| json!({

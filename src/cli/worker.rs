@@ -151,7 +151,7 @@ pub struct WorkerArgs {
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let request = args.to_request()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
-    if let Some(exit) = guard::stand(&context, &request, ui) {
+    if let Some(exit) = guard::stand(&context, &request, ui)? {
         return Ok(exit);
     }
     let cancel = Cancel::new();
@@ -162,10 +162,11 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     guard::accept(&cancel, ui);
     let progress = Arc::new(Progress::new(ui));
     let asks = |question: &Question| {
-        let words = format!("{}. Run them?", question.figures());
-        // A guarded worker cannot read from the terminal: it needs --yes.
-        let can_ask = !guard::is_guarded() && confirm::can_ask(ui);
-        can_ask && confirm::ask_unless(&words, || cancel.stage() != Stage::Go)
+        if guard::is_guarded() {
+            return guard::is_agreed(question);
+        }
+        let stopped = || cancel.stage() != Stage::Go;
+        confirm::can_ask(ui) && confirm::ask_unless(&confirm::to_run(question), stopped)
     };
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     let heard = progress.finish();
@@ -290,7 +291,7 @@ fn order(text: &str) -> Result<JobOrder, String> {
     })
 }
 
-fn dollars(text: &str) -> Result<f64, String> {
+pub(super) fn dollars(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_start_matches('$').parse::<f64>();
     match number {
         Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),

@@ -52,7 +52,7 @@ impl Question {
     }
 
     /// Returns the error for a question that was not answered with yes.
-    pub(super) fn refused(&self) -> OpsError {
+    pub fn refused(&self) -> OpsError {
         OpsError::Setup {
             message: format!("not confirmed: {}", self.figures()),
             hint: Some("nothing was started; add --yes to run them without a question".into()),

@@ -16,6 +16,9 @@ use crate::ops::{OpsContext, OpsError, money};
 use crate::store::csv;
 
 pub mod invoice;
+pub mod settle;
+
+use settle::OpenReservation;
 
 /// What the lines of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub struct CostReport {
     pub ledger_spent_usd: f64,
     /// What it says is set aside.
     pub ledger_reserved_usd: f64,
+    /// Of this, what is set aside for jobs that nobody works on.
+    pub open: Vec<OpenReservation>,
     /// Every purchase, by the provider's name for it.
     pub purchases: BTreeMap<String, Purchase>,
     /// What could not be read, one sentence each.
@@ -117,6 +122,7 @@ pub fn cost_report(
         total: Tally::default(),
         ledger_spent_usd: 0.0,
         ledger_reserved_usd: 0.0,
+        open: Vec::new(),
         purchases: BTreeMap::new(),
         warnings: Vec::new(),
     };
@@ -137,6 +143,10 @@ pub fn cost_report(
         let standing = ledger.standing(run);
         report.ledger_spent_usd += standing.spent_usd;
         report.ledger_reserved_usd += standing.reserved_usd;
+        match settle::open_reservations(context, run) {
+            Ok(open) => report.open.extend(open),
+            Err(error) => report.warnings.push(error.to_string()),
+        }
     }
     report.purchases = purchases(&counted);
     let algos = match by {

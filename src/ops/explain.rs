@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::domain::id::{JobId, RunId};
-use crate::domain::job::{JobState, Status};
+use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::limits::Limits;
 use crate::domain::nearest::nearest_few;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
@@ -19,7 +20,13 @@ use crate::ops::plan::{Fate, JobPlan, Planner};
 use crate::ops::run::WorkerRequest;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};
+use crate::workspace::durable;
 use crate::workspace::provider::{Closure, ProviderGate};
+
+mod next;
+
+pub use next::NextStep;
+use next::next_steps;
 
 /// What is known of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,19 +82,16 @@ pub struct Numbers {
     pub provider: Option<String>,
     /// Why that provider is closed, if it is.
     pub closed: Option<Closure>,
+    /// How many of its jobs run at once and start in a minute.
+    pub limits: Limits,
+    /// Why its algorithm is paused, if it is.
+    pub paused: Option<Closure>,
+    /// After how many failures in a row the algorithm pauses; 0 means never.
+    pub breaker_failures: u32,
     /// How long its like take, over all runs.
     pub median_s: Option<f64>,
     /// The money of the run.
     pub money: Money,
-}
-
-/// Something to type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NextStep {
-    /// What it does.
-    pub what: String,
-    /// The command.
-    pub command: String,
 }
 
 /// Explains one job; `job` may be the beginning of its id.
@@ -112,6 +116,7 @@ pub fn run_explain(
         attempts: &attempts,
         plan: &plan,
         numbers: &numbers,
+        after_canaries: stopped_after_canaries(context, run_id),
         now,
     }
     .tell();
@@ -211,6 +216,9 @@ fn numbers(
         request_id,
         provider: provider.map(|key| key.to_string()),
         closed,
+        limits: carrier.map(|carrier| carrier.limits).unwrap_or_default(),
+        paused: planner.pause_of(record).cloned(),
+        breaker_failures: carrier.map_or(0, |carrier| carrier.breaker_failures),
         median_s: algo.and_then(|algo| past.get(algo.as_str()).copied()),
         money: money::in_ledger(ledger, run_id, planner.caps(), now),
     }
@@ -222,6 +230,8 @@ struct Why<'a> {
     attempts: &'a [AttemptRecord],
     plan: &'a JobPlan,
     numbers: &'a Numbers,
+    /// The last worker of the run stopped after its canaries.
+    after_canaries: bool,
     now: Timestamp,
 }
 
@@ -272,13 +282,30 @@ impl Why<'_> {
         }
         let dead = holder.is_none_or(|holder| holder.verdict == Verdict::Dead);
         let who = holder.map_or("nobody", |holder| holder.worker.as_str());
+        let asked = holder.is_some_and(|holder| holder.cancel_asked);
         if dead {
-            let why = format!("{who} took it as attempt {attempt} and died; nobody works on it");
-            return ("resumable", vec![why]);
+            let mut why = vec![format!(
+                "{who} took it as attempt {attempt} and died; nobody works on it"
+            )];
+            if asked {
+                why.push(
+                    "somebody asked for it to be stopped: the next worker takes it out".into(),
+                );
+                return ("cancel_asked", why);
+            }
+            return ("resumable", why);
         }
         let beat = holder.and_then(|h| h.last_beat).map(|b| self.now.since(b));
         let age = holder.and_then(|h| h.since).map(|s| self.now.since(s));
         let mut why = vec![format!("{who} works on it, attempt {attempt}")];
+        if asked {
+            let beat = Rhythm::default().heartbeat.as_secs();
+            why.push(format!(
+                "somebody asked for it to be stopped; its worker does so at its next beat, \
+                 usually within {beat} s"
+            ));
+            return ("cancel_asked", why);
+        }
         let patience = Rhythm::default().heartbeat * 3;
         if beat.is_some_and(|beat| beat > patience) {
             let silent = beat.unwrap_or_default().as_secs();
@@ -365,72 +392,36 @@ impl Why<'_> {
                 closed.provider, closed.reason
             ));
         }
+        if let Some(pause) = &self.numbers.paused {
+            why.push(format!(
+                "algo {} is paused for workers that run: {}; a new start tries it again",
+                pause.provider, pause.reason
+            ));
+        }
+        if self.after_canaries && attempt == 0 {
+            why.push(
+                "the last worker stopped after its canaries; the rest waits for a look".into(),
+            );
+        }
         why.push(self.plan_sentence());
         (self.plan.reason.code, why)
     }
 }
 
-fn next_steps(run_id: &RunId, record: &JobRecord, code: &str, numbers: &Numbers) -> Vec<NextStep> {
-    let job = &record.job_id;
-    let worker =
-        |options: &str| format!("archi3d run worker --run-id {run_id} --jobs '{job}'{options}");
-    let step = |what: &str, command: String| NextStep {
-        what: what.to_owned(),
-        command,
-    };
-    let mut steps = Vec::new();
-    if let Some(closed) = &numbers.closed {
-        let command = format!("archi3d adapters resume {}", closed.provider);
-        steps.push(step("open the provider when it can be used again", command));
-    }
-    let own = match code {
-        "completed" => Some(step("make it again", worker(" --redo"))),
-        "resumable" | "finished_unpublished" => {
-            Some(step("go on with it", worker(" --only-status running")))
-        }
-        "possibly_billed" if numbers.request_id.is_some() => Some(step(
-            "ask the provider for its result",
-            worker(" --only-status failed"),
-        )),
-        "possibly_billed" => Some(step(
-            "buy it again, if the provider knows nothing of it",
-            worker(" --only-status failed --resubmit-unknown"),
-        )),
-        "retries_used_up" => Some(step(
-            "try it again, several times",
-            worker(" --only-status failed --retries 3"),
-        )),
-        "bad_input" | "permanent" | "out_of_credit" | "failed" => Some(step(
-            "try it again once the cause is mended",
-            worker(" --only-status failed"),
-        )),
-        "cancelled" => Some(step(
-            "put it back",
-            format!("archi3d run cancel --run-id {run_id} --jobs '{job}' --undo"),
-        )),
-        "running" | "slow" | "stalled" => Some(step(
-            "watch it",
-            format!("archi3d run status --run-id {run_id} --watch"),
-        )),
-        "unusable_algo" => Some(step(
-            "see what is wrong with it",
-            "archi3d adapters list".into(),
-        )),
-        "not_registered" | "not_in_manifest" => Some(step(
-            "bring both tables together",
-            format!("archi3d batch create --run-id {run_id}"),
-        )),
-        "unknown_price" => Some(step(
-            "give it a unit_price_usd in config/adapters.yaml, then see",
-            format!("archi3d run plan --run-id {run_id} --jobs '{job}'"),
-        )),
-        _ if matches!(&record.standing, Standing::Known { state, .. }
-            if state.status() != Status::Running) =>
-        {
-            Some(step("run it", worker("")))
-        }
-        _ => None,
-    };
-    steps.extend(own);
-    steps
+/// So much of the end of the log is looked at.
+const LOG_TAIL: u64 = 1 << 20;
+
+/// Tells whether the last worker of a run stopped after its canaries, as far as
+/// the end of the log tells.
+fn stopped_after_canaries(context: &OpsContext, run_id: &RunId) -> bool {
+    let tail = durable::read_tail(&context.workspace.log("worker"), LOG_TAIL);
+    let tail = tail.unwrap_or_default();
+    let lines = tail.split(|byte| *byte == b'\n').rev();
+    let mut ended = lines
+        .filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok())
+        .filter(|line| line["run_id"] == run_id.as_str())
+        .filter(|line| line["event"] == "worker_summary" || line["event"] == "worker_started");
+    ended
+        .next()
+        .is_some_and(|last| last["stopped_by"] == "canary")
 }

@@ -22,6 +22,9 @@ pub use crate::platform::process::Ended;
 /// The variable that tells a worker who guards it.
 const GUARD_VARIABLE: &str = "ARCHI3D_GUARD";
 
+/// The variable that tells a worker how much a person agreed to.
+const AGREED_VARIABLE: &str = "ARCHI3D_AGREED_USD";
+
 /// How often a worker looks whether its guard is there.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -46,8 +49,17 @@ pub fn is_guarded() -> bool {
 
 /// Runs the worker as a guarded child and tells how it ended; nothing where
 /// this system cannot guard one.
-pub fn stand() -> io::Result<Option<Ended>> {
-    process::guard_worker(GUARD_VARIABLE)
+/// The worker knows of `agreed_usd` that a person agreed to that much.
+pub fn stand(agreed_usd: Option<f64>) -> io::Result<Option<Ended>> {
+    let agreed = agreed_usd.map(|usd| usd.to_string());
+    let agreed = agreed.as_deref().map(|usd| (AGREED_VARIABLE, usd));
+    process::guard_worker(GUARD_VARIABLE, agreed)
+}
+
+/// Returns how much a person agreed to before the guard was set up.
+pub fn agreed_usd() -> Option<f64> {
+    guard_id()?;
+    super::real_env(AGREED_VARIABLE)?.parse().ok()
 }
 
 /// Prepares a worker for programs: what they leave behind comes to it, and when

@@ -30,6 +30,7 @@ use prepare::{Prepared, list, prepare, words};
 
 pub(super) use carriers::{carrier, known_algo};
 pub(super) use prepare::{matches_filters, selection};
+pub use spending::question;
 pub(super) use spending::{arrange, on_trial};
 
 /// Asks a person and returns whether the answer was yes.

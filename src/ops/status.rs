@@ -105,6 +105,8 @@ pub struct RunningJob {
     pub slow: bool,
     /// Its holder counts as alive but has not beaten for a while.
     pub stalled: bool,
+    /// Somebody asked for it to be stopped.
+    pub cancel_asked: bool,
 }
 
 /// A job that ended without a result.
@@ -370,6 +372,7 @@ fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
         verdict,
         progress: job.progress.clone(),
         slow: age.is_some_and(late),
+        cancel_asked: holder.is_some_and(|h| h.cancel_asked),
         stalled: verdict == "silent"
             || (verdict == "alive" && last_beat_age.is_some_and(|age| age > patience)),
     }

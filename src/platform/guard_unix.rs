@@ -11,13 +11,19 @@ use std::io;
 use super::process::Ended;
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn guard_worker(_variable: &str) -> io::Result<Option<Ended>> {
+pub(super) fn guard_worker(
+    _variable: &str,
+    _also: Option<(&str, &str)>,
+) -> io::Result<Option<Ended>> {
     Ok(None)
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn guard_worker(variable: &str) -> io::Result<Option<Ended>> {
-    linux::guard_worker(variable).map(Some)
+pub(super) fn guard_worker(
+    variable: &str,
+    also: Option<(&str, &str)>,
+) -> io::Result<Option<Ended>> {
+    linux::guard_worker(variable, also).map(Some)
 }
 
 #[cfg(target_os = "linux")]
@@ -39,7 +45,7 @@ mod linux {
     /// How long what a worker left behind is chased.
     const CHASE: Duration = Duration::from_secs(5);
 
-    pub(super) fn guard_worker(variable: &str) -> io::Result<Ended> {
+    pub(super) fn guard_worker(variable: &str, also: Option<(&str, &str)>) -> io::Result<Ended> {
         set_child_subreaper(Some(getpid()))?;
         let mut wanted = vec![SIGCHLD, SIGINT, SIGTERM, SIGTSTP, SIGCONT];
         // `nohup` asks us to live on when the terminal goes away.
@@ -47,7 +53,7 @@ mod linux {
             wanted.push(SIGHUP);
         }
         let mut signals = Signals::new(wanted)?;
-        let worker = start(variable)?;
+        let worker = start(variable, also)?;
         for number in signals.forever() {
             match number {
                 SIGCHLD => {
@@ -76,7 +82,7 @@ mod linux {
         clippy::disallowed_methods,
         reason = "a guard starts the program it is itself"
     )]
-    fn start(variable: &str) -> io::Result<Pid> {
+    fn start(variable: &str, also: Option<(&str, &str)>) -> io::Result<Pid> {
         let mut arguments = std::env::args_os();
         // The name of the running file survives its replacement by an update.
         let mut command = Command::new("/proc/self/exe");
@@ -86,6 +92,7 @@ mod linux {
         let child = command
             .args(arguments)
             .env(variable, std::process::id().to_string())
+            .envs(also)
             .process_group(0)
             .spawn()?;
         Ok(Pid::from_child(&child))

@@ -74,11 +74,11 @@ pub fn adopt_orphans() -> io::Result<bool> {
 }
 
 /// Returns how the worker ended that ran as the child of this process: started
-/// with the arguments of this process and `variable` set to its id. Signals are
-/// passed on, and when the worker is gone so is everything it started. Returns
+/// with the arguments of this process, `variable` set to its id and `also` set to
+/// what it says. Signals are passed on, and when the worker is gone so is everything it started. Returns
 /// nothing where a worker cannot be guarded.
-pub fn guard_worker(variable: &str) -> io::Result<Option<Ended>> {
-    imp::guard_worker(variable)
+pub fn guard_worker(variable: &str, also: Option<(&str, &str)>) -> io::Result<Option<Ended>> {
+    imp::guard_worker(variable, also)
 }
 
 /// Returns the id of the process that started this one, where that is known.

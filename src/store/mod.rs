@@ -160,6 +160,8 @@ pub struct Holder {
     pub last_beat: Option<Timestamp>,
     /// Whether it may be taken over.
     pub verdict: Verdict,
+    /// Whether somebody asked for the job to be stopped and that has not happened yet.
+    pub cancel_asked: bool,
 }
 
 /// The answer to a claim.

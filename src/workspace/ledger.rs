@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
+use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, FileIdentity, fault};
 use crate::workspace::durable;
@@ -120,6 +121,28 @@ impl LedgerFile {
         let _lock = self.lock()?;
         self.catch_up()?;
         self.append_settled(stake, usd, now)
+    }
+
+    /// Settles what is reserved for a job because a person says what it cost;
+    /// returns whose it was and how much, or nothing if nothing is reserved. Synced:
+    /// no journal tells the same.
+    pub fn settle_by_hand(
+        &mut self,
+        run: &RunId,
+        job: &JobId,
+        usd: f64,
+        now: Timestamp,
+    ) -> io::Result<Option<(Stake, f64)>> {
+        let _lock = self.lock()?;
+        self.catch_up()?;
+        let open = self.ledger.open(run);
+        let Some((stake, reserved)) = open.into_iter().find(|(stake, _)| stake.job_id == *job)
+        else {
+            return Ok(None);
+        };
+        let file = self.append(&stake, Change::Settled { usd }, now)?;
+        file.sync_data()?;
+        Ok(Some((stake, reserved)))
     }
 
     /// Returns the sums as they are now, without taking the lock. A workspace

@@ -79,6 +79,8 @@ mod catalog_products;
 #[cfg(unix)]
 mod completions;
 mod config_show;
+#[cfg(target_os = "linux")]
+mod consent;
 mod consolidate;
 mod demo;
 mod disputed_results;
@@ -92,6 +94,7 @@ mod hostile;
 mod init;
 mod kill_and_resume;
 mod known_failures;
+mod ledger;
 mod limits;
 mod machine_output;
 mod odd_environment;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::binary::Output;
-use crate::support::mocks::one_job_each;
+use crate::support::mocks::{jobs_of, one_job_each};
 use crate::support::{TestWorkspace, wait_until};
 
 fn status(workspace: &TestWorkspace) -> Value {
@@ -209,4 +209,58 @@ fn an_invoice_is_compared_by_request_id_and_exit_code_1_means_it_differs() {
     let _ = invoice("x;lots\r\n")
         .expect_code(2)
         .expect_stderr("invoice.csv:2:");
+}
+
+#[test]
+fn a_request_to_stop_shows_until_the_worker_has_seen_it() {
+    let workspace = one_job_each(&[("slow", "wait_file: go.txt")]);
+    // A worker that beats rarely sees the request late.
+    let worker = workspace.worker(&["--heartbeat-secs", "300"]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let job = workspace.id(0);
+    let cancel = ["run", "cancel", "--run-id", "rk", "--yes"];
+    let _ = workspace.archi3d(&cancel).run().expect_code(0);
+    assert_eq!(status(&workspace)["running"][0]["cancel_asked"], true);
+    let shown = workspace.archi3d(&["run", "status", "--run-id", "rk"]);
+    let _ = shown.run().expect_code(0).expect_stdout("stopping");
+    let told = explain(&workspace, job);
+    assert_eq!(told["code"], "cancel_asked");
+    let next = told["next"][0]["command"].as_str().expect("a command");
+    assert!(next.ends_with("--undo"), "{next}");
+    let _ = worker.kill();
+    // Nobody lives to see it: whoever comes next takes the job out.
+    let plan = [
+        "run",
+        "plan",
+        "--run-id",
+        "rk",
+        "--only-status",
+        "running",
+        "--json",
+    ];
+    let planned = workspace.archi3d(&plan).run().expect_code(0).json();
+    assert_eq!(planned["jobs"][0]["code"], "cancel_asked");
+    let _ = workspace.worker(&["--only-status", "running"]).run();
+    assert_eq!(status(&workspace)["counts"]["cancelled"], 1);
+}
+
+#[test]
+fn an_explanation_names_limits_breakers_and_canaries() {
+    let limits = "max_parallel: 2, rate_per_min: 30, breaker_failures: 1";
+    let options = format!("fail: broken, {limits}");
+    let workspace = jobs_of(&[("bad", &options)], &["bad"; 2]);
+    let _ = workspace.worker(&["--canary", "1"]).run().expect_code(1);
+    let told = explain(&workspace, workspace.id(1));
+    assert_eq!(told["code"], "paused_before");
+    let numbers = &told["numbers"];
+    assert_eq!(numbers["max_parallel"], 2);
+    assert_eq!(numbers["rate_per_min"], 30.0);
+    assert_eq!(numbers["breaker_failures"], 1);
+    let reason = numbers["paused"]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("1 failures in a row"), "{reason}");
+    let why = told["why"].to_string();
+    assert!(why.contains("stopped after its canaries"), "{why}");
+    assert!(why.contains("algo bad is paused"), "{why}");
+    let next = told["next"].to_string();
+    assert!(next.contains("archi3d adapters resume bad"), "{next}");
 }

@@ -268,6 +268,7 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
 fn remark(job: &RunningJob) -> &'static str {
     match job {
         job if job.verdict == "dead" => "dead",
+        job if job.cancel_asked => "stopping",
         job if job.stalled => "stalled",
         job if job.slow => "slow",
         _ => "",
@@ -402,6 +403,7 @@ pub(crate) mod tests {
                 }),
                 slow: true,
                 stalled: false,
+                cancel_asked: false,
             }],
             closed: vec![],
             failures: vec![FailedJob {

@@ -148,6 +148,10 @@ impl<'a> Planner<'a> {
             let built = carrier(self.context, self.request, &key);
             self.carriers.insert(key, built);
         }
+        let asked = matches!(
+            &job.standing,
+            Standing::Known { holder: Some(holder), .. } if holder.cancel_asked
+        );
         let (fate, reason) = match job.standing.seen() {
             None => (Fate::Skip, left_out(&job.standing)),
             Some(_) if self.unpublished.contains_key(&job.job_id) => {
@@ -155,6 +159,10 @@ impl<'a> Planner<'a> {
                 (Fate::Skip, Reason::new("finished_unpublished", words))
             }
             Some(seen) => match selection(self.request).decide(seen) {
+                Decision::Run(Entry::Takeover) if asked => {
+                    let words = "asked to be stopped; the next worker takes them out";
+                    (Fate::Skip, Reason::new("cancel_asked", words))
+                }
                 Decision::Run(entry) => return Seen::Selected(PlannedJob { job, entry }),
                 Decision::Skip(reason) => {
                     let held = reason == SkipReason::Held;

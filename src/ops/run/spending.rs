@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use crate::domain::order;
+use crate::domain::select::Decision;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::Purse;
-use crate::store::csv::FilePurse;
+use crate::store::csv::{self, FilePurse};
 use crate::workspace::provider::ProviderGate;
 
-use super::carriers::price_of;
+use super::carriers::{carrier, price_of};
+use super::prepare::{matches_filters, selection};
 use super::{Ask, Teller, WorkerRequest};
 
 /// What the jobs that may start cost at most.
@@ -20,6 +22,17 @@ pub(super) struct Due {
     jobs: usize,
     usd: f64,
     unpriced: usize,
+}
+
+impl Due {
+    fn question(self, above_usd: f64) -> Question {
+        Question {
+            jobs: self.jobs,
+            expected_usd: self.usd,
+            unpriced: self.unpriced,
+            above_usd,
+        }
+    }
 }
 
 /// Puts the jobs into the order asked for.
@@ -72,6 +85,36 @@ pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carri
     }
 }
 
+/// Returns what a person has to agree to before the jobs start, as far as can be
+/// seen without a lock; nothing where the run cannot be read, which the worker
+/// tells.
+pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Question> {
+    let above_usd = context.settings.global.confirm_above_usd?;
+    if request.spending.confirmed {
+        return None;
+    }
+    let (workspace, now) = (&context.workspace, context.clock.now());
+    let run = csv::read_run(workspace, &request.run_id, request.rhythm, now).ok()?;
+    let selection = selection(request);
+    let mut carriers = Carriers::new();
+    let mut jobs = Vec::new();
+    for job in run.jobs.into_iter().filter(|j| matches_filters(request, j)) {
+        let Some(Decision::Run(entry)) = job.standing.seen().map(|seen| selection.decide(seen))
+        else {
+            continue;
+        };
+        if let Some(key) = request.adapter.as_ref().or(job.algo.as_ref().ok())
+            && !carriers.contains_key(key)
+        {
+            carriers.insert(key.clone(), carrier(context, request, key));
+        }
+        jobs.push(PlannedJob { job, entry });
+    }
+    arrange(request, &mut jobs, &carriers);
+    let due = due(request, &jobs, &carriers);
+    (due.usd > above_usd).then(|| due.question(above_usd))
+}
+
 /// Asks before something expensive starts, unless that was agreed to already.
 pub(super) fn confirm(
     context: &OpsContext,
@@ -82,12 +125,7 @@ pub(super) fn confirm(
     let Some(above_usd) = context.settings.global.confirm_above_usd else {
         return Ok(());
     };
-    let question = Question {
-        jobs: due.jobs,
-        expected_usd: due.usd,
-        unpriced: due.unpriced,
-        above_usd,
-    };
+    let question = due.question(above_usd);
     let agreed = request.spending.confirmed || due.usd <= above_usd || ask(&question);
     agreed.then_some(()).ok_or_else(|| question.refused())
 }

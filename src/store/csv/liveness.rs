@@ -165,6 +165,10 @@ impl Watch {
             verdict: self
                 .verdict(paths, job, lease, now)
                 .unwrap_or(Verdict::Alive),
+            cancel_asked: paths
+                .state_file(job, crate::domain::naming::StateFile::Cancel)
+                .symlink_metadata()
+                .is_ok(),
         }
     }
 }

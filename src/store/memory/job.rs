@@ -127,6 +127,7 @@ impl Job {
             verdict: self
                 .verdict(alive, rhythm, now)
                 .expect("it has a lease, so there is a holder to judge"),
+            cancel_asked: self.cancel_asked,
         });
         JobRecord {
             standing: Standing::Known {

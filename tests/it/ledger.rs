@@ -1,0 +1,137 @@
+//! The ledger after jobs that were cancelled, killed or lost: every view tells the same, nothing
+//! counts twice, and a person can settle what no attempt will.
+
+use serde_json::Value;
+
+use crate::support::TestWorkspace;
+use crate::support::mocks::{change_mocks, one_job_each, statuses};
+#[cfg(target_os = "linux")]
+use crate::support::process::shell;
+
+fn json(workspace: &TestWorkspace, arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--json"]].concat();
+    workspace.archi3d(&arguments).run().expect_code(0).json()
+}
+
+/// Checks that every view tells this of the run's money.
+#[track_caller]
+fn expect_money(workspace: &TestWorkspace, spent: f64, reserved: f64) {
+    let report = json(workspace, &["cost", "report"])["ledger"].take();
+    let status = json(workspace, &["run", "status", "--run-id", "rk"])["money"].take();
+    let plan = json(workspace, &["run", "plan", "--run-id", "rk"])["money"].take();
+    for (view, money) in [("report", report), ("status", status), ("plan", plan)] {
+        let told = (money["spent_usd"].as_f64(), money["reserved_usd"].as_f64());
+        assert_eq!(told, (Some(spent), Some(reserved)), "{view}");
+    }
+}
+
+fn settle(
+    workspace: &TestWorkspace,
+    usd: &str,
+    options: &[&str],
+) -> crate::support::binary::Output {
+    let job = &workspace.id(0)[..6];
+    let command = ["cost", "settle", "--run-id", "rk", job, "--usd", usd];
+    workspace.archi3d(&[&command, options].concat()).run()
+}
+
+#[test]
+fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
+    let lost = "unit_price_usd: 0.4, fail: lost, fail_class: unknown";
+    let workspace = one_job_each(&[("one", lost)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    expect_money(&workspace, 0.0, 0.4);
+    let open = json(&workspace, &["cost", "report"])["ledger"]["open"].take();
+    assert_eq!(open[0]["usd"], 0.4);
+    assert_eq!(open[0]["state"], "failed");
+    let told = json(
+        &workspace,
+        &["run", "explain", "--run-id", "rk", workspace.id(0)],
+    );
+    let next = told["next"].to_string();
+    assert!(next.contains("archi3d cost settle --run-id rk"), "{next}");
+    let report = workspace.archi3d(&["cost", "report"]).run().expect_code(0);
+    let _ = report.expect_stdout("archi3d cost settle --run-id rk");
+
+    let before = workspace.tree();
+    let _ = settle(&workspace, "0.3", &[])
+        .expect_code(2)
+        .expect_stderr("--yes");
+    let _ = settle(&workspace, "-1", &["--yes"]).expect_code(2);
+    assert_eq!(workspace.tree(), before);
+    let _ = settle(&workspace, "0.3", &["--yes"]).expect_code(0);
+    expect_money(&workspace, 0.3, 0.0);
+    let _ = settle(&workspace, "0.3", &["--yes"])
+        .expect_code(2)
+        .expect_stderr("nothing is reserved");
+    // Bought again after all, it is paid for again.
+    change_mocks(&workspace, &[("one", "unit_price_usd: 0.4")]);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let _ = workspace.worker(&again).run().expect_code(0);
+    expect_money(&workspace, 0.7, 0.0);
+}
+
+#[test]
+fn a_job_that_is_cancelled_while_it_works_keeps_its_money_until_it_is_settled() {
+    let workspace = one_job_each(&[("one", "unit_price_usd: 0.3, wait_file: go")]);
+    let beats = ["--heartbeat-secs", "0.05", "--stale-secs", "600"];
+    let worker = workspace.worker(&beats).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let _ = settle(&workspace, "0", &["--yes"])
+        .expect_code(2)
+        .expect_stderr("a worker is at it");
+    let cancel = ["run", "cancel", "--run-id", "rk", "--yes"];
+    let _ = workspace.archi3d(&cancel).run().expect_code(0);
+    let _ = worker.wait();
+    assert_eq!(statuses(&workspace), ["cancelled"]);
+    expect_money(&workspace, 0.0, 0.3);
+    let _ = settle(&workspace, "0", &["--yes"]).expect_code(0);
+    expect_money(&workspace, 0.0, 0.0);
+}
+
+#[test]
+fn what_a_killed_worker_reserved_counts_once_and_is_taken_over() {
+    let workspace = one_job_each(&[("one", "unit_price_usd: 0.3, wait_file: go")]);
+    let worker = workspace.worker(&[]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let _ = worker.kill();
+    expect_money(&workspace, 0.0, 0.3);
+    let resume = ["--only-status", "running", "--budget-usd", "0.3"];
+    let plan = ["run", "plan", "--run-id", "rk"];
+    let planned = json(&workspace, &[&plan[..], &resume].concat());
+    assert_eq!(planned["cost"]["new_usd"], 0.0);
+    assert_eq!(planned["after_usd"], 0.3);
+    workspace.write("go", b"");
+    let _ = workspace.worker(&resume).run().expect_code(0);
+    expect_money(&workspace, 0.3, 0.0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_success_between_failures_keeps_the_breaker_closed() {
+    let script = "grep -q $ARCHI3D_JOB_ID $ARCHI3D_WORKSPACE/bad && exit 3; \
+                  cp $ARCHI3D_WORKSPACE/cube.glb generated.glb";
+    let run = |bad: &[usize]| {
+        let workspace = shell(5, script, &["breaker_failures: 2"]);
+        let ids: Vec<&str> = bad.iter().map(|index| workspace.id(*index)).collect();
+        workspace.write("bad", ids.join("\n").as_bytes());
+        let _ = workspace.worker(&[]).run().expect_code(1);
+        let opened = workspace.log().events("breaker_opened").len();
+        (statuses(&workspace), opened)
+    };
+    let (f, c, e) = ("failed", "completed", "enqueued");
+    assert_eq!(
+        run(&[0, 2, 4]),
+        (
+            vec![f, c, f, c, f].into_iter().map(String::from).collect(),
+            0
+        )
+    );
+    assert_eq!(
+        run(&[0, 1]),
+        (
+            vec![f, f, e, e, e].into_iter().map(String::from).collect(),
+            1
+        )
+    );
+}
