@@ -24,6 +24,8 @@ OPTIONS = ("--only-status", "enqueued,running", "--max-parallel", "3")
 OPTIONS += ("--heartbeat-secs", "0.2", "--stale-secs", str(STALE))
 JOBS = 300
 DISK_MB = 192
+# The smallest piece in which a file system takes or refuses what is written.
+BLOCK = 1024
 
 
 def torture(seconds, workers, seed=None):
@@ -35,7 +37,8 @@ def torture(seconds, workers, seed=None):
     with Disk() as disk:
         while time.monotonic() < until and len(wrong) < 10:
             round_ = Round(disk, rng, workers, totals["rounds"])
-            wrong += [f"seed {seed}, round {totals['rounds']}: {w}" for w in round_.run(until)]
+            found = round_.run(until)
+            wrong += [f"seed {seed}, round {totals['rounds']}: {line}" for line in found]
             totals.update(round_.counts)
             totals["rounds"] += 1
         full = disk.limited
@@ -51,6 +54,8 @@ def torture(seconds, workers, seed=None):
         "full disks": totals["full"] if full else "not tried (needs root)",
         "python upserts": totals["upserts"],
         "table reads": totals["reads"],
+        "cut log lines": totals["cut log lines"],
+        "made but no room for it": totals["for a person"],
         "lost": totals["lost"],
         "doubled": totals["doubled"],
         "seed": seed,
@@ -146,6 +151,10 @@ class Round:
             time.sleep(self.rng.uniform(0.0, 0.08))
         self.calm()
         wrong = self.end(upserter)
+        if wrong:
+            kept = Path(f"/tmp/archi3d-torture-{os.getpid()}-{self.workspace.name}")
+            shutil.copytree(self.workspace, kept, dirs_exist_ok=True, symlinks=True)
+            wrong[0] += f" (kept in {kept})"
         shutil.rmtree(self.workspace, ignore_errors=True)
         return wrong
 
@@ -268,7 +277,8 @@ class Round:
                 self.wrong.append("a worker does not come to an end")
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        # What failed on the full disk may have been bought, and is only run again when told to.
+        self.judge_failures()
+        # What failed on the full disk was paid for, and is only made again when told to.
         last = ("--only-status", "enqueued,running,failed", "--resubmit-unknown", *OPTIONS[2:])
         ran = bench.run(worker(self.workspace, *last))
         if ran.code != 0:
@@ -283,13 +293,35 @@ class Round:
         found = oracle.check(
             self.workspace, self.before, self.ids, {}, most=len(self.ids), changed=("notes",)
         )
-        if self.counts["full"]:
-            # A full disk may cut a line of the log, which stands alone then.
-            found = [line for line in found if not line.startswith("worker.log")]
+        found = [line for line in found if not line.startswith("worker.log")]
+        self.judge_log()
         self.counts["jobs"] += len(self.ids)
         self.counts["lost"] += sum("row says" in w or "missing" in w for w in found)
         self.judge_journals()
         return self.wrong + found
+
+    def judge_failures(self):
+        """No job fails here but those whose result was made and found no room on the disk: they
+        may be billed, so a person is told."""
+        for job, cells in oracle.Table.read(self.workspace).cells("r").items():
+            if cells["status"] != "failed":
+                continue
+            self.counts["for a person"] += 1
+            message = cells.get("error_msg", "")
+            if "No space left" not in message or "--resubmit-unknown" not in message:
+                self.wrong.append(f"{job} failed: {message}")
+
+    def judge_log(self):
+        """A kill or a full disk cuts a line where a page of the file ends, and nowhere else. Such
+        a line stands alone."""
+        at = 0
+        for line in (self.workspace / "logs/worker.log").read_bytes().split(b"\n"):
+            at += len(line) + 1
+            if not line or oracle.parse(line) is not None:
+                continue
+            self.counts["cut log lines"] += 1
+            if (at - 1) % BLOCK or line.count(b'"event":"') > 1:
+                self.wrong.append(f"worker.log: a line cannot be read, at {at}: {line[:200]!r}")
 
     def judge_journals(self):
         lines, _ = oracle.journal_lines(self.workspace)

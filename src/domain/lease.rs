@@ -38,6 +38,9 @@ pub struct Lease {
     pub failures: u32,
     /// Stays the same for a job until a purchase has succeeded.
     pub idempotency_key: String,
+    /// When the result was begun that stands until this attempt has succeeded.
+    #[serde(default)]
+    pub replaces: Option<Timestamp>,
     /// The private folder this attempt writes in.
     pub staging: PathBuf,
 }

@@ -21,7 +21,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
-use crate::domain::time::Clock;
+use crate::domain::time::{Clock, Timestamp};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
@@ -36,6 +36,7 @@ mod job;
 mod lanes;
 mod output;
 mod queue;
+mod redo;
 mod reuse;
 mod settle;
 
@@ -136,6 +137,8 @@ struct Pool<'a> {
     clock: &'a dyn Clock,
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
+    /// When the pool began, by the wall clock.
+    began: Timestamp,
     queue: Queue,
     lanes: Lanes,
     till: Till,
@@ -226,6 +229,7 @@ pub fn run(
         clock: clock.as_ref(),
         cancel,
         sink,
+        began: clock.now(),
         queue: Queue::new(jobs),
         lanes,
         till: Till::default(),

@@ -196,6 +196,7 @@ impl MemoryStore {
                 "{}/{}/{}",
                 self.run.run_id, job.record.job_id, job.purchases
             ),
+            replaces: None,
             staging: self.run.paths.staging().join(name),
         }
     }

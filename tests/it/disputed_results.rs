@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 
+use crate::support::mocks::set_algo;
 use crate::support::{TestWorkspace, wait_until};
 
 const MOCK: &str = "adapters: {mock: {kind: mock, count_file: count.txt, wait_file: go}}\n";
@@ -172,4 +173,32 @@ fn a_performance_that_fails_leaves_nothing_of_its_rehearsal_in_the_row() {
     ] {
         assert_eq!(&row[column], "", "{column}");
     }
+}
+
+#[test]
+fn a_result_that_another_worker_has_made_again_meanwhile_is_not_made_once_more() {
+    let workspace = TestWorkspace::with_products(2)
+        .adapters(
+            "adapters:
+  trellis_single: {kind: mock, count_file: count.txt}
+  slow: {kind: mock, count_file: count.txt, wait_file: go}
+",
+        )
+        .build();
+    set_algo(&workspace, 0, "slow");
+    workspace.write("go", b"");
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    fs::remove_file(workspace.path("go")).expect("it is there");
+    let first = workspace.worker(&["--redo", "--max-parallel", "1"]).spawn();
+    wait_until("the first redo works", || executions(&workspace) == 3);
+    let second = ["--redo", "--algo", "trellis_single"];
+    let _ = workspace.worker(&second).run().expect_code(0);
+    assert_eq!(executions(&workspace), 4);
+    workspace.write("go", b"");
+    let _ = first
+        .wait()
+        .expect_code(0)
+        .expect_stderr("1 completed, 0 failed, 1 skipped");
+    assert_eq!(executions(&workspace), 4);
+    assert_eq!(workspace.registry().count("completed"), 2);
 }

@@ -167,6 +167,10 @@ impl CsvStore {
             request_id: request_id.clone(),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
+            replaces: evidence
+                .of(RecordKind::Completed)
+                .and_then(Marker::record)
+                .map(|record| record.claimed_at),
             staging: self
                 .paths()
                 .staging()

@@ -40,6 +40,10 @@ impl Invocation {
             .env("NO_COLOR", "1")
             .current_dir(home.path())
             .stdin(Stdio::null());
+        // Where the tests' coverage is measured, that of the binary is too.
+        if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
+            command.env("LLVM_PROFILE_FILE", profile);
+        }
         Self { command, home }
     }
 
