@@ -116,8 +116,11 @@ impl Columns {
             })
         };
         let id = text(0)?;
-        let mut images = Vec::new();
-        for place in FACTS.len()..self.places.len() {
+        let pictures = FACTS.len()..self.places.len();
+        let filled = pictures.clone().filter(|place| !spans[*place].is_empty());
+        // Exactly as long as it gets: there may be a hundred thousand of them.
+        let mut images = Vec::with_capacity(filled.count());
+        for place in pictures {
             if !spans[place].is_empty() {
                 images.push(text(place)?);
             }
