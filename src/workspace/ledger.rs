@@ -103,6 +103,13 @@ impl LedgerFile {
         Ok(&self.ledger)
     }
 
+    /// Reads the whole ledger of a workspace as [`LedgerFile::look`] does, to keep it.
+    pub fn read(workspace: &Workspace) -> io::Result<Ledger> {
+        let mut file = Self::new(workspace);
+        file.catch_up()?;
+        Ok(file.ledger)
+    }
+
     fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let reserved = self.ledger.reserved_for(&stake.run_id, &stake.job_id);
         let nothing = usd <= 0.0 && reserved.is_none();
