@@ -46,6 +46,7 @@ impl From<&Lease> for Stake {
 
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Line")]
 pub struct Entry {
     /// When.
     pub at: Timestamp,
@@ -55,6 +56,47 @@ pub struct Entry {
     /// What happened to it.
     #[serde(flatten)]
     pub change: Change,
+}
+
+/// An entry as it is read: a parser knows each field of a flat line at once, and
+/// has to keep them all to find nested ones.
+#[derive(Deserialize)]
+struct Line {
+    at: Timestamp,
+    run_id: RunId,
+    job_id: JobId,
+    attempt: u32,
+    nonce: Nonce,
+    worker_id: WorkerId,
+    event: Event,
+    usd: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    Reserved,
+    Settled,
+}
+
+impl From<Line> for Entry {
+    fn from(line: Line) -> Self {
+        let usd = line.usd;
+        Self {
+            at: line.at,
+            stake: Stake {
+                run_id: line.run_id,
+                job_id: line.job_id,
+                attempt: line.attempt,
+                nonce: line.nonce,
+                worker_id: line.worker_id,
+            },
+            change: match line.event {
+                Event::Reserved => Change::Reserved { usd },
+                Event::Settled => Change::Settled { usd },
+            },
+        }
+    }
 }
 
 /// What happened to the money of an attempt.

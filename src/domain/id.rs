@@ -5,6 +5,7 @@
 //! from outside.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,9 @@ pub struct IdError {
 
 /// Returns why `text` is no safe name, or nothing if it is one.
 pub fn name_fault(text: &str) -> Option<String> {
+    if is_plain_word(text.as_bytes()) {
+        return None;
+    }
     if text.is_empty() {
         return Some("is empty".into());
     }
@@ -65,6 +69,13 @@ pub fn name_fault(text: &str) -> Option<String> {
     None
 }
 
+/// Tells whether a name needs no closer look: most are words of letters and
+/// digits that are too long for a device and have no ending.
+pub(crate) fn is_plain_word(name: &[u8]) -> bool {
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (5..=MAX_BYTES).contains(&name.len()) && name[0] != b'-' && name.iter().all(word)
+}
+
 fn is_windows_device(lower: &str) -> bool {
     let stem = lower.split('.').next().unwrap_or(lower).trim_end();
     let numbered = |prefix: &str| {
@@ -85,18 +96,19 @@ fn is_refused(c: char) -> bool {
             | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
+// Shared, not copied: an id is kept in many places at once.
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident, $kind:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks `text` and takes it as it is, byte for byte.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 match name_fault(text) {
-                    None => Ok(Self(text.to_owned())),
+                    None => Ok(Self(text.into())),
                     Some(reason) => Err(IdError {
                         kind: $kind,
                         shown: text.chars().take(80).collect(),
@@ -120,7 +132,7 @@ macro_rules! id_type {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
 
@@ -165,7 +177,7 @@ impl WorkerId {
             .collect();
         let host = host.trim_matches('-');
         let host = if host.is_empty() { "host" } else { host };
-        Self(format!("{host}-{pid}-{random}"))
+        Self(format!("{host}-{pid}-{random}").into())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::order;
 use crate::engine::event::EventKind;
 use crate::engine::queue::{Hold, Waiting};
 use crate::engine::{Carriers, Conditions, PlannedJob, Pool};
-use crate::store::JobRecord;
+use crate::store::{JobRecord, consumed};
 use crate::workspace::limits::{Admission, Permit, ProviderLimits};
 
 /// The lanes of a pool.
@@ -83,7 +83,7 @@ impl Lanes {
             None => vec![false; jobs.len()],
         };
         let mut waiting = Vec::with_capacity(jobs.len());
-        for ((planned, algo), canary) in jobs.into_iter().zip(algos).zip(canaries) {
+        for ((planned, algo), canary) in consumed(jobs).zip(algos).zip(canaries) {
             let lane = *by_algo
                 .entry(algo)
                 .or_insert_with_key(|algo| lanes.add(algo, carriers, conditions));

@@ -82,6 +82,9 @@ enum When {
 /// No thread waits longer than this at a time, so that it notices a stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
+/// A list of jobs may have so much more room than it needs.
+const ROOM: usize = 1024;
+
 /// How soon jobs are looked at again that wait for canaries which run.
 const CANARY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -163,6 +166,10 @@ impl Queue {
                 }
             }
             taken = first.and_then(|index| lists.ready.remove(index));
+            // A long list gives its memory back as it is worked off.
+            if lists.ready.capacity() > 2 * lists.ready.len() + ROOM {
+                lists.ready.shrink_to_fit();
+            }
         }
         if let Some(job) = taken {
             lists.count(&job, -1, 1);

@@ -144,7 +144,7 @@ pub fn run_explain(
         plan,
         attempts,
         numbers,
-        holder,
+        holder: holder.map(|holder| *holder),
         warnings: all.warnings,
     })
 }
@@ -248,7 +248,7 @@ impl Why<'_> {
             return (self.plan.reason.code, vec![self.plan_sentence()]);
         };
         match state {
-            JobState::Running { attempt } => self.running(*attempt, holder.as_ref()),
+            JobState::Running { attempt } => self.running(*attempt, holder.as_deref()),
             JobState::Completed {
                 attempt, simulated, ..
             } => self.completed(*attempt, *simulated),

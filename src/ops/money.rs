@@ -46,8 +46,7 @@ pub(super) fn caps(context: &OpsContext, request: &WorkerRequest) -> Caps {
 
 /// Reads the ledger of a workspace.
 pub(super) fn ledger(context: &OpsContext) -> Result<Ledger, OpsError> {
-    let mut file = LedgerFile::new(&context.workspace);
-    file.look().cloned().map_err(|error| OpsError::Setup {
+    LedgerFile::read(&context.workspace).map_err(|error| OpsError::Setup {
         message: format!("tables/budget.jsonl cannot be read: {error}"),
         hint: Some("see that it is a plain file that you may read".into()),
     })

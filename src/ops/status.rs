@@ -151,9 +151,12 @@ impl RunStatus {
 /// Reads how the run stands; takes no lock and changes nothing.
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
     let now = context.clock.now();
-    let seen = csv::overview(&context.workspace, run_id, Rhythm::default(), now)?;
     let caps = budget::caps(&context.settings, None);
-    let money = money::of_run(context, run_id, caps, now)?;
+    let (seen, money) = rayon::join(
+        || csv::overview(&context.workspace, run_id, Rhythm::default(), now),
+        || money::of_run(context, run_id, caps, now),
+    );
+    let (seen, money) = (seen?, money?);
     let gate = ProviderGate::new(&context.workspace);
     // A folder that cannot be read closes nothing.
     let closed = gate.all_closed(now).unwrap_or_default();

@@ -86,6 +86,20 @@ pub struct JobRecord {
     pub standing: Standing,
 }
 
+/// Walks over a list and gives its memory back on the way, so that it is not
+/// there twice while it is turned into another one.
+pub fn consumed<T>(mut list: Vec<T>) -> impl Iterator<Item = T> {
+    /// Between two moments at which memory is given back.
+    const STRIDE: usize = 4096;
+    list.reverse();
+    std::iter::from_fn(move || {
+        if list.len().is_multiple_of(STRIDE) {
+            list.shrink_to_fit();
+        }
+        list.pop()
+    })
+}
+
 /// Where a job stands, with what a person may want to know about it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
@@ -94,7 +108,7 @@ pub enum Standing {
         /// Its state.
         state: JobState,
         /// Who holds it, if it runs.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
         /// Its last error, if it failed.
         error: Option<String>,
         /// The registry says `completed` but no marker vouches for it.

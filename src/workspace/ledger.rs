@@ -152,6 +152,13 @@ impl LedgerFile {
         Ok(&self.ledger)
     }
 
+    /// Reads the whole ledger of a workspace as [`LedgerFile::look`] does, to keep it.
+    pub fn read(workspace: &Workspace) -> io::Result<Ledger> {
+        let mut file = Self::new(workspace);
+        file.catch_up()?;
+        Ok(file.ledger)
+    }
+
     fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let nothing = usd <= 0.0 && !self.ledger.may_free(stake);
         if nothing || self.ledger.is_settled(&stake.nonce) {

@@ -10,7 +10,7 @@ use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::store::csv::CsvStore;
-use crate::store::{JobRecord, Standing, Store};
+use crate::store::{JobRecord, Standing, Store, consumed};
 use crate::workspace::provider::ProviderGate;
 
 use super::{Teller, WorkerRequest};
@@ -56,7 +56,7 @@ pub(super) fn prepare(
         algos: BTreeSet::new(),
     };
     let selection = selection(request);
-    for job in run.jobs {
+    for job in consumed(run.jobs) {
         prepared.algos.extend(job.algo.clone().ok());
         if !matches_filters(request, &job) {
             continue;

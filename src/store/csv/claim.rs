@@ -378,11 +378,12 @@ impl CsvStore {
         let mut registry = self.registry();
         let table = registry.load()?;
         let row = RowColumns::of(table).find(table, &self.shared.run_id, job);
-        row.map(|row| row.brief()).ok_or_else(|| StoreError::Setup {
-            what: format!("job {job} of run {} has no row", self.shared.run_id),
-            path: self.shared.workspace.registry(),
-            hint: "run `archi3d batch create` for it, or take it out of the manifest".into(),
-        })
+        row.map(|row| row.brief(None))
+            .ok_or_else(|| StoreError::Setup {
+                what: format!("job {job} of run {} has no row", self.shared.run_id),
+                path: self.shared.workspace.registry(),
+                hint: "run `archi3d batch create` for it, or take it out of the manifest".into(),
+            })
     }
 }
 

@@ -116,10 +116,12 @@ impl Columns {
             })
         };
         let id = text(0)?;
-        let mut images = (FACTS.len()..self.places.len())
-            .filter(|place| !spans[*place].is_empty())
-            .map(text)
-            .collect::<Result<Vec<_>, _>>()?;
+        let filled = (FACTS.len()..self.places.len()).filter(|place| !spans[*place].is_empty());
+        // Exactly as long as it gets: there may be a hundred thousand of them.
+        let mut images = Vec::with_capacity(filled.clone().count());
+        for place in filled {
+            images.push(text(place)?);
+        }
         images.retain(|image| !image.is_empty());
         Ok(ManifestRow {
             job_id: JobId::parse(&id).map_err(|error| error.to_string())?,

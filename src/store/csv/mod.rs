@@ -65,6 +65,7 @@ mod withdraw;
 use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
+use manifest::Manifest;
 use marker::Record;
 use projection::StateNames;
 use registry::Registry;
@@ -111,6 +112,8 @@ pub struct CsvStore {
     rows: Mutex<HashMap<JobId, RowBrief>>,
     /// Endings that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
+    /// The manifest as it was when the run was opened, until somebody asks for the jobs.
+    manifest: Mutex<Option<(platform::FileVersion, Manifest)>>,
     /// What `state/` held when it was listed last, and which version of it that was.
     listed: Mutex<Option<(platform::FileVersion, Arc<StateNames>)>>,
     /// Whether we took the lock of any job, to move it.
@@ -128,8 +131,8 @@ struct RowBrief {
     rehearsal: bool,
     /// Its result was found missing or broken, whatever the marker says.
     downgraded: bool,
-    created_at: String,
-    image_set_hash: String,
+    created_at: Arc<str>,
+    image_set_hash: Arc<str>,
 }
 
 /// A lease we hold, with its file open for heartbeats.

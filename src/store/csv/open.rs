@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::id::{JobId, RunId};
-use crate::platform::fault;
+use crate::platform::{self, FileVersion, fault};
 use crate::store::StoreError;
 use crate::store::error::IoContext;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -33,7 +33,8 @@ impl CsvStore {
         } = &options;
         let paths = workspace.run(run_id);
         let mut registry = Registry::new(workspace.registry(), identity.worker_id.as_str());
-        check_run(&mut registry, workspace, run_id, &paths)?;
+        let manifest_version = version_of(&paths.manifest());
+        let manifest = check_run(&mut registry, workspace, run_id, &paths)?;
         refuse_links_outside(workspace, Some(run_id))?;
         for folder in [
             workspace.logs(),
@@ -86,6 +87,7 @@ impl CsvStore {
             leases: Mutex::default(),
             rows: Mutex::default(),
             unpublished: Mutex::default(),
+            manifest: Mutex::new(manifest_version.map(|version| (version, manifest))),
             listed: Mutex::new(None),
             moved: AtomicBool::new(false),
             made_results: AtomicBool::new(false),
@@ -101,8 +103,10 @@ pub(super) fn check_run(
     run_id: &RunId,
     paths: &RunPaths,
 ) -> Result<Manifest, StoreError> {
-    let table = registry.load()?;
-    let known = !table.index(run_id.as_str()).is_empty();
+    let is_known = || Ok(!registry.load()?.index(run_id.as_str()).is_empty());
+    let (known, manifest) = rayon::join(is_known, || read_manifest(paths));
+    // The registry's fault comes first: without it the manifest says little.
+    let known = known?;
     if !known && !paths.root().exists() {
         return Err(StoreError::Setup {
             what: format!("run {run_id} does not exist: no row of the registry names it"),
@@ -110,7 +114,7 @@ pub(super) fn check_run(
             hint: "check --run-id, or make the run with `archi3d batch create`".into(),
         });
     }
-    let manifest = read_manifest(paths)?;
+    let manifest = manifest?;
     if manifest.rows.is_empty() && manifest.faults.is_empty() {
         return Err(StoreError::Setup {
             what: format!("the manifest of run {run_id} has no jobs"),
@@ -126,6 +130,25 @@ pub(super) fn check_run(
         });
     }
     Ok(manifest)
+}
+
+/// Returns which version of a file is on disk, if there is one.
+fn version_of(path: &Path) -> Option<FileVersion> {
+    let metadata = path.symlink_metadata().ok()?;
+    Some(platform::version(&metadata))
+}
+
+impl CsvStore {
+    /// Gives away the manifest that was read when the run was opened, or reads it
+    /// again if it has changed since or was given away.
+    pub(super) fn take_manifest(&self) -> Result<Manifest, StoreError> {
+        let mut kept = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = version_of(&self.paths().manifest());
+        match kept.take() {
+            Some((version, manifest)) if now == Some(version) => Ok(manifest),
+            _ => read_manifest(self.paths()),
+        }
+    }
 }
 
 /// Reads the manifest of a run.

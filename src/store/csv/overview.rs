@@ -1,5 +1,5 @@
-//! Reads a run at a glance: every table and folder once, side by side, and a
-//! marker only where its name and the row disagree or somebody holds the job.
+//! Reads a run at a glance: every table and folder once, side by side and piece by
+//! piece, and a marker only where its name and the row disagree or somebody holds the job.
 //!
 //! For `run status`, which must be quick on a hundred thousand jobs: rows,
 //! manifest lines and markers meet by the hash of their job's id, and nothing is
@@ -11,33 +11,40 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::overview::{AlgoOverview, EndedJob, FailedJob, Overview, RunningJob};
+use crate::store::overview::{AlgoOverview, FailedJob, Overview, RunningJob};
 use crate::workspace::paths::{RunPaths, Workspace};
 
+use super::codec::decode;
 use super::evidence::{self, Evidence};
 use super::journal;
 use super::liveness::Watch;
 use super::marker::RecordKind;
-use super::registry::{self, Registry, RowColumns};
-use super::table::Table;
+use super::registry::{Registry, RowColumns};
+use super::table::{Table, spans_in};
 use super::{open, snapshot};
 
+mod records;
 mod rows;
 
-use rows::{Ending, RowSeen, Rows};
+use records::Records;
+use rows::{Closer, RowSeen, Rows};
 
-/// How many of the latest endings tell the pace.
-const RECENT: usize = 200;
+/// The columns without which the registry cannot be read.
+const REGISTRY: [&str; 3] = ["run_id", "job_id", "status"];
+
+/// How often a table that is written to while it is read is read again.
+const TRIES: usize = 3;
 
 /// Reads a run at a glance.
 pub fn overview(
@@ -46,57 +53,93 @@ pub fn overview(
     rhythm: Rhythm,
     now: Timestamp,
 ) -> Result<Overview, StoreError> {
+    for _ in 0..TRIES {
+        if let Some(seen) = look(workspace, run_id, rhythm, now)? {
+            return Ok(seen);
+        }
+        // If there is something to say about these tables, it is said there.
+        let mut registry = Registry::new(workspace.registry(), "reader");
+        open::check_run(&mut registry, workspace, run_id, &workspace.run(run_id))?;
+    }
+    Err(StoreError::Setup {
+        what: "the table is being written to by a program that does not replace it in one piece"
+            .into(),
+        path: workspace.registry(),
+        hint: "try again in a moment".into(),
+    })
+}
+
+/// Reads a run once; nothing if its tables cannot be used or change meanwhile.
+fn look(
+    workspace: &Workspace,
+    run_id: &RunId,
+    rhythm: Rhythm,
+    now: Timestamp,
+) -> Result<Option<Overview>, StoreError> {
     let paths = workspace.run(run_id);
-    let mut registry = Registry::new(workspace.registry(), "reader");
-    let (rows, (markers, listed)) = rayon::join(
-        || registry.load().map(|table| Rows::read(table, Some(run_id))),
-        || rayon::join(|| markers(&paths), || listed(&paths)),
-    );
-    let rows = rows?;
-    let (Some(listed), false) = (listed, rows.jobs.is_empty()) else {
-        // There is something to say about these tables, and it is said there.
-        open::check_run(&mut registry, workspace, run_id, &paths)?;
-        return Ok(Overview::default());
+    let read = || {
+        let records = Records::open(&workspace.registry(), &REGISTRY)?;
+        let rows = Rows::read(&records, Some(run_id))?;
+        Some((records, rows))
     };
+    let (read, (markers, listed)) = rayon::join(read, || (markers(&paths), listed(&paths)));
+    let (Some((records, mut rows)), Some(listed)) = (read, listed) else {
+        return Ok(None);
+    };
+    if rows.jobs.is_empty() {
+        let mut registry = Registry::new(workspace.registry(), "reader");
+        open::check_run(&mut registry, workspace, run_id, &paths)?;
+        return Ok(Some(Overview::default()));
+    }
     let markers = markers.context("list", &paths.state())?;
-    let table = registry.load()?;
+    let mut joined = Joined {
+        closer: Vec::new(),
+        odd: listed.odd || rows.odd || snapshot::ignores_case(&paths),
+        seen: Overview {
+            recent: rows.recent(),
+            algos: rows.algos,
+            ..Overview::default()
+        },
+    };
+    joined.join(&rows.jobs, &listed.hashes, &markers);
+    let Joined {
+        mut closer,
+        odd,
+        seen,
+    } = joined;
+    closer.sort_unstable_by_key(|row| row.place);
+    let Some(table) = records.pick(closer.iter().map(|row| row.place)) else {
+        return Ok(None);
+    };
     let mut glance = Glance {
-        columns: RowColumns::of(table),
-        table,
+        columns: RowColumns::of(&table),
+        table: &table,
         paths: &paths,
         watch: &snapshot::watch_to_read(workspace, rhythm),
         now,
-        odd: listed.odd || rows.odd || snapshot::ignores_case(&paths),
-        seen: Overview::default(),
-        running: Vec::new(),
-        failed: Vec::new(),
+        seen,
     };
-    glance.seen.algos = algos(&rows);
-    glance.join(&rows.jobs, &listed.hashes, &markers)?;
-    glance.seen.recent = recent(table, rows.endings);
-    let Glance {
-        odd,
-        mut seen,
-        mut running,
-        mut failed,
-        ..
-    } = glance;
-    running.sort_by_key(|(row, _)| *row);
-    failed.sort_by_key(|(row, _)| *row);
-    seen.running = running.into_iter().map(|(_, job)| job).collect();
-    seen.failures = failed.into_iter().map(|(_, job)| job).collect();
+    for (number, row) in closer.into_iter().enumerate() {
+        glance.look_at(number, row)?;
+    }
+    let mut seen = glance.seen;
     if odd {
         let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
         seen.warnings.splice(0..0, told);
     }
-    Ok(seen)
+    Ok(Some(seen))
 }
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
 /// workspace, in seconds.
 pub fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
-    let mut registry = Registry::new(workspace.registry(), "reader");
-    Ok(algos(&Rows::read(registry.load()?, None)))
+    let records = Records::open(&workspace.registry(), &REGISTRY);
+    if let Some(rows) = records.and_then(|records| Rows::read(&records, None)) {
+        return Ok(rows.algos);
+    }
+    // What is wrong with the table is said there.
+    Registry::new(workspace.registry(), "reader").load()?;
+    Ok(Vec::new())
 }
 
 /// Returns the algorithms of these jobs, each a run and an id, as far as the
@@ -131,13 +174,6 @@ fn hash_of(id: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Tells whether an id needs no closer look: most are short words of letters
-/// and digits.
-fn is_plain(id: &[u8]) -> bool {
-    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    (5..=128).contains(&id.len()) && id[0] != b'-' && id.iter().all(word)
-}
-
 /// The jobs of the manifest, by hash.
 struct Listed {
     hashes: Vec<u64>,
@@ -146,21 +182,21 @@ struct Listed {
 
 /// Reads the ids of the manifest; nothing if it cannot be used.
 fn listed(paths: &RunPaths) -> Option<Listed> {
-    let table = registry::read_table(&paths.manifest()).ok()?;
-    let column = table.column("job_id").filter(|_| !table.is_empty())?;
-    let mut odd = false;
-    let mut hashes: Vec<u64> = (0..table.len())
-        .map(|row| {
-            let id = table.cell(row, column);
-            odd |= !is_plain(&id);
-            hash_of(&id)
-        })
-        .collect();
+    let records = Records::open(&paths.manifest(), &["job_id"])?;
+    let wanted = [(records.header().column("job_id")?, 0)];
+    let (mut odd, mut hashes) = (false, Vec::new());
+    records.each(&mut |_, record| {
+        let mut cell: [Range<usize>; 1] = Default::default();
+        spans_in(record, 0, &wanted, &mut cell);
+        let id = decode(&record[cell[0].clone()]);
+        odd |= !is_plain_word(&id);
+        hashes.push(hash_of(&id));
+    })?;
     hashes.par_sort_unstable();
     let lines = hashes.len();
     hashes.dedup();
     odd |= lines != hashes.len();
-    Some(Listed { hashes, odd })
+    (lines > 0).then_some(Listed { hashes, odd })
 }
 
 /// Lists the markers: the hash of each job that has some, and which.
@@ -189,46 +225,6 @@ fn markers(paths: &RunPaths) -> io::Result<Vec<(u64, u8)>> {
     Ok(found)
 }
 
-fn algos(rows: &Rows) -> Vec<AlgoOverview> {
-    let named = rows.algos.iter().map(|algo| AlgoOverview {
-        algo: String::from_utf8_lossy(algo).into_owned(),
-        ..AlgoOverview::default()
-    });
-    let mut algos: Vec<AlgoOverview> = named.collect();
-    for ending in &rows.endings {
-        let algo = &mut algos[usize::from(ending.algo)];
-        if ending.completed && !ending.simulated {
-            algo.took_s.push(ending.took_s);
-            match ending.cost_micros {
-                Some(micros) => algo.cost_micros += micros,
-                None => algo.unpriced += 1,
-            }
-        }
-    }
-    algos
-}
-
-/// Returns the latest endings, newest first. Times of our own making sort like
-/// their texts, so only those that are kept are read.
-fn recent(table: &Table, mut endings: Vec<Ending>) -> Vec<EndedJob> {
-    let text = |ending: &Ending| &table.bytes()[ending.ended.clone()];
-    let newest_first = |a: &Ending, b: &Ending| text(b).cmp(text(a));
-    if endings.len() > RECENT {
-        endings.select_nth_unstable_by(RECENT, newest_first);
-        endings.truncate(RECENT);
-    }
-    endings.sort_unstable_by(newest_first);
-    let read = |ending: &Ending| {
-        Some(EndedJob {
-            algo: ending.algo.into(),
-            ended: Timestamp::parse(std::str::from_utf8(text(ending)).ok()?)?,
-            took_s: ending.took_s,
-            simulated: ending.simulated,
-        })
-    };
-    endings.iter().filter_map(read).collect()
-}
-
 /// Walks over sorted hashes beside other sorted hashes.
 struct Beside<'a, T>(&'a [T]);
 
@@ -246,28 +242,18 @@ impl<'a, T> Beside<'a, T> {
     }
 }
 
-/// What is being put together.
-struct Glance<'a> {
-    table: &'a Table,
-    columns: RowColumns,
-    paths: &'a RunPaths,
-    watch: &'a Watch,
-    now: Timestamp,
+/// Rows, manifest and markers brought together.
+struct Joined {
+    /// Rows of which more must be read than was kept.
+    closer: Vec<RowSeen>,
     /// Something is worth a sentence.
     odd: bool,
     seen: Overview,
-    running: Vec<(u32, RunningJob)>,
-    failed: Vec<(u32, FailedJob)>,
 }
 
-impl Glance<'_> {
+impl Joined {
     /// Brings rows, manifest and markers together; all are sorted by hash.
-    fn join(
-        &mut self,
-        rows: &[RowSeen],
-        listed: &[u64],
-        markers: &[(u64, u8)],
-    ) -> Result<(), StoreError> {
+    fn join(&mut self, rows: &[RowSeen], listed: &[u64], markers: &[(u64, u8)]) {
         let (mut in_manifest, mut marked) = (Beside(listed), Beside(markers));
         let mut known = 0;
         for copies in rows.chunk_by(|a, b| a.hash == b.hash) {
@@ -280,62 +266,86 @@ impl Glance<'_> {
             known += usize::from(listed);
             self.odd |= !listed;
             let kinds = marked.find(row.hash, |entry| entry.0).map_or(0, |e| e.1);
-            self.take(*row, kinds)?;
+            self.take(*row, kinds);
         }
         let strays = listed.len() - known;
         self.odd |= strays > 0;
         self.seen.total += strays;
+    }
+
+    fn take(&mut self, row: RowSeen, kinds: u8) {
+        self.seen.total += 1;
+        let alone = |kind: RecordKind| kinds == 1 << kind as u8;
+        let agrees = |status: Status| {
+            let held = alone(RecordKind::InProgress) || status == Status::Running;
+            let same = |kind: RecordKind| alone(kind) && kind.status() == status;
+            !held && (kinds == 0 || RecordKind::ALL.into_iter().any(same))
+        };
+        let closer = |why| RowSeen { closer: why, ..row };
+        match row.status {
+            Some(status) if agrees(status) => {
+                count(&mut self.seen, row, status, row.rehearsal);
+                if status == Status::Failed {
+                    self.closer.push(closer(Closer::Failure));
+                }
+            }
+            None if kinds == 0 => {
+                self.odd = true;
+                self.closer.push(closer(Closer::Word));
+            }
+            _ => self.closer.push(closer(Closer::Markers)),
+        }
+    }
+}
+
+fn count(seen: &mut Overview, row: RowSeen, status: Status, simulated: bool) {
+    let algo = &mut seen.algos[usize::from(row.algo)];
+    algo.counts[status as usize] += 1;
+    algo.rehearsed += usize::from(status == Status::Completed && simulated);
+}
+
+/// Reads more of some rows.
+struct Glance<'a> {
+    /// Those rows alone.
+    table: &'a Table,
+    columns: RowColumns,
+    paths: &'a RunPaths,
+    watch: &'a Watch,
+    now: Timestamp,
+    seen: Overview,
+}
+
+impl Glance<'_> {
+    fn look_at(&mut self, number: usize, row: RowSeen) -> Result<(), StoreError> {
+        match row.closer {
+            Closer::Failure => self.fail(number, row, None),
+            Closer::Markers => self.open_markers(number, row)?,
+            Closer::Word => {
+                let word = self.columns.read(self.table, number, 1).status;
+                if let (Some(job), Err(word)) = (self.job_of(number), word) {
+                    self.seen.warnings.push(format!(
+                        "job {job} has the status {word:?}, which is none of ours"
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 
-    fn take(&mut self, row: RowSeen, kinds: u8) -> Result<(), StoreError> {
-        self.seen.total += 1;
-        let Some(by_row) = row.status.or((kinds != 0).then_some(Status::Enqueued)) else {
-            self.odd = true;
-            let word = self.columns.read(self.table, row.row as usize, 1).status;
-            if let (Some(job), Err(word)) = (self.job_of(row), word) {
-                self.seen.warnings.push(format!(
-                    "job {job} has the status {word:?}, which is none of ours"
-                ));
-            }
-            return Ok(());
-        };
-        let alone = |kind: RecordKind| kinds == 1 << kind as u8;
-        let agrees = kinds == 0
-            || RecordKind::ALL
-                .into_iter()
-                .any(|kind| alone(kind) && kind.status() == by_row);
-        let held = alone(RecordKind::InProgress) || by_row == Status::Running;
-        if agrees && !held && row.status.is_some() {
-            self.count(row, by_row, row.rehearsal);
-            if by_row == Status::Failed {
-                self.fail(row, None);
-            }
-            return Ok(());
-        }
-        self.look_closer(row)
-    }
-
-    fn count(&mut self, row: RowSeen, status: Status, simulated: bool) {
-        let algo = &mut self.seen.algos[usize::from(row.algo)];
-        algo.counts[status as usize] += 1;
-        algo.rehearsed += usize::from(status == Status::Completed && simulated);
-    }
-
-    fn job_of(&self, row: RowSeen) -> Option<JobId> {
-        let cell = self.table.cell(row.row as usize, self.columns.job_id?);
+    fn job_of(&self, number: usize) -> Option<JobId> {
+        let cell = self.table.cell(number, self.columns.job_id?);
         JobId::parse(std::str::from_utf8(&cell).ok()?).ok()
     }
 
     /// Opens the markers of a job.
-    fn look_closer(&mut self, row: RowSeen) -> Result<(), StoreError> {
-        let Some(job) = self.job_of(row) else {
+    fn open_markers(&mut self, number: usize, row: RowSeen) -> Result<(), StoreError> {
+        let Some(job) = self.job_of(number) else {
             return Ok(());
         };
-        let said = self.columns.read(self.table, row.row as usize, 1);
+        let said = self.columns.read(self.table, number, 1);
         let state = self.paths.state();
         let evidence = Evidence::read(self.paths, &job).context("read markers in", &state)?;
-        let state = evidence::state_of(&evidence, &said.brief());
+        let state = evidence::state_of(&evidence, &said.brief(None));
         let simulated = matches!(
             state,
             JobState::Completed {
@@ -343,30 +353,30 @@ impl Glance<'_> {
                 ..
             }
         );
-        self.count(row, state.status(), simulated);
+        count(&mut self.seen, row, state.status(), simulated);
         match state {
             JobState::Running { attempt } => {
                 let running = self.running(job, attempt, usize::from(row.algo), &evidence);
-                self.running.push((row.row, running));
+                self.seen.running.push(running);
             }
-            JobState::Failed { .. } => self.fail(row, evidence.error()),
+            JobState::Failed { .. } => self.fail(number, row, evidence.error()),
             _ => {}
         }
         Ok(())
     }
 
-    fn fail(&mut self, row: RowSeen, noted: Option<String>) {
-        let Some(job_id) = self.job_of(row) else {
+    fn fail(&mut self, number: usize, row: RowSeen, noted: Option<String>) {
+        let Some(job_id) = self.job_of(number) else {
             return;
         };
-        let said = self.columns.read(self.table, row.row as usize, 1);
+        let said = self.columns.read(self.table, number, 1);
         let failed = FailedJob {
             job_id,
             algo: row.algo.into(),
             message: noted.unwrap_or(said.error),
-            ended: self.columns.ended(self.table, row.row as usize),
+            ended: self.columns.ended(self.table, number),
         };
-        self.failed.push((row.row, failed));
+        self.seen.failures.push(failed);
     }
 
     fn running(&self, job_id: JobId, attempt: u32, algo: usize, evidence: &Evidence) -> RunningJob {

@@ -257,7 +257,7 @@ fn row_edit(table: &Table, columns: &HashMap<&str, usize>, row: usize, patch: &P
 /// Which markers each job of a run has, by name alone: one listing, nothing opened.
 #[derive(Debug, Default)]
 pub(super) struct StateNames {
-    jobs: HashMap<String, Kinds>,
+    jobs: HashMap<Box<str>, Kinds>,
     /// Files that a writer left or is just writing.
     temporaries: Vec<String>,
 }
@@ -287,32 +287,34 @@ impl StateNames {
     /// Lists `state/`.
     pub(super) fn list(paths: &RunPaths) -> io::Result<Self> {
         let mut names = Self::default();
-        let entries = match fs::read_dir(paths.state()) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let name = entry?.file_name();
-            let Some(name) = name.to_str() else { continue };
-            if durable::is_temporary(name) {
-                names.temporaries.push(name.to_owned());
+        let listed = platform::each_name(&paths.state(), &mut |name| {
+            if let Some(name) = name.to_str() {
+                names.take(name);
             }
-            let Some((job, file)) = StateFile::split(name) else {
-                continue;
-            };
-            let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) else {
-                continue;
-            };
-            let bit = 1 << kind as u8;
-            match names.jobs.get_mut(job) {
-                Some(kinds) => kinds.0 |= bit,
-                None => {
-                    names.jobs.insert(job.to_owned(), Kinds(bit));
-                }
+        });
+        match listed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(names),
+        }
+    }
+
+    fn take(&mut self, name: &str) {
+        if durable::is_temporary(name) {
+            self.temporaries.push(name.to_owned());
+        }
+        let Some((job, file)) = StateFile::split(name) else {
+            return;
+        };
+        let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) else {
+            return;
+        };
+        let bit = 1 << kind as u8;
+        match self.jobs.get_mut(job) {
+            Some(kinds) => kinds.0 |= bit,
+            None => {
+                self.jobs.insert(job.into(), Kinds(bit));
             }
         }
-        Ok(names)
     }
 
     /// Returns the markers of one job, if it has any.
@@ -336,7 +338,7 @@ impl StateNames {
 
     /// Returns the jobs that have markers.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (&str, Kinds)> {
-        self.jobs.iter().map(|(job, kinds)| (job.as_str(), *kinds))
+        self.jobs.iter().map(|(job, kinds)| (&**job, *kinds))
     }
 }
 

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
@@ -195,15 +196,19 @@ impl Row {
         }
     }
 
-    /// Returns the cells that a claim needs.
-    pub(super) fn brief(&self) -> RowBrief {
+    /// Returns the cells that a claim needs; what `before` has too is shared with it.
+    pub(super) fn brief(&self, before: Option<&RowBrief>) -> RowBrief {
+        let shared = |text: &str, of: fn(&RowBrief) -> &Arc<str>| match before.map(of) {
+            Some(same) if **same == *text => same.clone(),
+            _ => text.into(),
+        };
         RowBrief {
             status: self.status.clone().unwrap_or(Status::Enqueued),
             start: self.start,
             rehearsal: self.rehearsal,
             downgraded: self.status == Ok(Status::Failed) && self.error.ends_with(DOWNGRADED),
-            created_at: self.created_at.clone(),
-            image_set_hash: self.image_set_hash.clone(),
+            created_at: shared(&self.created_at, |row| &row.created_at),
+            image_set_hash: shared(&self.image_set_hash, |row| &row.image_set_hash),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! A marker is opened only where its name and the row disagree or somebody
 //! holds the job, so that a hundred thousand finished jobs cost no opens.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -27,10 +27,14 @@ use super::projection::StateNames;
 use super::registry::{Registry, Row, RowColumns};
 use super::table::Table;
 use super::{CsvStore, RowBrief};
+use crate::store::consumed;
+
+/// So many keys of algorithms are kept to be shared.
+const SHARED_ALGOS: usize = 64;
 
 pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreError> {
     let paths = store.paths();
-    let manifest = open::read_manifest(paths)?;
+    let manifest = store.take_manifest()?;
     let mut registry = store.registry();
     let names = store.names_for(&mut registry)?;
     // From now on jobs are taken, by us too.
@@ -39,6 +43,7 @@ pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreErr
     let reader = Reader {
         paths,
         briefs: Some(&store.rows),
+        before: RefCell::default(),
         watch: &store.watch,
         now,
         run_id: &store.shared.run_id,
@@ -59,6 +64,7 @@ pub fn read_run(
     let watch = watch_to_read(workspace, rhythm);
     let reader = Reader {
         briefs: None,
+        before: RefCell::default(),
         paths: &paths,
         watch: &watch,
         now,
@@ -85,6 +91,8 @@ struct Reader<'a> {
     run_id: &'a RunId,
     /// Where to keep what later claims need of the rows.
     briefs: Option<&'a Mutex<HashMap<JobId, RowBrief>>>,
+    /// What was kept last: neighbours often say the same.
+    before: RefCell<Option<RowBrief>>,
 }
 
 impl Reader<'_> {
@@ -106,9 +114,14 @@ impl Reader<'_> {
         }
         let columns = RowColumns::of(table);
         run.jobs.reserve_exact(manifest.rows.len());
+        if let Some(briefs) = self.briefs {
+            let mut briefs = briefs.lock().unwrap_or_else(PoisonError::into_inner);
+            briefs.reserve(manifest.rows.len());
+        }
+        let mut algos = Vec::new();
         let mut listed = HashSet::with_capacity(manifest.rows.len());
         let mut read = vec![false; table.len()];
-        for entry in manifest.rows {
+        for entry in consumed(manifest.rows) {
             listed.insert(entry.job_id.clone());
             let row = columns.find(table, self.run_id, &entry.job_id);
             if let Some(row) = row.as_ref().filter(|row| row.copies == 1) {
@@ -123,7 +136,7 @@ impl Reader<'_> {
             let standing = self
                 .standing(&entry.job_id, row.as_ref(), names)
                 .context("read markers in", &state)?;
-            run.jobs.push(record(entry, standing));
+            run.jobs.push(record(entry, standing, &mut algos));
         }
         self.add_unlisted(table, names, (&listed, &read), &mut run)?;
         warn_of_missing_outputs(self.paths, &mut run);
@@ -179,7 +192,7 @@ impl Reader<'_> {
                 standing
             };
             let entry = columns.as_listed(table, row.number, job);
-            run.jobs.push(record(entry, standing));
+            run.jobs.push(record(entry, standing, &mut Vec::new()));
         }
         Ok(())
     }
@@ -189,8 +202,11 @@ impl Reader<'_> {
             return Ok(Standing::NotRegistered);
         };
         if let Some(briefs) = self.briefs {
+            let mut before = self.before.borrow_mut();
+            let brief = row.brief(before.as_ref());
+            *before = Some(brief.clone());
             let mut briefs = briefs.lock().unwrap_or_else(PoisonError::into_inner);
-            briefs.insert(job.clone(), row.brief());
+            briefs.insert(job.clone(), brief);
         }
         let by_row = match &row.status {
             Ok(status) => *status,
@@ -219,11 +235,11 @@ impl Reader<'_> {
             });
         }
         let evidence = Evidence::read(self.paths, job)?;
-        let state = evidence::state_of(&evidence, &row.brief());
+        let state = evidence::state_of(&evidence, &row.brief(None));
         let holder = evidence
             .lease()
             .filter(|_| matches!(state, JobState::Running { .. }))
-            .map(|lease| self.watch.describe(self.paths, job, lease, self.now));
+            .map(|lease| Box::new(self.watch.describe(self.paths, job, lease, self.now)));
         let not_before = evidence
             .ruling()
             .and_then(|marker| marker.record())
@@ -241,9 +257,22 @@ impl Reader<'_> {
     }
 }
 
-fn record(entry: ManifestRow, standing: Standing) -> JobRecord {
+/// Makes the record of a job. Keys of algorithms are shared through `algos`: a
+/// run has few of them.
+fn record(entry: ManifestRow, standing: Standing, algos: &mut Vec<AlgoKey>) -> JobRecord {
+    let known = algos.iter().find(|key| key.as_str() == entry.algo);
+    let algo = match known {
+        Some(key) => Ok(key.clone()),
+        None => AlgoKey::parse(&entry.algo).map_err(|error| error.to_string()),
+    };
+    if known.is_none()
+        && algos.len() < SHARED_ALGOS
+        && let Ok(key) = &algo
+    {
+        algos.push(key.clone());
+    }
     JobRecord {
-        algo: AlgoKey::parse(&entry.algo).map_err(|error| error.to_string()),
+        algo,
         job_id: entry.job_id,
         product_id: entry.product_id,
         variant: entry.variant,
@@ -286,18 +315,24 @@ fn leave_out_twins(run: &mut RunJobs) {
 /// Adds one sentence for completed jobs whose results are gone. They are not run
 /// again by themselves: somebody may have moved the files on purpose.
 fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
-    let Ok(entries) = fs::read_dir(paths.outputs()) else {
-        return;
-    };
-    let there: HashSet<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .collect();
-    let gone = run.jobs.iter().filter(|job| {
-        let completed = matches!(&job.standing, Standing::Known { state, unmarked: false, .. }
-            if state.status() == Status::Completed);
-        completed && !there.contains(OsStr::new(job.job_id.as_str()))
+    let completed = run.jobs.iter().filter(|job| {
+        matches!(&job.standing, Standing::Known { state, unmarked: false, .. }
+            if state.status() == Status::Completed)
     });
-    let gone: Vec<&str> = gone.map(|job| job.job_id.as_str()).collect();
+    let mut missing: HashSet<&str> = completed.map(|job| job.job_id.as_str()).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let listed = platform::each_name(&paths.outputs(), &mut |name| {
+        if let Some(name) = name.to_str() {
+            missing.remove(name);
+        }
+    });
+    if listed.is_err() {
+        return;
+    }
+    let jobs = run.jobs.iter().map(|job| job.job_id.as_str());
+    let gone: Vec<&str> = jobs.filter(|job| missing.contains(job)).collect();
     if let Some(first) = gone.first() {
         run.warnings.push(format!(
             "the results of {} completed jobs are not in the outputs folder any more (such as {first}); \

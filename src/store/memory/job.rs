@@ -132,7 +132,7 @@ impl Job {
         JobRecord {
             standing: Standing::Known {
                 state: self.state,
-                holder,
+                holder: holder.map(Box::new),
                 error: self.error.clone(),
                 unmarked: false,
                 not_before: self.not_before,

@@ -1,32 +1,48 @@
-//! The rows of one run, read in one pass by all cores: a few numbers of each.
+//! The rows of one run, read in one pass: a few numbers of each.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::Status;
 use crate::domain::patch::DRY_RUN;
+use crate::domain::time::Timestamp;
 use crate::store::csv::codec::decode;
-use crate::store::csv::table::Table;
+use crate::store::csv::table::spans_in;
+use crate::store::overview::{AlgoOverview, EndedJob};
 
-use super::{hash_of, is_plain};
+use super::hash_of;
+use super::records::{Place, Records};
 
-/// Rows that one core reads at a time.
-const CHUNK: usize = 4096;
+/// How many of the latest endings tell the pace.
+const RECENT: usize = 200;
 
 /// What is kept of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowSeen {
     /// Of its job's id.
     pub(super) hash: u64,
-    /// Its number.
-    pub(super) row: u32,
+    /// Where it stands.
+    pub(super) place: Place,
     /// Nothing for a word we do not know.
     pub(super) status: Option<Status>,
     pub(super) rehearsal: bool,
     /// The position of its algorithm.
     pub(super) algo: u16,
+    /// Why more of it must be read, if so.
+    pub(super) closer: Closer,
+}
+
+/// Why more of a row must be read than is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closer {
+    /// To tell why its job failed.
+    Failure,
+    /// Its markers say something else, or somebody holds the job.
+    Markers,
+    /// Its status is a word we do not know.
+    Word,
 }
 
 impl RowSeen {
@@ -44,15 +60,42 @@ impl RowSeen {
 }
 
 /// A row that tells of an end.
-#[derive(Debug, Clone)]
-pub(super) struct Ending {
-    pub(super) algo: u16,
-    /// Where in the table its time stands.
-    pub(super) ended: Range<usize>,
-    pub(super) took_s: f64,
-    pub(super) completed: bool,
-    pub(super) simulated: bool,
-    pub(super) cost_micros: Option<u64>,
+#[derive(Debug)]
+struct Ending {
+    /// Times of our own making sort like their texts, so only those that are
+    /// kept are read.
+    ended: Vec<u8>,
+    algo: usize,
+    took_s: f64,
+    simulated: bool,
+}
+
+/// The rows that ended last.
+#[derive(Debug, Default)]
+struct Latest {
+    endings: Vec<Ending>,
+    /// Nothing that ended before this is among them.
+    floor: Vec<u8>,
+}
+
+impl Latest {
+    fn take(&mut self, ended: &[u8], ending: impl FnOnce(Vec<u8>) -> Ending) {
+        if ended <= self.floor.as_slice() {
+            return;
+        }
+        self.endings.push(ending(ended.to_vec()));
+        if self.endings.len() >= 4 * RECENT {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.endings.sort_by(|a, b| b.ended.cmp(&a.ended));
+        if self.endings.len() > RECENT {
+            self.endings.truncate(RECENT);
+            self.floor.clone_from(&self.endings[RECENT - 1].ended);
+        }
+    }
 }
 
 /// The rows of a run.
@@ -60,14 +103,17 @@ pub(super) struct Ending {
 pub(super) struct Rows {
     /// By hash, equal ones in the order of the table.
     pub(super) jobs: Vec<RowSeen>,
-    pub(super) endings: Vec<Ending>,
-    pub(super) algos: Vec<Vec<u8>>,
+    /// What completed jobs took and cost.
+    pub(super) algos: Vec<AlgoOverview>,
+    /// Their names as the table has them.
+    names: Vec<Vec<u8>>,
+    latest: Latest,
     /// A row cannot be a job.
     pub(super) odd: bool,
 }
 
 /// The columns that are read, in the order of [`Cells`].
-const COLUMNS: [&str; 8] = [
+pub(super) const COLUMNS: [&str; 8] = [
     "run_id",
     "job_id",
     "algo",
@@ -82,99 +128,106 @@ const COLUMNS: [&str; 8] = [
 type Cells = [Range<usize>; COLUMNS.len()];
 
 impl Rows {
-    /// Reads the rows of `run`, or those of all runs.
-    pub(super) fn read(table: &Table, run: Option<&RunId>) -> Self {
+    /// Reads the rows of `run`, or those of all runs; nothing if the file cannot
+    /// be read to its end.
+    pub(super) fn read(records: &Records, run: Option<&RunId>) -> Option<Self> {
+        let header = records.header();
         let mut wanted: Vec<(usize, usize)> = (0..COLUMNS.len())
-            .filter_map(|place| Some((table.column(COLUMNS[place])?, place)))
+            .filter_map(|place| Some((header.column(COLUMNS[place])?, place)))
             .collect();
         wanted.sort_unstable();
-        let chunks = table.len().div_ceil(CHUNK);
-        let parts: Vec<Self> = (0..chunks)
-            .into_par_iter()
-            .map(|chunk| {
-                let mut part = Self::default();
-                for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(table.len()) {
-                    part.take(table, row, &wanted, run);
-                }
-                part
-            })
-            .collect();
-        let mut all = Self::default();
-        for part in parts {
-            all.add(part);
-        }
-        all.jobs.par_sort_by_key(|row| row.hash);
-        all
+        let mut rows = Self::default();
+        records.each(&mut |place, record| rows.take(place, record, &wanted, run))?;
+        rows.jobs
+            .par_sort_unstable_by_key(|row| (row.hash, row.place));
+        Some(rows)
     }
 
-    fn take(&mut self, table: &Table, row: usize, wanted: &[(usize, usize)], run: Option<&RunId>) {
+    /// Returns the latest endings, newest first.
+    pub(super) fn recent(&mut self) -> Vec<EndedJob> {
+        self.latest.cut();
+        let read = |ending: &Ending| {
+            Some(EndedJob {
+                algo: ending.algo,
+                ended: Timestamp::parse(std::str::from_utf8(&ending.ended).ok()?)?,
+                took_s: ending.took_s,
+                simulated: ending.simulated,
+            })
+        };
+        self.latest.endings.iter().filter_map(read).collect()
+    }
+
+    fn take(
+        &mut self,
+        place: Place,
+        record: &[u8],
+        wanted: &[(usize, usize)],
+        run: Option<&RunId>,
+    ) {
         let mut cells = Cells::default();
-        table.spans(row, wanted, &mut cells);
-        let bytes = table.bytes();
-        let cell = |place: usize| decode(&bytes[cells[place].clone()]);
+        spans_in(record, 0, wanted, &mut cells);
+        let cell = |place: usize| decode(&record[cells[place].clone()]);
         if run.is_some_and(|run| *cell(0) != *run.as_str().as_bytes()) {
             return;
         }
         let id = cell(1);
         let usable =
-            is_plain(&id) || std::str::from_utf8(&id).is_ok_and(|id| JobId::parse(id).is_ok());
+            is_plain_word(&id) || std::str::from_utf8(&id).is_ok_and(|id| JobId::parse(id).is_ok());
         if !usable {
             self.odd = true;
             return;
         }
-        let text = |place: usize| String::from_utf8_lossy(&bytes[cells[place].clone()]);
+        let number = |place: usize| -> Option<f64> {
+            std::str::from_utf8(&record[cells[place].clone()])
+                .ok()?
+                .parse()
+                .ok()
+        };
         let status = status_of(&cell(3));
         let rehearsal = *cell(6) == *DRY_RUN.as_bytes();
         let algo = self.algo(&cell(2));
         self.jobs.push(RowSeen {
             hash: hash_of(&id),
-            row: u32::try_from(row).unwrap_or(u32::MAX),
+            place,
             status,
             rehearsal,
-            algo,
+            algo: u16::try_from(algo).unwrap_or(u16::MAX),
+            closer: Closer::Markers,
         });
-        let took_s = text(5)
-            .parse::<f64>()
-            .ok()
-            .filter(|s| s.is_finite() && *s >= 0.0);
+        let took_s = number(5).filter(|s| s.is_finite() && *s >= 0.0);
         let over = matches!(status, Some(Status::Completed | Status::Failed));
-        if let Some(took_s) = took_s.filter(|_| over) {
-            self.endings.push(Ending {
-                algo,
-                ended: cells[4].clone(),
-                took_s,
-                completed: status == Some(Status::Completed),
-                simulated: rehearsal,
-                cost_micros: text(7).parse::<f64>().ok().map(micros),
-            });
+        let Some(took_s) = took_s.filter(|_| over) else {
+            return;
+        };
+        self.latest.take(&record[cells[4].clone()], |ended| Ending {
+            ended,
+            algo,
+            took_s,
+            simulated: rehearsal,
+        });
+        if status == Some(Status::Completed) && !rehearsal {
+            let algo = &mut self.algos[algo];
+            algo.took_s.push(took_s);
+            match number(7) {
+                Some(usd) => algo.cost_micros += micros(usd),
+                None => algo.unpriced += 1,
+            }
         }
     }
 
-    fn algo(&mut self, name: &[u8]) -> u16 {
-        let known = self.algos.iter().position(|algo| algo == name);
-        let place = known.unwrap_or_else(|| {
+    fn algo(&mut self, name: &[u8]) -> usize {
+        let known = self.names.iter().position(|algo| algo == name);
+        known.unwrap_or_else(|| {
             // Nobody has so many; the last one stands for all further ones.
-            if self.algos.len() < usize::from(u16::MAX) {
-                self.algos.push(name.to_vec());
+            if self.names.len() < usize::from(u16::MAX) {
+                self.names.push(name.to_vec());
+                self.algos.push(AlgoOverview {
+                    algo: String::from_utf8_lossy(name).into_owned(),
+                    ..AlgoOverview::default()
+                });
             }
-            self.algos.len() - 1
-        });
-        u16::try_from(place).unwrap_or(u16::MAX)
-    }
-
-    fn add(&mut self, part: Self) {
-        let places: Vec<u16> = part.algos.iter().map(|algo| self.algo(algo)).collect();
-        let place = |algo: u16| places[usize::from(algo)];
-        self.jobs.extend(part.jobs.into_iter().map(|row| RowSeen {
-            algo: place(row.algo),
-            ..row
-        }));
-        self.endings
-            .extend(part.endings.into_iter().map(|ending| Ending {
-                algo: place(ending.algo),
-                ..ending
-            }));
-        self.odd |= part.odd;
+            self.names.len() - 1
+        })
     }
 }
 

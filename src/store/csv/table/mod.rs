@@ -209,34 +209,7 @@ impl Table {
         spans: &mut [std::ops::Range<usize>],
     ) {
         let (start, content) = edit::content_of(&self.bytes, &self.starts, row);
-        let mut wanted = wanted.iter();
-        let Some(mut next) = wanted.next() else {
-            return;
-        };
-        let mut take = |column: usize, field: std::ops::Range<usize>| {
-            if column == next.0 {
-                spans[next.1] = start + field.start..start + field.end;
-                match wanted.next() {
-                    Some(further) => next = further,
-                    None => return false,
-                }
-            }
-            true
-        };
-        if memchr::memchr(b'"', content).is_some() {
-            Fields::new(content)
-                .enumerate()
-                .all(|(column, field)| take(column, field));
-            return;
-        }
-        let mut from = 0;
-        let ends = memchr::memchr_iter(b',', content).chain([content.len()]);
-        for (column, to) in ends.enumerate() {
-            if !take(column, from..to) {
-                return;
-            }
-            from = to + 1;
-        }
+        spans_in(content, start, wanted, spans);
     }
 
     /// Returns what a cell says, if it is text.
@@ -365,4 +338,42 @@ fn read_header(bytes: &[u8], start: usize, end: usize) -> Result<Vec<String>, Ta
 
 fn same_but_for_spelling(found: &str, expected: &str) -> bool {
     found.trim().to_lowercase() == expected.to_lowercase()
+}
+
+/// Finds some cells of a record like [`Table::spans`], as ranges that count from
+/// `start` before its first byte.
+pub(crate) fn spans_in(
+    content: &[u8],
+    start: usize,
+    wanted: &[(usize, usize)],
+    spans: &mut [std::ops::Range<usize>],
+) {
+    let mut wanted = wanted.iter();
+    let Some(mut next) = wanted.next() else {
+        return;
+    };
+    let mut take = |column: usize, field: std::ops::Range<usize>| {
+        if column == next.0 {
+            spans[next.1] = start + field.start..start + field.end;
+            match wanted.next() {
+                Some(further) => next = further,
+                None => return false,
+            }
+        }
+        true
+    };
+    if memchr::memchr(b'"', content).is_some() {
+        Fields::new(content)
+            .enumerate()
+            .all(|(column, field)| take(column, field));
+        return;
+    }
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b',', content).chain([content.len()]);
+    for (column, to) in ends.enumerate() {
+        if !take(column, from..to) {
+            return;
+        }
+        from = to + 1;
+    }
 }
