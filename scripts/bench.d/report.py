@@ -10,7 +10,7 @@ from pathlib import Path
 INTRO = """# Benchmarks
 
 Made by `scripts/bench`; run it again to remake this page. Everything is measured side by side in one
-go on one machine, {repeat} times over, interleaved; the figures are medians. Other machines give other
+go on one machine, {repeat}, interleaved; the figures are medians. Other machines give other
 figures, so the ratios are what counts. What was done to get here, and what is left, is in
 [performance.md](performance.md).
 
@@ -111,7 +111,8 @@ def figure(value):
 
 
 def markdown(results, options):
-    parts = [INTRO.format(repeat=options.repeat)]
+    repeat = "once" if options.repeat == 1 else f"{options.repeat} times over"
+    parts = [INTRO.format(repeat=repeat)]
     parts.append("## What was promised\n")
     parts.append(table(
         ["measure", "bar", "measured", "kept"],
