@@ -128,7 +128,7 @@ fn to_text(report: &AttemptsReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::{JobId, RunId, WorkerId};
+    use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
@@ -153,6 +153,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: Some("503".into()),
         };
         let made = AttemptRecord {

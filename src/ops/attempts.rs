@@ -82,7 +82,7 @@ fn known_job(found: &RunAttempts, run_id: &RunId, job: &str) -> Result<(), OpsEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::WorkerId;
+    use crate::domain::id::{Nonce, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::time::Timestamp;
 
@@ -103,6 +103,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: None,
         }
     }

@@ -163,7 +163,7 @@ pub fn cost_report(
     Ok(report)
 }
 
-fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
+pub(super) fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
     let folder = context.workspace.runs();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -303,7 +303,7 @@ fn micros(usd: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::WorkerId;
+    use crate::domain::id::{Nonce, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::time::Timestamp;
 
@@ -324,6 +324,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: None,
         }
     }

@@ -228,6 +228,9 @@ fn work(
     })));
     prepared.tell_oddities(request, teller);
     spending::lift_breakers(&carriers, teller);
+    let money = spending::money(context, request, teller).inspect_err(|_| {
+        let _ = store.close(context.clock.now());
+    })?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
         worker: crew.worker.clone(),
@@ -238,7 +241,7 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
-        money: spending::money(context, request, teller),
+        money,
         canary: request.spending.canary,
         reuse: request.reuse.then(|| reuse::index(context)),
     };

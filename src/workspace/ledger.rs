@@ -145,6 +145,16 @@ impl LedgerFile {
         Ok(Some((stake, reserved)))
     }
 
+    /// Writes a line back that was lost, unless one names the attempt meanwhile.
+    pub fn restore(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.catch_up()?;
+        if self.ledger.knows(&stake.nonce) {
+            return Ok(());
+        }
+        self.append(stake, change, at).map(drop)
+    }
+
     /// Returns the sums as they are now, without taking the lock. A workspace
     /// without a ledger has an empty one.
     pub fn look(&mut self) -> io::Result<&Ledger> {

@@ -448,3 +448,52 @@ fn a_plan_counts_what_is_bought_anew_on_top_of_what_is_given_up() {
     assert_eq!(plan("0.50")["jobs"][0]["fate"], "blocked");
     assert_eq!(plan("0.60")["jobs"][0]["fate"], "run");
 }
+
+#[test]
+fn a_ledger_that_is_lost_or_damaged_lifts_no_limit() {
+    type Harm = fn(&TestWorkspace);
+    let harms: [Harm; 4] = [
+        |w| std::fs::remove_file(w.path("tables/budget.jsonl")).expect("there"),
+        |w| w.write("tables/budget.jsonl", b""),
+        |w| w.write("tables/budget.jsonl", b"{\"at\": 7}\nnothing\n"),
+        |w| {
+            let bytes = w.bytes("tables/budget.jsonl");
+            w.write("tables/budget.jsonl", &bytes[..bytes.len() / 2]);
+        },
+    ];
+    for harm in harms {
+        let workspace = priced(5, "");
+        let capped = ["--budget-usd", "0.70"];
+        let _ = workspace.worker(&capped).run().expect_code(4);
+        harm(&workspace);
+        let _ = workspace
+            .archi3d(&["doctor"])
+            .run()
+            .expect_stdout("ledger_behind")
+            .expect_stdout("--run-id rk --budget-usd 0");
+        let _ = workspace
+            .worker(&capped)
+            .run()
+            .expect_code(4)
+            .expect_stderr("written back from the journals");
+        assert_eq!(executions(&workspace).len(), 2);
+        let again = workspace.worker(&capped).run().expect_code(4);
+        assert!(!again.stderr.contains("written back"), "once is enough");
+        assert_eq!(executions(&workspace).len(), 2);
+        let doctor = workspace.archi3d(&["doctor"]).run();
+        assert!(!doctor.stdout.contains("ledger_behind"));
+    }
+}
+
+#[test]
+fn what_may_have_been_billed_is_reserved_again_when_the_ledger_is_lost() {
+    let workspace = priced(2, ", fail: no, fail_class: unknown");
+    let _ = workspace.worker(&["--limit", "1"]).run().expect_code(1);
+    std::fs::remove_file(workspace.path("tables/budget.jsonl")).expect("there");
+    let _ = workspace
+        .worker(&["--budget-usd", "0.50"])
+        .run()
+        .expect_code(4);
+    assert_eq!(executions(&workspace).len(), 1);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+}

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::budget::{Bill, Caps, Grant, Ledger, Stake};
+use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{Nonce, WorkerId};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
@@ -35,6 +35,14 @@ impl FilePurse {
     /// looked at: what they said is in no sum.
     pub fn damaged(&self) -> usize {
         self.file().damaged()
+    }
+
+    /// Writes a line back that was lost, unless one names the attempt meanwhile.
+    pub fn restore(&self, entry: &Entry) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        let Entry { at, stake, change } = entry;
+        file.restore(stake, *change, *at).context("write", &path)
     }
 
     fn file(&self) -> MutexGuard<'_, LedgerFile> {
