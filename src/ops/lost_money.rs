@@ -32,6 +32,9 @@ pub(super) struct Lost {
     pub(super) usd: Option<f64>,
     /// Whether it is paid; else it may be billed.
     paid: bool,
+    /// Whether a line was there once; an attempt that was cut off early may have
+    /// reserved nothing.
+    proven: bool,
 }
 
 /// Returns what the journals of a run tell and the ledger does not.
@@ -93,6 +96,7 @@ fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
                 at: record.ended.unwrap_or(record.started),
                 usd,
                 paid,
+                proven: record.outcome != AttemptOutcome::Interrupted || bought,
             });
         }
     }
@@ -144,15 +148,19 @@ pub(super) fn restore(
                 .filter(|one| *run_id == request.run_id || today(one)),
         );
     }
+    if purse.damaged() == 0 && !lost.iter().any(|one| one.proven) {
+        return Ok(Vec::new());
+    }
     let prices = prices(context, request, &lost)?;
     let (mut lines, mut sum) = (0, 0.0);
     for one in lost {
         let Some(usd) = one.usd.or(prices.get(&key(&one)).copied()) else {
             continue;
         };
-        let change = match one.paid {
-            true => Change::Settled { usd },
-            false => Change::Reserved { usd },
+        let change = if one.paid {
+            Change::Settled { usd }
+        } else {
+            Change::Reserved { usd }
         };
         (lines, sum) = (lines + 1, sum + usd);
         let (at, stake) = (one.at, one.stake);
