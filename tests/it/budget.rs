@@ -187,22 +187,27 @@ fn what_was_surely_not_billed_is_free_again_and_what_may_have_been_is_not() {
 }
 
 #[test]
-fn a_job_that_may_have_been_billed_is_reserved_once_however_often_it_is_tried() {
+fn a_job_that_may_have_been_billed_and_is_bought_again_may_cost_both() {
     let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
     let workspace = one_job_each(&[("paid", &doubt)]);
     let _ = workspace.worker(&[]).run().expect_code(1);
-    let again = [
-        "--only-status",
-        "failed",
-        "--resubmit-unknown",
-        "--budget-usd",
-        "0.30",
-    ];
-    let _ = workspace.worker(&again).run().expect_code(1);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let capped = |cap| [&again[..], &["--budget-usd", cap]].concat();
+    let _ = workspace.worker(&capped("0.50")).run().expect_code(4);
     assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    let _ = workspace.worker(&capped("0.60")).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (30, 30));
     change_mocks(&workspace, &[("paid", PRICE)]);
-    let _ = workspace.worker(&again).run().expect_code(0);
-    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+    let plan = [
+        &["run", "plan", "--run-id", "rk", "--json"],
+        &capped("0.80")[..],
+    ]
+    .concat();
+    let plan = workspace.archi3d(&plan).run().expect_code(0).json();
+    assert_eq!(plan["jobs"][0]["fate"], "blocked");
+    let _ = workspace.worker(&capped("0.80")).run().expect_code(4);
+    let _ = workspace.worker(&capped("0.90")).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (90, 0));
 }
 
 #[test]
@@ -225,9 +230,9 @@ fn that_an_attempt_was_not_billed_says_nothing_of_the_one_before_it() {
     change_mocks(&workspace, &[("paid", &format!("{PRICE}, fail: no"))]);
     let again = ["--only-status", "failed", "--resubmit-unknown"];
     let _ = workspace.worker(&again).run().expect_code(1);
-    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
     let _ = workspace.worker(&[]).run().expect_code(0);
-    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
 }
 
 #[test]
@@ -496,4 +501,21 @@ fn what_may_have_been_billed_is_reserved_again_when_the_ledger_is_lost() {
         .expect_code(4);
     assert_eq!(executions(&workspace).len(), 1);
     assert_eq!(spent_and_reserved(&workspace), (0, 30));
+}
+
+#[test]
+fn a_result_that_is_made_again_after_doubt_may_cost_both() {
+    let workspace = one_job_each(&[("paid", PRICE)]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
+    change_mocks(&workspace, &[("paid", &doubt)]);
+    let redo = ["--redo", "--only-status", "completed,failed"];
+    let _ = workspace.worker(&redo).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (30, 30));
+    change_mocks(&workspace, &[("paid", PRICE)]);
+    let again = [&redo[..], &["--resubmit-unknown"]].concat();
+    let capped = [&again[..], &["--budget-usd", "0.80"]].concat();
+    let _ = workspace.worker(&capped).run().expect_code(4);
+    let _ = workspace.worker(&again).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (90, 0));
 }
