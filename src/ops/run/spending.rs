@@ -132,22 +132,22 @@ pub(super) fn confirm(
 /// Returns where money is accounted; a rehearsal costs nothing. Under a limit the
 /// ledger gets back first what it has lost and the journals tell.
 pub(super) fn money(
-    context: &OpsContext,
-    request: &WorkerRequest,
     teller: &Teller<'_>,
+    request: &WorkerRequest,
+    purse: &Arc<FilePurse>,
 ) -> Result<Option<Money>, OpsError> {
     if request.dry_run {
         return Ok(None);
     }
-    let purse = FilePurse::new(&context.workspace);
+    let context = teller.context;
     let caps = caps(&context.settings, request.spending.budget_usd);
     if caps.any() {
-        for message in lost_money::restore(context, request, &purse, caps)? {
+        for message in lost_money::restore(context, request, purse, caps)? {
             teller.warn(message);
         }
     }
     Ok(Some(Money {
-        purse: Arc::new(purse),
+        purse: Arc::<FilePurse>::clone(purse),
         caps,
     }))
 }

@@ -2,7 +2,8 @@
 //! attempts whose worker did not come to settle them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{Nonce, WorkerId};
@@ -21,13 +22,16 @@ use super::journal::{self, Line, What};
 #[derive(Debug)]
 pub struct FilePurse {
     file: Mutex<LedgerFile>,
+    hurry: Arc<AtomicBool>,
 }
 
 impl FilePurse {
     /// Names the ledger of a workspace; nothing is created before money moves.
     pub fn new(workspace: &Workspace) -> Self {
+        let file = LedgerFile::new(workspace);
         Self {
-            file: Mutex::new(LedgerFile::new(workspace)),
+            hurry: file.hurry(),
+            file: Mutex::new(file),
         }
     }
 
@@ -43,6 +47,12 @@ impl FilePurse {
         let path = file.path().to_owned();
         let Entry { at, stake, change } = entry;
         file.restore(stake, *change, *at).context("write", &path)
+    }
+
+    /// From now on does not wait for other processes; what cannot be written then
+    /// is an error.
+    pub fn hurry(&self) {
+        self.hurry.store(true, Ordering::SeqCst);
     }
 
     fn file(&self) -> MutexGuard<'_, LedgerFile> {
