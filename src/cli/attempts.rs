@@ -25,7 +25,7 @@ use crate::ops::attempts::{AttemptsReport, run_attempts};
 Examples:
   archi3d run attempts --run-id r1
   archi3d run attempts --run-id r1 --job d610ebfd455b
-  archi3d run attempts --run-id r1 --json | jq '[.attempts[].cost_usd] | add'"
+  archi3d run attempts --run-id r1 --json | jq .cost_usd"
 )]
 pub struct AttemptsArgs {
     /// The run, as it is called under runs/

@@ -218,6 +218,13 @@ fn count(run: &RunId, attempts: Vec<AttemptRecord>) -> Vec<Counted> {
     counted
 }
 
+/// Returns what attempts of a run cost together, as far as anybody knows.
+pub(super) fn billed_usd(run: &RunId, attempts: &[AttemptRecord]) -> f64 {
+    let counted = count(run, attempts.to_vec());
+    let billed = counted.iter().filter_map(|one| one.billed);
+    billed.sum::<i64>() as f64 / 1e6
+}
+
 /// Tells whether an attempt was or may have been billed with nobody knows what.
 fn may_be_billed(record: &AttemptRecord) -> bool {
     let free = record.price_source.as_deref() == Some(REUSED);
