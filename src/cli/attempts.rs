@@ -25,7 +25,7 @@ use crate::ops::attempts::{AttemptsReport, run_attempts};
 Examples:
   archi3d run attempts --run-id r1
   archi3d run attempts --run-id r1 --job d610ebfd455b
-  archi3d run attempts --run-id r1 --json | jq '[.attempts[].cost_usd] | add'"
+  archi3d run attempts --run-id r1 --json | jq .cost_usd"
 )]
 pub struct AttemptsArgs {
     /// The run, as it is called under runs/
@@ -128,7 +128,7 @@ fn to_text(report: &AttemptsReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::{JobId, RunId, WorkerId};
+    use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
@@ -153,6 +153,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: Some("503".into()),
         };
         let made = AttemptRecord {

@@ -160,6 +160,8 @@ pub struct Ledger {
     spent_by_day: BTreeMap<String, Micros>,
     reserved: BTreeMap<(RunId, JobId), Reservation>,
     settled: HashSet<Nonce>,
+    /// Every attempt that a line names.
+    named: HashSet<Nonce>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -266,6 +268,7 @@ impl Ledger {
     /// it again.
     pub fn take(&mut self, entry: &Entry) {
         let Entry { at, stake, change } = entry;
+        self.named.insert(stake.nonce.clone());
         if self.settled.contains(&stake.nonce) {
             return;
         }
@@ -404,6 +407,11 @@ impl Ledger {
         let key = (stake.run_id.clone(), stake.job_id.clone());
         let own = self.reserved.get(&key);
         own.is_some_and(|own| own.stake.nonce == stake.nonce && !own.taken_over)
+    }
+
+    /// Tells whether any line names an attempt.
+    pub fn knows(&self, nonce: &Nonce) -> bool {
+        self.named.contains(nonce)
     }
 
     /// Tells whether the money of an attempt is settled.

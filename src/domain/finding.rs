@@ -96,6 +96,10 @@ codes! {
         "nothing can run until the registry can be read",
     TableOpen "table_open" Note
         "saving it there writes over what was recorded since it was opened",
+    LedgerBehind "ledger_behind" Warning
+        "a spending limit would allow again what is spent already",
+    LedgerUnreadable "ledger_unreadable" Warning
+        "what cannot be read of the money is in no sum",
     ConflictCopy "conflict_copy" Warning
         "somebody's changes are in the copy and not in the table",
     StaleCopy "copy_of_table" Note

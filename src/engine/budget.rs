@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::domain::budget::{Bill, Caps, Grant, Level, Stake, WARN_FROM};
 use crate::domain::id::{JobId, Nonce};
+use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::engine::Pool;
 use crate::engine::event::{EventKind, Summary};
@@ -151,7 +152,7 @@ impl Pool<'_> {
                         return None;
                     }
                 }
-                match self.ask(money, &waiting.planned.job, usd) {
+                match self.ask(money, &waiting, usd) {
                     Ok(Some(limit)) => {
                         self.put_aside(waiting, usd, limit);
                         None
@@ -164,15 +165,16 @@ impl Pool<'_> {
     }
 
     /// Returns the limit that does not allow a job, as far as can be seen.
-    fn ask(&self, money: &Money, job: &JobRecord, usd: f64) -> Result<Option<Level>, StoreError> {
+    fn ask(&self, money: &Money, waiting: &Waiting, usd: f64) -> Result<Option<Level>, StoreError> {
         let run = self.store.run_id();
+        let job = &waiting.planned.job;
         let gives_up = matches!(
             &job.standing,
             Standing::Known {
                 purchase: Some(_),
                 ..
             }
-        );
+        ) || self.buys_in_doubt(job, waiting.planned.entry);
         let now = self.clock.now();
         let mut refused_by = None;
         money.purse.look(&mut |ledger| {
@@ -188,6 +190,14 @@ impl Pool<'_> {
         Ok(refused_by)
     }
 
+    /// Tells whether a job is bought once more on purpose while an earlier attempt
+    /// of it may have been billed: both bills may come.
+    fn buys_in_doubt(&self, job: &JobRecord, entry: Entry) -> bool {
+        let doubtful = matches!(&job.standing, Standing::Known { doubtful: true, .. });
+        let on_purpose = entry == Entry::Redo || (entry == Entry::Retry && doubtful);
+        on_purpose && self.till.open().inherited.contains(&job.job_id)
+    }
+
     /// Reserves the money of a job that was claimed.
     pub(super) fn fund(&self, job: &JobRecord, lease: &Lease) -> Funding {
         let Some(money) = self.money() else {
@@ -201,7 +211,7 @@ impl Pool<'_> {
             Cost::Usd(usd) => usd,
             Cost::Free | Cost::Unknown => 0.0,
         };
-        match self.reserve(money, lease, cost) {
+        match self.reserve(money, job, lease, cost) {
             Ok(Grant::Yes(level)) => {
                 self.warn_of(level);
                 Funding::Granted
@@ -218,18 +228,25 @@ impl Pool<'_> {
         }
     }
 
-    fn reserve(&self, money: &Money, lease: &Lease, cost: Cost) -> Result<Grant, StoreError> {
+    fn reserve(
+        &self,
+        money: &Money,
+        job: &JobRecord,
+        lease: &Lease,
+        cost: Cost,
+    ) -> Result<Grant, StoreError> {
         let now = self.clock.now();
         let stake = Stake::from(lease);
         // What is given up may be billed all the same.
-        let forgets = self.forgets(lease);
+        let fresh = lease.request_id.is_none() && !lease.took_over;
+        let anew = self.forgets(lease) || (fresh && self.buys_in_doubt(job, lease.entry));
         let Cost::Usd(usd) = cost else {
-            if forgets {
+            if anew {
                 money.purse.write_off(&stake, now)?;
             }
             return Ok(Grant::Yes(None));
         };
-        let grant = if forgets {
+        let grant = if anew {
             money.purse.reserve_anew(&stake, usd, money.caps, now)?
         } else {
             // What is bought already costs nothing new to ask for.
@@ -238,7 +255,11 @@ impl Pool<'_> {
             money.purse.reserve(&stake, usd, caps, now)?
         };
         if matches!(grant, Grant::Yes(_)) {
-            self.till.open().reserved.insert(lease.nonce.clone(), usd);
+            let mut drawer = self.till.open();
+            drawer.reserved.insert(lease.nonce.clone(), usd);
+            if anew {
+                drawer.inherited.remove(&lease.job_id);
+            }
         }
         Ok(grant)
     }

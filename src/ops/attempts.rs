@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::nearest::nearest_few;
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv;
 
@@ -20,7 +20,8 @@ pub struct AttemptsReport {
     pub attempts: Vec<AttemptRecord>,
     /// How many jobs they are of.
     pub jobs: usize,
-    /// What they cost together, as far as anybody knows.
+    /// What they cost together, as far as anybody knows; a purchase that several of
+    /// them were about counts once.
     pub cost_usd: f64,
     /// How many lines of the journals could not be read.
     pub damaged_lines: usize,
@@ -51,7 +52,7 @@ fn shape(run_id: &RunId, found: RunAttempts, job: Option<&str>) -> AttemptsRepor
     AttemptsReport {
         run_id: run_id.clone(),
         jobs: jobs.len(),
-        cost_usd: attempts.iter().filter_map(|a| a.cost_usd).sum(),
+        cost_usd: cost::billed_usd(run_id, &attempts),
         attempts,
         damaged_lines: found.damaged_lines,
         warnings: found.warnings,
@@ -82,7 +83,7 @@ fn known_job(found: &RunAttempts, run_id: &RunId, job: &str) -> Result<(), OpsEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::WorkerId;
+    use crate::domain::id::{Nonce, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::time::Timestamp;
 
@@ -103,6 +104,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: None,
         }
     }
@@ -119,6 +122,17 @@ mod tests {
                 .to_vec(),
             ..RunAttempts::default()
         }
+    }
+
+    #[test]
+    fn a_purchase_that_several_attempts_were_about_counts_once() {
+        let mut found = found();
+        for record in &mut found.attempts[..2] {
+            record.request_id = Some("req-1".into());
+            record.cost_usd = Some(0.5);
+        }
+        let report = shape(&RunId::parse("r").expect("valid"), found, None);
+        assert!((report.cost_usd - 0.75).abs() < 1e-9);
     }
 
     #[test]

@@ -163,7 +163,7 @@ pub fn cost_report(
     Ok(report)
 }
 
-fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
+pub(super) fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
     let folder = context.workspace.runs();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -216,6 +216,13 @@ fn count(run: &RunId, attempts: Vec<AttemptRecord>) -> Vec<Counted> {
         }
     }
     counted
+}
+
+/// Returns what attempts of a run cost together, as far as anybody knows.
+pub(super) fn billed_usd(run: &RunId, attempts: &[AttemptRecord]) -> f64 {
+    let counted = count(run, attempts.to_vec());
+    let billed = counted.iter().filter_map(|one| one.billed);
+    billed.sum::<i64>() as f64 / 1e6
 }
 
 /// Tells whether an attempt was or may have been billed with nobody knows what.
@@ -303,7 +310,7 @@ fn micros(usd: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::WorkerId;
+    use crate::domain::id::{Nonce, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::time::Timestamp;
 
@@ -324,6 +331,8 @@ mod tests {
             resumed: false,
             price_source: None,
             simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
             error: None,
         }
     }

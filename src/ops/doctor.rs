@@ -18,6 +18,7 @@ use crate::workspace::paths::Workspace;
 
 mod copies;
 mod exam;
+mod ledger;
 mod links;
 mod locks;
 mod mend;
@@ -115,6 +116,7 @@ pub fn examine(patient: &Patient, request: &DoctorRequest) -> Result<Checkup, Op
     let mut table = tables::look(workspace, &mut checkup);
     copies::look(workspace, table.as_ref(), &mut checkup);
     runs::look(patient, request, table.as_mut(), &mut checkup);
+    ledger::look(patient, request, &mut checkup);
     setup::look(patient, table.as_ref(), &mut checkup);
     let only = request.run_id.as_ref().map(ToString::to_string);
     checkup.findings.retain(|finding| {

@@ -32,6 +32,7 @@ pub mod explain;
 pub mod guard;
 mod identity;
 pub mod init;
+mod lost_money;
 pub mod money;
 pub mod names;
 pub mod plan;

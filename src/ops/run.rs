@@ -18,7 +18,7 @@ use crate::engine::{self, Canary, Conditions};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
-use crate::store::csv::{CsvStore, CsvStoreOptions};
+use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
 use crate::store::{NoticeSink, Store, StoreNotice};
 
 mod carriers;
@@ -139,13 +139,15 @@ pub fn run_worker_asking(
         sinks: Sinks(vec![sink, log.clone()]),
     };
     let ended = AtomicBool::new(false);
+    let purse = Arc::new(FilePurse::new(&context.workspace));
     std::thread::scope(|scope| {
-        scope.spawn(|| hurry_when_killed(&store, cancel, &ended));
+        scope.spawn(|| hurry_when_killed(&store, &purse, cancel, &ended));
         let _end = RaiseOnDrop(&ended);
         let crew = Crew {
             worker: &worker,
             worker_id: worker_id.as_str(),
             ask,
+            purse: Arc::clone(&purse),
         };
         work(&store, request, &teller, cancel, &crew)
     })
@@ -160,11 +162,12 @@ impl Drop for RaiseOnDrop<'_> {
     }
 }
 
-/// Stops the store from waiting for other tools once everything is to be killed.
-fn hurry_when_killed(store: &CsvStore, cancel: &Cancel, ended: &AtomicBool) {
+/// Stops the store and the purse from waiting for other tools once everything is to be killed.
+fn hurry_when_killed(store: &CsvStore, purse: &FilePurse, cancel: &Cancel, ended: &AtomicBool) {
     while !ended.load(Ordering::SeqCst) {
         if cancel.wait_for(Stage::Kill, Duration::from_millis(20)) {
             store.hurry();
+            purse.hurry();
             return;
         }
     }
@@ -175,6 +178,7 @@ struct Crew<'a> {
     worker: &'a WorkerFacts,
     worker_id: &'a str,
     ask: Ask<'a>,
+    purse: Arc<FilePurse>,
 }
 
 fn work(
@@ -228,6 +232,9 @@ fn work(
     })));
     prepared.tell_oddities(request, teller);
     spending::lift_breakers(&carriers, teller);
+    let money = spending::money(teller, request, &crew.purse).inspect_err(|_| {
+        let _ = store.close(context.clock.now());
+    })?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
         worker: crew.worker.clone(),
@@ -238,7 +245,7 @@ fn work(
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
         forget_requests: request.forget_requests,
-        money: spending::money(context, request, teller),
+        money,
         canary: request.spending.canary,
         reuse: request.reuse.then(|| reuse::index(context)),
     };

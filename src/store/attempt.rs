@@ -2,9 +2,11 @@
 //!
 //! `ops` shows it to people. Nothing is decided by it.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
-use crate::domain::id::{JobId, WorkerId};
+use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
@@ -20,6 +22,8 @@ pub struct RunAttempts {
     pub warnings: Vec<String>,
     /// How many lines could not be read.
     pub damaged_lines: usize,
+    /// The workers that were gone before their journals were read: theirs are whole.
+    pub ended: HashSet<WorkerId>,
 }
 
 /// One attempt.
@@ -56,6 +60,12 @@ pub struct AttemptRecord {
     pub price_source: Option<String>,
     /// Whether it was only rehearsed.
     pub simulated: bool,
+    /// What names it in the ledger of money.
+    #[serde(skip)]
+    pub nonce: Nonce,
+    /// Whether it was ended while its adapter may have been buying.
+    #[serde(skip)]
+    pub cut_off: bool,
     /// Why it failed, on one line.
     pub error: Option<String>,
 }

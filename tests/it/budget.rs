@@ -187,22 +187,27 @@ fn what_was_surely_not_billed_is_free_again_and_what_may_have_been_is_not() {
 }
 
 #[test]
-fn a_job_that_may_have_been_billed_is_reserved_once_however_often_it_is_tried() {
+fn a_job_that_may_have_been_billed_and_is_bought_again_may_cost_both() {
     let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
     let workspace = one_job_each(&[("paid", &doubt)]);
     let _ = workspace.worker(&[]).run().expect_code(1);
-    let again = [
-        "--only-status",
-        "failed",
-        "--resubmit-unknown",
-        "--budget-usd",
-        "0.30",
-    ];
-    let _ = workspace.worker(&again).run().expect_code(1);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let capped = |cap| [&again[..], &["--budget-usd", cap]].concat();
+    let _ = workspace.worker(&capped("0.50")).run().expect_code(4);
     assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    let _ = workspace.worker(&capped("0.60")).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (30, 30));
     change_mocks(&workspace, &[("paid", PRICE)]);
-    let _ = workspace.worker(&again).run().expect_code(0);
-    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+    let plan = [
+        &["run", "plan", "--run-id", "rk", "--json"],
+        &capped("0.80")[..],
+    ]
+    .concat();
+    let plan = workspace.archi3d(&plan).run().expect_code(0).json();
+    assert_eq!(plan["jobs"][0]["fate"], "blocked");
+    let _ = workspace.worker(&capped("0.80")).run().expect_code(4);
+    let _ = workspace.worker(&capped("0.90")).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (90, 0));
 }
 
 #[test]
@@ -225,9 +230,9 @@ fn that_an_attempt_was_not_billed_says_nothing_of_the_one_before_it() {
     change_mocks(&workspace, &[("paid", &format!("{PRICE}, fail: no"))]);
     let again = ["--only-status", "failed", "--resubmit-unknown"];
     let _ = workspace.worker(&again).run().expect_code(1);
-    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
     let _ = workspace.worker(&[]).run().expect_code(0);
-    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    assert_eq!(spent_and_reserved(&workspace), (30, 0));
 }
 
 #[test]
@@ -447,4 +452,70 @@ fn a_plan_counts_what_is_bought_anew_on_top_of_what_is_given_up() {
     };
     assert_eq!(plan("0.50")["jobs"][0]["fate"], "blocked");
     assert_eq!(plan("0.60")["jobs"][0]["fate"], "run");
+}
+
+#[test]
+fn a_ledger_that_is_lost_or_damaged_lifts_no_limit() {
+    type Harm = fn(&TestWorkspace);
+    let harms: [Harm; 4] = [
+        |w| std::fs::remove_file(w.path("tables/budget.jsonl")).expect("there"),
+        |w| w.write("tables/budget.jsonl", b""),
+        |w| w.write("tables/budget.jsonl", b"{\"at\": 7}\nnothing\n"),
+        |w| {
+            let bytes = w.bytes("tables/budget.jsonl");
+            w.write("tables/budget.jsonl", &bytes[..bytes.len() / 2]);
+        },
+    ];
+    for harm in harms {
+        let workspace = priced(5, "");
+        let capped = ["--budget-usd", "0.70"];
+        let _ = workspace.worker(&capped).run().expect_code(4);
+        harm(&workspace);
+        let _ = workspace
+            .archi3d(&["doctor"])
+            .run()
+            .expect_stdout("ledger_behind")
+            .expect_stdout("--run-id rk --budget-usd 0");
+        let _ = workspace
+            .worker(&capped)
+            .run()
+            .expect_code(4)
+            .expect_stderr("written back from the journals");
+        assert_eq!(executions(&workspace).len(), 2);
+        let again = workspace.worker(&capped).run().expect_code(4);
+        assert!(!again.stderr.contains("written back"), "once is enough");
+        assert_eq!(executions(&workspace).len(), 2);
+        let doctor = workspace.archi3d(&["doctor"]).run();
+        assert!(!doctor.stdout.contains("ledger_behind"));
+    }
+}
+
+#[test]
+fn what_may_have_been_billed_is_reserved_again_when_the_ledger_is_lost() {
+    let workspace = priced(2, ", fail: no, fail_class: unknown");
+    let _ = workspace.worker(&["--limit", "1"]).run().expect_code(1);
+    std::fs::remove_file(workspace.path("tables/budget.jsonl")).expect("there");
+    let _ = workspace
+        .worker(&["--budget-usd", "0.50"])
+        .run()
+        .expect_code(4);
+    assert_eq!(executions(&workspace).len(), 1);
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+}
+
+#[test]
+fn a_result_that_is_made_again_after_doubt_may_cost_both() {
+    let workspace = one_job_each(&[("paid", PRICE)]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
+    change_mocks(&workspace, &[("paid", &doubt)]);
+    let redo = ["--redo", "--only-status", "completed,failed"];
+    let _ = workspace.worker(&redo).run().expect_code(1);
+    assert_eq!(spent_and_reserved(&workspace), (30, 30));
+    change_mocks(&workspace, &[("paid", PRICE)]);
+    let again = [&redo[..], &["--resubmit-unknown"]].concat();
+    let capped = [&again[..], &["--budget-usd", "0.80"]].concat();
+    let _ = workspace.worker(&capped).run().expect_code(4);
+    let _ = workspace.worker(&again).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (90, 0));
 }

@@ -59,7 +59,7 @@ pub(super) fn look(
 }
 
 /// Lists the runs that have a folder of their own; links are told elsewhere.
-fn folders(workspace: &Workspace, checkup: &mut Checkup) -> BTreeSet<RunId> {
+pub(super) fn folders(workspace: &Workspace, checkup: &mut Checkup) -> BTreeSet<RunId> {
     let entries = match fs::read_dir(workspace.runs()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return BTreeSet::new(),

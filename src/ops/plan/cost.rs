@@ -7,6 +7,7 @@
 //! a reservation that an earlier attempt left is taken over.
 
 use super::{Fate, Planner, Reason};
+use crate::domain::job::Status;
 use crate::store::{JobRecord, Standing};
 
 /// What one job costs.
@@ -83,11 +84,19 @@ impl Planner<'_> {
         };
         let (failures, bought) = match &job.standing {
             Standing::Known {
-                failures, purchase, ..
-            } => (*failures, purchase.is_some()),
+                state,
+                failures,
+                purchase,
+                doubtful,
+                ..
+            } => {
+                let redone = state.status() == Status::Completed;
+                (*failures, purchase.is_some() || *doubtful || redone)
+            }
             _ => (0, false),
         };
-        // A purchase that is given up counts as spent and is not taken over.
+        // What may have been billed and is bought anew counts as spent and is not
+        // taken over.
         let given_up = bought && fate != Fate::Reattach;
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
         let reserved = reserved.filter(|_| !given_up);

@@ -7,8 +7,7 @@ use crate::domain::order;
 use crate::domain::select::Decision;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
-use crate::ops::{OpsContext, OpsError};
-use crate::store::Purse;
+use crate::ops::{OpsContext, OpsError, lost_money};
 use crate::store::csv::{self, FilePurse};
 use crate::workspace::provider::ProviderGate;
 
@@ -130,27 +129,27 @@ pub(super) fn confirm(
     agreed.then_some(()).ok_or_else(|| question.refused())
 }
 
-/// Returns where money is accounted; a rehearsal costs nothing.
+/// Returns where money is accounted; a rehearsal costs nothing. Under a limit the
+/// ledger gets back first what it has lost and the journals tell.
 pub(super) fn money(
-    context: &OpsContext,
-    request: &WorkerRequest,
     teller: &Teller<'_>,
-) -> Option<Money> {
+    request: &WorkerRequest,
+    purse: &Arc<FilePurse>,
+) -> Result<Option<Money>, OpsError> {
     if request.dry_run {
-        return None;
+        return Ok(None);
     }
-    let purse = FilePurse::new(&context.workspace);
+    let context = teller.context;
     let caps = caps(&context.settings, request.spending.budget_usd);
-    if caps.any() && purse.look(&mut |_| ()).is_ok() && purse.damaged() > 0 {
-        teller.warn(format!(
-            "tables/budget.jsonl has {} lines that cannot be read; what they say is not counted",
-            purse.damaged()
-        ));
+    if caps.any() {
+        for message in lost_money::restore(context, request, purse, caps)? {
+            teller.warn(message);
+        }
     }
-    Some(Money {
-        purse: Arc::new(purse),
+    Ok(Some(Money {
+        purse: Arc::<FilePurse>::clone(purse),
         caps,
-    })
+    }))
 }
 
 /// Lets algorithms go on that a breaker has paused: whoever starts a worker wants

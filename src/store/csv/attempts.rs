@@ -13,6 +13,7 @@ use crate::domain::time::Timestamp;
 use crate::store::ReleaseReason;
 use crate::store::attempt::{AttemptOutcome, AttemptRecord, RunAttempts};
 use crate::store::error::{IoContext, StoreError};
+use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
@@ -56,6 +57,9 @@ pub fn all_attempts(
     let mut ledger = Ledger::default();
     for found in journal::all(&folder).context("list", &folder)? {
         let shown = workspace.relative(&found.path).unwrap_or_default();
+        if lock::is_held(&found.path).is_ok_and(|held| !held) {
+            run.ended.insert(found.worker_id.clone());
+        }
         match journal::read_all(&found.path) {
             Ok(reading) => {
                 let unread = reading.damaged + usize::from(reading.torn);
@@ -179,8 +183,14 @@ impl Ledger {
                 record.cost_usd = cost_usd.or(record.cost_usd);
                 record.price_source = cost_usd.map(|_| "adapter".to_owned());
             }
-            What::Released { class, error, .. } => {
+            What::Released {
+                class,
+                error,
+                cut_off,
+                ..
+            } => {
                 record.class = class;
+                record.cut_off = cut_off;
                 record.error = error.as_deref().map(short);
             }
             _ => {}
@@ -196,6 +206,7 @@ impl Ledger {
     ) -> Result<Vec<AttemptRecord>, StoreError> {
         let mut attempts = Vec::with_capacity(self.attempts.len());
         for (nonce, (mut record, ended)) in self.attempts {
+            record.nonce = nonce.clone();
             if !ended && goes_on(paths, watch, &record.job_id, &nonce, now)? {
                 record.outcome = AttemptOutcome::Running;
             }
@@ -243,6 +254,8 @@ fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> A
         resumed: false,
         price_source: None,
         simulated: false,
+        nonce: Nonce::new(""),
+        cut_off: false,
         error: None,
     }
 }
@@ -257,6 +270,7 @@ fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
     record.class = finished.class;
     record.cost_usd = finished.cost_usd.or(record.cost_usd);
     record.simulated = finished.simulated;
+    record.cut_off = finished.cut_off;
     if record.request_id.is_none() {
         record.request_id.clone_from(&finished.request_id);
     }

@@ -2,9 +2,10 @@
 //! attempts whose worker did not come to settle them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::budget::{Bill, Caps, Grant, Ledger, Stake};
+use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{Nonce, WorkerId};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
@@ -21,13 +22,16 @@ use super::journal::{self, Line, What};
 #[derive(Debug)]
 pub struct FilePurse {
     file: Mutex<LedgerFile>,
+    hurry: Arc<AtomicBool>,
 }
 
 impl FilePurse {
     /// Names the ledger of a workspace; nothing is created before money moves.
     pub fn new(workspace: &Workspace) -> Self {
+        let file = LedgerFile::new(workspace);
         Self {
-            file: Mutex::new(LedgerFile::new(workspace)),
+            hurry: file.hurry(),
+            file: Mutex::new(file),
         }
     }
 
@@ -35,6 +39,20 @@ impl FilePurse {
     /// looked at: what they said is in no sum.
     pub fn damaged(&self) -> usize {
         self.file().damaged()
+    }
+
+    /// Writes a line back that was lost, unless one names the attempt meanwhile.
+    pub fn restore(&self, entry: &Entry) -> Result<(), StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        let Entry { at, stake, change } = entry;
+        file.restore(stake, *change, *at).context("write", &path)
+    }
+
+    /// From now on does not wait for other processes; what cannot be written then
+    /// is an error.
+    pub fn hurry(&self) {
+        self.hurry.store(true, Ordering::SeqCst);
     }
 
     fn file(&self) -> MutexGuard<'_, LedgerFile> {

@@ -1,0 +1,60 @@
+//! The ledger of money against the journals of the runs.
+
+use crate::domain::finding::{Code, Finding};
+use crate::domain::text::counted;
+use crate::ops::lost_money;
+use crate::workspace::ledger::LedgerFile;
+
+use super::{Checkup, DoctorRequest, Patient, runs, unreadable};
+
+const SHOWN: &str = "tables/budget.jsonl";
+
+pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Checkup) {
+    let workspace = &patient.workspace;
+    let mut file = LedgerFile::new(workspace);
+    if let Err(error) = file.look() {
+        let finding = Finding::new(Code::LedgerUnreadable, format!("cannot be read: {error}"));
+        let fix = "see that it is a plain file that you may read";
+        return checkup.find(finding.at(SHOWN, None).fix(fix));
+    }
+    if file.damaged() > 0 {
+        let lines = counted(file.damaged(), "line");
+        let what = format!("{lines} cannot be read");
+        let fix = "remove these lines; a worker under a limit writes back what the journals tell";
+        checkup.find(
+            Finding::new(Code::LedgerUnreadable, what)
+                .at(SHOWN, None)
+                .fix(fix),
+        );
+    }
+    // What cannot be listed was told with the runs.
+    let folders = runs::folders(workspace, &mut Checkup::default());
+    let wanted = |run| request.run_id.as_ref().is_none_or(|only| only == run);
+    for run_id in folders.iter().filter(|run| wanted(*run)) {
+        let now = patient.clock.now();
+        let look = || Ok(file.look().cloned().unwrap_or_default());
+        let lost = match lost_money::of_run(workspace, run_id, now, look) {
+            Ok(lost) => lost,
+            Err(error) => {
+                let finding = unreadable(&format!("runs/{run_id}/state"), &error);
+                checkup.find(finding.of_run(run_id));
+                continue;
+            }
+        };
+        let known: Vec<f64> = lost.iter().filter_map(|one| one.usd).collect();
+        if known.is_empty() {
+            continue;
+        }
+        let sum: f64 = known.iter().sum();
+        let what = format!(
+            "run {run_id}: the journals tell of {}, ${sum:.2} together, that the ledger does not \
+             know",
+            counted(known.len(), "purchase")
+        );
+        let fix = format!(
+            "archi3d run worker --run-id {run_id} --budget-usd 0 writes them back and buys nothing"
+        );
+        let finding = Finding::new(Code::LedgerBehind, what).of_run(run_id);
+        checkup.find(finding.at(SHOWN, None).fix(fix));
+    }
+}
