@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::nearest::nearest_few;
+use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv;
@@ -72,7 +73,8 @@ fn known_job(found: &RunAttempts, run_id: &RunId, job: &str) -> Result<(), OpsEr
     Err(OpsError::Setup {
         message: format!("run {run_id} has no job {job:?}"),
         hint: Some(if near.is_empty() {
-            format!("`archi3d run status --run-id {run_id}` shows its jobs")
+            let run_id = shell_word(run_id.as_str());
+            format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
         } else {
             format!("did you mean {}?", near.join(" or "))
         }),
@@ -138,7 +140,10 @@ mod tests {
         for (word, hint) in [
             ("aa", "did you mean aa1?"),
             ("bb3", "did you mean bb2?"),
-            ("zzzzzz", "`archi3d run status --run-id r` shows its jobs"),
+            (
+                "zzzzzz",
+                "`archi3d run plan --run-id r --list` shows its jobs",
+            ),
         ] {
             let error = known_job(&found(), &run, word).expect_err("unknown");
             assert_eq!(error.hint(), Some(hint), "{word}");

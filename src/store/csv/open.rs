@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::domain::id::{JobId, RunId};
+use crate::domain::text::shell_word;
 use crate::platform::fault;
 use crate::store::StoreError;
 use crate::store::error::IoContext;
@@ -115,14 +116,20 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("the manifest of run {run_id} has no jobs"),
             path: paths.manifest(),
-            hint: format!("make them with `archi3d batch create --run-id {run_id}`"),
+            hint: format!(
+                "make them with `archi3d batch create --run-id {}`",
+                shell_word(run_id.as_str())
+            ),
         });
     }
     if !known {
         return Err(StoreError::Setup {
             what: format!("run {run_id} has a manifest but no row in the registry"),
             path: workspace.registry(),
-            hint: format!("make the rows again with `archi3d batch create --run-id {run_id}`"),
+            hint: format!(
+                "make the rows again with `archi3d batch create --run-id {}`",
+                shell_word(run_id.as_str())
+            ),
         });
     }
     Ok(manifest)
