@@ -31,7 +31,7 @@ pub struct AttemptsArgs {
     /// The run, as it is called under runs/
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: String,
-    /// Only the attempts of this job
+    /// Only the attempts of this job: its id, or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     job: Option<String>,
 }

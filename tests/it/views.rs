@@ -320,3 +320,50 @@ fn a_job_whose_adapter_asks_first_is_to_be_looked_at_before_it_is_bought_again()
         "{next}"
     );
 }
+
+#[test]
+fn a_mistyped_run_is_answered_with_the_one_that_may_be_meant() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    for command in ["status", "plan", "attempts", "worker"] {
+        let arguments = ["run", command, "--run-id", "rkk"];
+        let asked = workspace.archi3d(&arguments).run().expect_code(2);
+        let _ = asked.expect_stderr("did you mean `rk`?");
+    }
+}
+
+#[test]
+fn a_plan_says_which_filters_match_nothing() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let filters = ["--jobs", "zzz", "--algo", "goo"];
+    let arguments = [&["run", "plan", "--run-id", "rk"], &filters[..]].concat();
+    let _ = workspace
+        .archi3d(&arguments)
+        .run()
+        .expect_code(0)
+        .expect_stderr("has the algo goo (did you mean `good`?)")
+        .expect_stderr("matches --jobs \"zzz\"");
+}
+
+#[test]
+fn where_only_failed_and_cancelled_jobs_are_left_a_worker_says_how_to_go_on() {
+    let workspace = one_job_each(&[MIXED[0], MIXED[1]]);
+    let cancel = ["run", "cancel", "--run-id", "rk", "--algo", "good"];
+    let _ = workspace.archi3d(&cancel).run().expect_code(0);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(0)
+        .expect_stderr("add --only-status failed")
+        .expect_stderr("run cancel --run-id rk --undo");
+}
+
+#[test]
+fn the_attempts_of_a_job_are_found_by_the_beginning_of_its_id() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let job = &workspace.id(0)[..6];
+    let arguments = ["run", "attempts", "--run-id", "rk", "--job", job];
+    let shown = workspace.archi3d(&arguments).run().expect_code(0);
+    let _ = shown.expect_stdout("1 attempt of 1 job");
+}

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::domain::id::{JobId, RunId};
+use crate::domain::nearest::suggestion;
 use crate::domain::text::shell_word;
 use crate::platform::fault;
 use crate::store::StoreError;
@@ -108,7 +109,10 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("run {run_id} does not exist: no row of the registry names it"),
             path: workspace.registry(),
-            hint: "check --run-id, or make the run with `archi3d batch create`".into(),
+            hint: format!(
+                "check --run-id{}, or make the run with `archi3d batch create`",
+                alike(workspace, run_id)
+            ),
         });
     }
     let manifest = read_manifest(paths)?;
@@ -133,6 +137,18 @@ pub(super) fn check_run(
         });
     }
     Ok(manifest)
+}
+
+/// Returns ` (did you mean …?)` if a run is called almost so.
+fn alike(workspace: &Workspace, run_id: &RunId) -> String {
+    let entries = std::fs::read_dir(workspace.runs());
+    let names = entries.into_iter().flatten().flatten();
+    let names = names.filter(|entry| entry.path().join("manifest.csv").is_file());
+    let mut names: Vec<String> = names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    suggestion(run_id.as_str(), names.iter().map(String::as_str))
 }
 
 /// Reads the manifest of a run.
