@@ -15,7 +15,7 @@ use crate::cli::ui::Ui;
 use crate::domain::patch::REUSED;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
-use crate::ops::attempts::{AttemptsReport, run_attempts};
+use crate::ops::attempts::{AttemptRecord, AttemptsReport, run_attempts};
 
 /// The options of `run attempts`.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct AttemptsArgs {
     /// The run, as it is called under runs/
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: String,
-    /// Only the attempts of this job
+    /// Only the attempts of this job: its id, or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     job: Option<String>,
 }
@@ -83,14 +83,6 @@ fn to_text(report: &AttemptsReport) -> String {
         "error",
     ]);
     for attempt in &report.attempts {
-        let word = attempt.outcome.word();
-        let outcome = if attempt.simulated {
-            format!("{word} (rehearsed)")
-        } else if attempt.price_source.as_deref() == Some(REUSED) {
-            format!("{word} (reused)")
-        } else {
-            word.to_owned()
-        };
         let took = attempt
             .duration_s
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -98,7 +90,7 @@ fn to_text(report: &AttemptsReport) -> String {
         table.add_row([
             format!("  {}", attempt.job_id),
             attempt.attempt.to_string(),
-            outcome,
+            outcome(attempt),
             attempt
                 .class
                 .map(|class| class.to_string())
@@ -125,6 +117,18 @@ fn to_text(report: &AttemptsReport) -> String {
     text
 }
 
+/// Says what became of an attempt, and whether it made anything.
+pub fn outcome(attempt: &AttemptRecord) -> String {
+    let word = attempt.outcome.word();
+    if attempt.simulated {
+        format!("{word} (rehearsed)")
+    } else if attempt.price_source.as_deref() == Some(REUSED) {
+        format!("{word} (reused)")
+    } else {
+        word.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +136,7 @@ mod tests {
     use crate::domain::job::Entry;
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
-    use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+    use crate::ops::attempts::AttemptOutcome;
 
     #[test]
     fn people_see_one_line_for_each_attempt() {

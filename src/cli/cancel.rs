@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::{quoted, workspace_option};
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
 use crate::domain::id::RunId;
@@ -73,7 +74,7 @@ pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let tell: Teller = Arc::new(move |message| printer.warn(message));
     let confirmed = |preview: &Preview| args.yes || agreed(&request, preview, ui);
     match cancel_jobs(&context, &request, &confirmed, &tell)? {
-        Some(report) => show(&request, &report, ui)?,
+        Some(report) => show(&request, &report, global, ui)?,
         None => ui.say("nothing was changed"),
     }
     Ok(Exit::Done)
@@ -91,7 +92,12 @@ fn agreed(request: &CancelRequest, preview: &Preview, ui: &Ui) -> bool {
     ))
 }
 
-fn show(request: &CancelRequest, report: &CancelReport, ui: &Ui) -> Result<(), CliError> {
+fn show(
+    request: &CancelRequest,
+    report: &CancelReport,
+    global: &Global,
+    ui: &Ui,
+) -> Result<(), CliError> {
     if ui.is_json() {
         ui.data_json(&to_json(&request.run_id, request.undo, report))?;
     } else {
@@ -117,8 +123,9 @@ fn show(request: &CancelRequest, report: &CancelReport, ui: &Ui) -> Result<(), C
     }
     if report.cancelled + report.asked.len() > 0 {
         ui.hint(&format!(
-            "to put them back: archi3d run cancel --run-id {} --undo",
-            request.run_id
+            "to put them back: archi3d run cancel --run-id {} --undo{}",
+            quoted(request.run_id.as_str()),
+            workspace_option(global)
         ));
     }
     Ok(())

@@ -64,6 +64,11 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     if ui.is_json() {
         ui.data_json(&report.to_json())?;
     } else {
+        let stopped = report.summary.as_ref();
+        if stopped.is_some_and(|summary| summary.stopped_by.as_deref() == Some("interrupted")) {
+            ui.say("stopped; the same command goes on");
+            return Ok(exit);
+        }
         ui.data(&to_text(&report, &args.dir))?;
     }
     Ok(exit)

@@ -7,7 +7,9 @@ use clap::{Args, Parser};
 use serde_json::{Value, json};
 
 use crate::cli::Global;
+use crate::cli::attempts::outcome;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::workspace_option;
 use crate::cli::status::money_json;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
@@ -47,7 +49,10 @@ pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErro
         PlainWorker::try_parse_from(words).map_err(|error| CliError::usage(error.to_string()))?;
     let request = plain.args.to_request()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
-    let told = run_explain(&context, &request, &args.job)?;
+    let mut told = run_explain(&context, &request, &args.job)?;
+    for step in &mut told.next {
+        step.command.push_str(&workspace_option(global));
+    }
     for warning in &told.warnings {
         ui.warn(warning);
     }
@@ -223,7 +228,7 @@ fn attempts(told: &Explanation, page: Page) -> String {
             .and_then(|s| Duration::try_from_secs_f64(s).ok());
         table.add_row([
             format!("  {}", attempt.attempt),
-            attempt.outcome.word().to_owned(),
+            outcome(attempt),
             attempt
                 .class
                 .map(|class| class.to_string())

@@ -179,11 +179,15 @@ impl Progress {
                 error,
                 after,
                 ..
-            } => self.ui.say(&format!(
-                "put off: {job_id}: {} (again in {:.0} s)",
-                one_line(error),
-                after.as_secs_f64().ceil()
-            )),
+            } => {
+                // Without a time it waits for its provider, which says so itself.
+                let again = match after.as_secs_f64().ceil() {
+                    seconds if seconds > 0.0 => format!(" (again in {seconds:.0} s)"),
+                    _ => String::new(),
+                };
+                let error = one_line(error);
+                self.ui.say(&format!("put off: {job_id}: {error}{again}"));
+            }
             EventKind::ProviderClosed {
                 provider,
                 reason,
@@ -379,7 +383,16 @@ pub fn summary_line(summary: &Summary) -> String {
         (summary.fenced, "lost to another worker"),
         (summary.rolled_forward, "recovered"),
         (summary.blocked, "kept back"),
-        (summary.blocked_by_budget, "not started for lack of budget"),
+        (
+            summary
+                .blocked_by_budget
+                .saturating_sub(summary.unpriced_blocked),
+            "not started for lack of budget",
+        ),
+        (
+            summary.unpriced_blocked,
+            "not started for their unknown price",
+        ),
         (summary.not_started, "not started"),
     ] {
         if count > 0 {

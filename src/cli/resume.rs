@@ -6,6 +6,7 @@ use crate::cli::progress::budget_words;
 use crate::domain::budget::CapKind;
 use crate::domain::job::Status;
 use crate::domain::order::JobOrder;
+pub(super) use crate::domain::text::shell_word as quoted;
 use crate::engine::event::Summary;
 use crate::ops::run::{Spending, WorkerRequest};
 
@@ -211,15 +212,12 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     words.join(" ")
 }
 
-/// Returns `text` so that a shell takes it as one word.
-pub(super) fn quoted(text: &str) -> String {
-    let plain =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | '/' | ':');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+/// Returns the option that makes a command act on the same workspace, if one was given.
+pub(super) fn workspace_option(global: &Global) -> String {
+    let folder = global.workspace.as_ref();
+    folder.map_or_else(String::new, |folder| {
+        format!(" --workspace {}", quoted(&folder.display().to_string()))
+    })
 }
 
 #[cfg(test)]

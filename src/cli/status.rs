@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::{quoted, workspace_option};
 use crate::cli::run::parse_run_id;
 use crate::cli::table::Page;
 use crate::cli::ui::Ui;
@@ -74,15 +75,16 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ..Page::of_terminal()
     };
     ui.data(&text::render(&status, page))?;
+    let (run, folder) = (quoted(run_id.as_str()), workspace_option(global));
     if status.running.iter().any(|job| job.verdict == "dead") {
         ui.hint(&format!(
-            "jobs of dead workers go on with: archi3d run worker --run-id {run_id} \
-             --only-status enqueued,running"
+            "jobs of dead workers go on with: archi3d run worker --run-id {run} \
+             --only-status enqueued,running{folder}"
         ));
     }
     if !status.failures.is_empty() {
         ui.hint(&format!(
-            "why a job failed and what to do: archi3d run explain --run-id {run_id} JOB"
+            "why a job failed and what to do: archi3d run explain --run-id {run} JOB{folder}"
         ));
     }
     Ok(Exit::Done)

@@ -67,6 +67,17 @@ pub fn pattern_of(message: &str) -> String {
     pattern
 }
 
+/// Returns `text` so that a shell takes it as one word.
+pub fn shell_word(text: &str) -> String {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | '/' | ':');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 /// Returns a count with its noun: `1 job`, `2 jobs`.
 pub fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };

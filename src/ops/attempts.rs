@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::nearest::nearest_few;
+use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv;
@@ -29,8 +30,8 @@ pub struct AttemptsReport {
     pub warnings: Vec<String>,
 }
 
-/// Reads the attempts of a run, or those of the one job given; takes no lock
-/// and changes nothing.
+/// Reads the attempts of a run, or those of the one job given, by its id or
+/// the beginning of it; takes no lock and changes nothing.
 pub fn run_attempts(
     context: &OpsContext,
     run_id: &RunId,
@@ -38,10 +39,10 @@ pub fn run_attempts(
 ) -> Result<AttemptsReport, OpsError> {
     let now = context.clock.now();
     let found = csv::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
-    if let Some(job) = job {
-        known_job(&found, run_id, job)?;
-    }
-    Ok(shape(run_id, found, job))
+    let job = job
+        .map(|job| known_job(&found, run_id, job).map(str::to_owned))
+        .transpose()?;
+    Ok(shape(run_id, found, job.as_deref()))
 }
 
 fn shape(run_id: &RunId, found: RunAttempts, job: Option<&str>) -> AttemptsReport {
@@ -59,21 +60,26 @@ fn shape(run_id: &RunId, found: RunAttempts, job: Option<&str>) -> AttemptsRepor
     }
 }
 
-fn known_job(found: &RunAttempts, run_id: &RunId, job: &str) -> Result<(), OpsError> {
+/// Returns the job with this id, or the only one that begins so.
+fn known_job<'a>(found: &'a RunAttempts, run_id: &RunId, job: &str) -> Result<&'a str, OpsError> {
     let tried = found.attempts.iter().map(|attempt| &attempt.job_id);
     let known: BTreeSet<&str> = found.jobs.iter().chain(tried).map(JobId::as_str).collect();
-    if known.contains(job) {
-        return Ok(());
+    if let Some(whole) = known.get(job) {
+        return Ok(whole);
     }
     let begins = known.iter().copied().filter(|id| id.starts_with(job));
     let mut near: Vec<&str> = begins.take(3).collect();
+    if let ([only], false) = (&near[..], job.is_empty()) {
+        return Ok(only);
+    }
     if near.is_empty() || job.is_empty() {
         near = nearest_few(job, known.iter().copied());
     }
     Err(OpsError::Setup {
         message: format!("run {run_id} has no job {job:?}"),
         hint: Some(if near.is_empty() {
-            format!("`archi3d run status --run-id {run_id}` shows its jobs")
+            let run_id = shell_word(run_id.as_str());
+            format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
         } else {
             format!("did you mean {}?", near.join(" or "))
         }),
@@ -148,13 +154,17 @@ mod tests {
     #[test]
     fn a_job_that_was_never_tried_is_known_and_a_mistyped_one_is_refused() {
         let run = RunId::parse("r").expect("valid");
-        assert!(known_job(&found(), &run, "cc3").is_ok());
+        let found = found();
+        assert_eq!(known_job(&found, &run, "cc3").expect("known"), "cc3");
+        assert_eq!(known_job(&found, &run, "aa").expect("the only one"), "aa1");
         for (word, hint) in [
-            ("aa", "did you mean aa1?"),
             ("bb3", "did you mean bb2?"),
-            ("zzzzzz", "`archi3d run status --run-id r` shows its jobs"),
+            (
+                "zzzzzz",
+                "`archi3d run plan --run-id r --list` shows its jobs",
+            ),
         ] {
-            let error = known_job(&found(), &run, word).expect_err("unknown");
+            let error = known_job(&found, &run, word).expect_err("unknown");
             assert_eq!(error.hint(), Some(hint), "{word}");
         }
     }

@@ -11,6 +11,7 @@ use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
 use crate::domain::nearest::suggestion;
+use crate::domain::text::shell_word;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::platform::fault;
@@ -182,7 +183,8 @@ fn refuse_lost_disk(
         count,
         hint: format!(
             "mount the disk with the results and try again; if they really are gone, \
-             `archi3d run worker --run-id {run_id} --redo` makes them again"
+             `archi3d run worker --run-id {} --redo` makes them again",
+            shell_word(run_id.as_str())
         ),
     })
 }

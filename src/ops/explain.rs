@@ -12,7 +12,9 @@ use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::limits::Limits;
 use crate::domain::nearest::nearest_few;
-use crate::domain::retry::ErrorClass;
+use crate::domain::patch::REUSED;
+use crate::domain::retry::{ErrorClass, OnInterrupt};
+use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::money::{self, Money};
@@ -110,13 +112,16 @@ pub fn run_explain(
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, request, &ledger, now)?;
     let plan = planner.plan(record.clone());
-    let numbers = numbers(context, &record, &planner, &ledger, now);
+    let mut numbers = numbers(context, &record, &planner, &ledger, now);
+    // A job that is over leaves the count in its attempts alone.
+    numbers.failures = numbers.failures.max(put_off(&attempts));
     let (code, why) = Why {
         record: &record,
         attempts: &attempts,
         plan: &plan,
         numbers: &numbers,
         after_canaries: stopped_after_canaries(context, run_id),
+        asks: asks_first(&planner, &record),
         now,
     }
     .tell();
@@ -130,15 +135,16 @@ pub fn run_explain(
         Standing::NotRegistered => ("not registered".into(), 0, None),
         Standing::NotInManifest => ("enqueued".into(), 0, None),
     };
+    let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {
         run_id: run_id.clone(),
-        next: next_steps(run_id, &record, code, &numbers),
+        next: next_steps(run_id, &record, code, &plan, &numbers),
         job_id: record.job_id,
         product_id: record.product_id,
         variant: record.variant,
         algo: plan.algo.clone(),
         state,
-        attempt,
+        attempt: attempt.max(made.unwrap_or(0)),
         code,
         why,
         plan,
@@ -147,6 +153,29 @@ pub fn run_explain(
         holder: holder.map(|holder| *holder),
         warnings: all.warnings,
     })
+}
+
+/// Tells whether nobody knows if a cut-off attempt was billed, and its adapter
+/// wants a person to look.
+fn asks_first(planner: &Planner<'_>, record: &JobRecord) -> bool {
+    let carrier = planner.carrier_of(record);
+    let unbought = matches!(&record.standing, Standing::Known { purchase: None, .. });
+    unbought && carrier.is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask)
+}
+
+/// Counts the failures that were followed by another attempt since the job was
+/// last started by somebody.
+fn put_off(attempts: &[AttemptRecord]) -> u32 {
+    let ended = attempts
+        .last()
+        .filter(|last| last.outcome != AttemptOutcome::PutOff);
+    let earlier = &attempts[..attempts.len() - usize::from(ended.is_some())];
+    let series = earlier.iter().rev().take_while(|made| {
+        use AttemptOutcome::{Interrupted, PutOff, Released};
+        matches!(made.outcome, PutOff | Released | Interrupted)
+    });
+    let failed = series.filter(|made| made.outcome == AttemptOutcome::PutOff);
+    u32::try_from(failed.count()).unwrap_or(u32::MAX)
 }
 
 /// Finds the job with this id, or the only one that begins so.
@@ -175,6 +204,7 @@ fn find<'a>(run: &'a RunJobs, run_id: &RunId, job: &str) -> Result<&'a JobRecord
     Err(OpsError::Setup {
         message,
         hint: Some(if near.is_empty() {
+            let run_id = shell_word(run_id.as_str());
             format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
         } else {
             format!("did you mean {}?", near.join(" or "))
@@ -232,6 +262,8 @@ struct Why<'a> {
     numbers: &'a Numbers,
     /// The last worker of the run stopped after its canaries.
     after_canaries: bool,
+    /// A cut-off attempt is a question for a person.
+    asks: bool,
     now: Timestamp,
 }
 
@@ -293,6 +325,14 @@ impl Why<'_> {
                 );
                 return ("cancel_asked", why);
             }
+            if self.asks {
+                why.push(
+                    "it may have been billed and its adapter says `on_interrupt: ask`: look for \
+                     it at the provider first"
+                        .into(),
+                );
+                return ("ask_first", why);
+            }
             return ("resumable", why);
         }
         let beat = holder.and_then(|h| h.last_beat).map(|b| self.now.since(b));
@@ -329,10 +369,22 @@ impl Why<'_> {
             let why = "it was only rehearsed; a real run performs it";
             return ("rehearsed_only", vec![why.into(), self.plan_sentence()]);
         }
-        (
-            "completed",
-            vec![format!("attempt {attempt} brought its result")],
-        )
+        let made = self.attempts.iter().rev();
+        let mut made = made.filter(|made| made.outcome == AttemptOutcome::Completed);
+        let Some(made) = made.next() else {
+            let why = match attempt {
+                0 => "it has its result; no attempt of it is on record".to_owned(),
+                _ => format!("attempt {attempt} brought its result"),
+            };
+            return ("completed", vec![why]);
+        };
+        let attempt = made.attempt;
+        let why = if made.price_source.as_deref() == Some(REUSED) {
+            format!("attempt {attempt} copied the result of an identical job; nothing was bought")
+        } else {
+            format!("attempt {attempt} brought its result")
+        };
+        ("completed", vec![why])
     }
 
     fn failed(&self, error: Option<&str>, doubtful: bool) -> (&'static str, Vec<String>) {
@@ -358,17 +410,28 @@ impl Why<'_> {
             "possibly_billed" => "it may have been billed, so it is never bought again by itself: \
                  look for it at the provider first"
                 .into(),
-            "retries_used_up" if *retries == 0 => {
-                "such a failure may pass, but no retries were asked for".into()
-            }
-            "retries_used_up" => format!(
-                "such a failure may pass, but its retries are used up ({failures} failures were \
-                 followed by another attempt, {retries} are allowed)"
-            ),
+            "retries_used_up" => match (*failures, *retries) {
+                (0, 0) => "such a failure may pass, but no retries were asked for".into(),
+                (0, _) => "such a failure may pass, but it was not tried again".into(),
+                (1, _) => "such a failure may pass, but its retries are used up (one failure \
+                           was followed by another attempt)"
+                    .into(),
+                _ => format!(
+                    "such a failure may pass, but its retries are used up ({failures} failures \
+                     were followed by another attempt)"
+                ),
+            },
             "bad_input" => "its pictures cannot be used; trying again changes nothing".into(),
             "permanent" => "it will not work as it is configured".into(),
             _ => "failed jobs run again only when somebody selects them".into(),
         });
+        if self.numbers.request_id.is_some() {
+            why.push(
+                "it is bought: trying again asks for that purchase, unless --forget-requests \
+                 says to buy a new one"
+                    .into(),
+            );
+        }
         (code, why)
     }
 

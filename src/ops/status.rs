@@ -196,10 +196,11 @@ fn shape(
     let open = |algo: &AlgoStatus| {
         algo.counts[Status::Enqueued as usize] + algo.counts[Status::Running as usize]
     };
+    // The sum of no floats is -0.0, which people would read as a refund.
     let micros: f64 = algos
         .iter()
         .filter_map(|algo| Some((algo.unit_usd? * 1e6).round() * open(algo) as f64))
-        .sum();
+        .fold(0.0, |sum, micros| sum + micros);
     let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
     let to_finish_unpriced = unpriced.map(open).sum();
     let running = seen

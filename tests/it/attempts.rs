@@ -74,9 +74,8 @@ fn one_job_can_be_asked_for_and_a_mistyped_one_is_refused() {
     assert_eq!(one["attempts"].as_array().expect("a list").len(), 1);
     assert_eq!(one["attempts"][0]["simulated"], true);
     assert_eq!(one["attempts"][0]["price_source"], "dry-run");
-    let _ = ask(&workspace.id(1)[..8])
-        .expect_code(2)
-        .expect_stderr(workspace.id(1));
+    let mistyped = format!("{}_", &workspace.id(1)[..11]);
+    let _ = ask(&mistyped).expect_code(2).expect_stderr(workspace.id(1));
     let _ = workspace
         .archi3d(&["run", "attempts", "--run-id", "nowhere"])
         .run()

@@ -226,7 +226,7 @@ fn a_request_to_stop_shows_until_the_worker_has_seen_it() {
     let told = explain(&workspace, job);
     assert_eq!(told["code"], "cancel_asked");
     let next = told["next"][0]["command"].as_str().expect("a command");
-    assert!(next.ends_with("--undo"), "{next}");
+    assert!(next.contains(" --undo --workspace "), "{next}");
     let _ = worker.kill();
     // Nobody lives to see it: whoever comes next takes the job out.
     let plan = [
@@ -263,4 +263,107 @@ fn an_explanation_names_limits_breakers_and_canaries() {
     assert!(why.contains("algo bad is paused"), "{why}");
     let next = told["next"].to_string();
     assert!(next.contains("archi3d adapters resume bad"), "{next}");
+}
+
+#[test]
+fn an_explanation_counts_the_attempts_that_its_table_lists() {
+    let workspace = one_job_each(&[
+        ("good", "unit_price_usd: 0.25"),
+        ("flaky", "fail_first: 2, retries: 1"),
+    ]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let good = explain(&workspace, workspace.id(0));
+    assert_eq!(good["attempt"], json!(1));
+    assert_eq!(good["why"][0], json!("attempt 1 brought its result"));
+    let flaky = explain(&workspace, workspace.id(1));
+    assert_eq!(flaky["attempt"], json!(2));
+    assert_eq!(flaky["numbers"]["failures"], json!(1));
+    let why = flaky["why"].to_string();
+    assert!(why.contains("one failure was followed"), "{why}");
+}
+
+#[test]
+fn a_rehearsed_attempt_is_shown_as_one() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    let shown = workspace.archi3d(&["run", "explain", "--run-id", "rk", workspace.id(0)]);
+    let _ = shown.run().expect_stdout("completed (rehearsed)");
+}
+
+#[test]
+fn over_the_limit_of_the_day_the_next_step_says_when() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    workspace.write("config/global.yaml", b"budget:\n  day_usd: 0.1\n");
+    let told = explain(&workspace, workspace.id(0));
+    assert_eq!(told["code"], "over_budget");
+    let what = told["next"][0]["what"].as_str().expect("words");
+    assert!(
+        what.contains("tomorrow") && what.contains("budget.day_usd"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_job_whose_adapter_asks_first_is_to_be_looked_at_before_it_is_bought_again() {
+    let workspace = one_job_each(&[("one", "wait_file: go, on_interrupt: ask")]);
+    let worker = workspace.worker(&[]).spawn();
+    let job = workspace.id(0);
+    wait_until("the job runs", || {
+        explain(&workspace, job)["state"] == "running"
+    });
+    let _ = worker.kill();
+    let told = explain(&workspace, job);
+    assert_eq!(told["code"], "ask_first");
+    let next = told["next"][1]["command"].as_str().expect("a command");
+    assert!(
+        next.contains("--only-status failed --resubmit-unknown"),
+        "{next}"
+    );
+}
+
+#[test]
+fn a_mistyped_run_is_answered_with_the_one_that_may_be_meant() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    for command in ["status", "plan", "attempts", "worker"] {
+        let arguments = ["run", command, "--run-id", "rkk"];
+        let asked = workspace.archi3d(&arguments).run().expect_code(2);
+        let _ = asked.expect_stderr("did you mean `rk`?");
+    }
+}
+
+#[test]
+fn a_plan_says_which_filters_match_nothing() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let filters = ["--jobs", "zzz", "--algo", "goo"];
+    let arguments = [&["run", "plan", "--run-id", "rk"], &filters[..]].concat();
+    let _ = workspace
+        .archi3d(&arguments)
+        .run()
+        .expect_code(0)
+        .expect_stderr("has the algo goo (did you mean `good`?)")
+        .expect_stderr("matches --jobs \"zzz\"");
+}
+
+#[test]
+fn where_only_failed_and_cancelled_jobs_are_left_a_worker_says_how_to_go_on() {
+    let workspace = one_job_each(&[MIXED[0], MIXED[1]]);
+    let cancel = ["run", "cancel", "--run-id", "rk", "--algo", "good"];
+    let _ = workspace.archi3d(&cancel).run().expect_code(0);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(0)
+        .expect_stderr("add --only-status failed")
+        .expect_stderr("run cancel --run-id rk --undo");
+}
+
+#[test]
+fn the_attempts_of_a_job_are_found_by_the_beginning_of_its_id() {
+    let workspace = one_job_each(&[MIXED[0]]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let job = &workspace.id(0)[..6];
+    let arguments = ["run", "attempts", "--run-id", "rk", "--job", job];
+    let shown = workspace.archi3d(&arguments).run().expect_code(0);
+    let _ = shown.expect_stdout("1 attempt of 1 job");
 }

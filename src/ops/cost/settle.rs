@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::ledger::LedgerFile;
@@ -88,7 +89,8 @@ pub fn settle(
                     "nothing is reserved for job {job:?} of run {run_id}, or a worker is at it"
                 ),
                 hint: Some(format!(
-                    "`archi3d cost report --run-id {run_id}` names what is reserved"
+                    "`archi3d cost report --run-id {}` names what is reserved",
+                    shell_word(run_id.as_str())
                 )),
             });
         }

@@ -1,7 +1,7 @@
 //! What the check-up of a run's markers and journals found, in words.
 
 use crate::domain::finding::{Code, Finding, such_as};
-use crate::domain::text::counted;
+use crate::domain::text::{counted, shell_word};
 use crate::store::csv::RunExam;
 
 use super::runs::{MEND, REGISTRY, RunCheck};
@@ -37,6 +37,7 @@ impl RunCheck<'_> {
 
     fn tell_states(&mut self, exam: &RunExam) {
         let run_id = self.run_id;
+        let typed = shell_word(run_id.as_str());
         if !exam.dead_leases.is_empty() {
             let names: Vec<String> = exam
                 .dead_leases
@@ -51,7 +52,7 @@ impl RunCheck<'_> {
                 first.worker
             );
             let finding = Finding::new(Code::DeadLease, what).fix(format!(
-                "archi3d run worker --run-id {run_id} --only-status enqueued,running"
+                "archi3d run worker --run-id {typed} --only-status enqueued,running"
             ));
             let finding = names.iter().take(20).fold(finding, |finding, job| {
                 finding.at(format!("runs/{run_id}/state/{job}.inprogress"), None)
@@ -114,9 +115,8 @@ impl RunCheck<'_> {
         for (job, file) in &exam.altered {
             let what = format!("job {job}: {file} is missing or not what the worker recorded");
             let path = format!("runs/{run_id}/outputs/{job}/{file}");
-            let fix = format!(
-                "archi3d run worker --run-id {run_id} --redo --jobs {job}, if it is spoilt"
-            );
+            let fix =
+                format!("archi3d run worker --run-id {typed} --redo --jobs {job}, if it is spoilt");
             self.find(
                 Finding::new(Code::ResultAltered, what)
                     .at(path, None)
@@ -127,18 +127,19 @@ impl RunCheck<'_> {
 
     fn tell_leftovers(&mut self, exam: &RunExam) {
         let run_id = self.run_id;
+        let typed = shell_word(run_id.as_str());
         for (path, reason) in &exam.damaged_markers {
             let shown = self.shown(path);
             let finding = Finding::new(Code::DamagedMarker, format!("cannot be used: {reason}"));
             let fix = format!(
-                "archi3d run worker --run-id {run_id}: it is set aside when its job is claimed"
+                "archi3d run worker --run-id {typed}: it is set aside when its job is claimed"
             );
             self.find(finding.at(shown, None).fix(fix));
         }
         for (path, lines) in &exam.damaged_journals {
             let shown = self.shown(path);
             let what = format!("{} cannot be read", counted(*lines, "line"));
-            let fix = format!("archi3d run attempts --run-id {run_id} shows what is left");
+            let fix = format!("archi3d run attempts --run-id {typed} shows what is left");
             self.find(
                 Finding::new(Code::DamagedJournal, what)
                     .at(shown, None)

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
-use crate::domain::text::counted;
+use crate::domain::text::{counted, shell_word};
 use crate::ops::births;
 use crate::store::csv;
 use crate::store::csv::table::Table;
@@ -93,7 +93,10 @@ fn look_for_folders(table: &Table, folders: &BTreeSet<RunId>, checkup: &mut Chec
     for (run, (line, rows)) in strays {
         let what = format!("run {run:?} has {} and no folder", counted(rows, "row"));
         let finding = Finding::new(Code::RunWithoutFolder, what).of_run(&run);
-        let fix = format!("archi3d batch create --run-id {run}, or put runs/{run} back");
+        let fix = format!(
+            "archi3d batch create --run-id {}, or put runs/{run} back",
+            shell_word(&run)
+        );
         checkup.find(finding.at(REGISTRY, Some(line)).fix(fix));
     }
 }
@@ -119,7 +122,8 @@ impl RunCheck<'_> {
         let run_id = self.run_id;
         let paths = self.workspace.run(run_id);
         let manifest = format!("runs/{run_id}/manifest.csv");
-        let again = format!("archi3d batch create --run-id {run_id}");
+        let typed = shell_word(run_id.as_str());
+        let again = format!("archi3d batch create --run-id {typed}");
         let recorded = paths.rows().exists() || paths.state().exists();
         let listed = match csv::read_manifest(&paths) {
             Ok(manifest) => manifest,
@@ -145,7 +149,7 @@ impl RunCheck<'_> {
                 "no row names run {run_id}, which has {}",
                 counted(listed.rows.len(), "job")
             );
-            let fix = format!("archi3d registry rebuild --run-id {run_id}");
+            let fix = format!("archi3d registry rebuild --run-id {typed}");
             return self.find(
                 Finding::new(Code::RunWithoutRows, what)
                     .at(manifest, None)
@@ -161,7 +165,7 @@ impl RunCheck<'_> {
             .collect();
         if !lacking.is_empty() {
             let what = format!("{} without a row", such_as(lacking.len(), "job", &lacking));
-            let fix = format!("archi3d registry rebuild --run-id {run_id}");
+            let fix = format!("archi3d registry rebuild --run-id {typed}");
             self.find(
                 Finding::new(Code::JobWithoutRow, what)
                     .at(&manifest, None)
@@ -232,7 +236,7 @@ impl RunCheck<'_> {
         );
         let fix = format!(
             "archi3d consolidate --run-id {run}; then archi3d run worker --run-id {run} --only-status failed",
-            run = self.run_id
+            run = shell_word(self.run_id.as_str())
         );
         self.tell_rows(
             table,

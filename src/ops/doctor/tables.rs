@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use crate::domain::finding::{Code, Finding, such_as};
-use crate::domain::text::{counted, formula_safe};
+use crate::domain::text::{counted, formula_safe, shell_word};
 use crate::ops::table_file;
 use crate::store::csv::table::Table;
 use crate::workspace::durable;
@@ -117,7 +117,10 @@ fn look_at_keys(table: &Table, lines: &[usize], checkup: &mut Checkup) {
         );
         let finding = Finding::new(Code::DuplicateKey, what)
             .of_run(&run_id)
-            .fix(format!("archi3d consolidate --run-id {run_id}"));
+            .fix(format!(
+                "archi3d consolidate --run-id {}",
+                shell_word(&run_id)
+            ));
         let finding = rows
             .iter()
             .fold(finding, |finding, (_, line)| finding.at(SHOWN, Some(*line)));

@@ -2,6 +2,8 @@
 
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
+use crate::domain::text::shell_word;
+use crate::ops::plan::JobPlan;
 use crate::store::{JobRecord, Standing};
 
 use super::Numbers;
@@ -20,9 +22,11 @@ pub(super) fn next_steps(
     run_id: &RunId,
     record: &JobRecord,
     code: &str,
+    plan: &JobPlan,
     numbers: &Numbers,
 ) -> Vec<NextStep> {
     let job = &record.job_id;
+    let run_id = shell_word(run_id.as_str());
     let worker =
         |options: &str| format!("archi3d run worker --run-id {run_id} --jobs '{job}'{options}");
     let step = |what: &str, command: String| NextStep {
@@ -82,6 +86,17 @@ pub(super) fn next_steps(
             "bring both tables together",
             format!("archi3d batch create --run-id {run_id}"),
         )),
+        "ask_first" => {
+            steps.push(step(
+                "end it as failed, to be looked at",
+                worker(" --only-status running"),
+            ));
+            Some(step(
+                "then buy it again, if the provider knows nothing of it",
+                worker(" --only-status failed --resubmit-unknown"),
+            ))
+        }
+        "over_budget" => Some(step(&more_money(plan, numbers), worker(""))),
         "unknown_price" => Some(step(
             "give it a unit_price_usd in config/adapters.yaml, then see",
             format!("archi3d run plan --run-id {run_id} --jobs '{job}'"),
@@ -102,4 +117,20 @@ pub(super) fn next_steps(
         steps.push(step(what, command));
     }
     steps
+}
+
+/// Says when a job that a limit refuses can run.
+fn more_money(plan: &JobPlan, numbers: &Numbers) -> String {
+    let price = plan.price.new_micros as f64 / 1e6;
+    let refuses = |of: &str| {
+        let mut limits = numbers.money.limits.iter();
+        limits.any(|limit| limit.of == of && limit.left_usd() < price)
+    };
+    if refuses("run") {
+        "run it once budget.run_usd in config/global.yaml is raised".to_owned()
+    } else {
+        "run it tomorrow (a day ends at midnight UTC), or once budget.day_usd in \
+         config/global.yaml is raised"
+            .to_owned()
+    }
 }

@@ -6,6 +6,7 @@ use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::nearest::suggestion;
 use crate::domain::select::{Decision, Selection, SkipReason};
+use crate::domain::text::shell_word;
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
@@ -103,6 +104,7 @@ impl Prepared {
     /// Says what a person may not expect.
     pub(super) fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
         self.tell_skips(teller);
+        self.tell_what_is_left(request, teller);
         self.tell_of_algos(request, teller);
         if let Some(filter) = &request.jobs {
             let (kind, text) = (filter.kind(), filter.text());
@@ -176,6 +178,24 @@ impl Prepared {
             .map(|(reason, jobs)| format!("{} {}", jobs.len(), reason.words()))
             .collect();
         teller.notice(format!("left alone: {}", parts.join(", ")));
+    }
+
+    /// Says how to go on where nothing waits and nobody chose among the rest.
+    fn tell_what_is_left(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+        if !self.jobs.is_empty() || request.only_status.is_some() {
+            return;
+        }
+        let left = |status| self.skips.contains_key(&SkipReason::NotSelected(status));
+        if left(Status::Failed) {
+            teller
+                .notice("nothing waits; add --only-status failed to try failed jobs again".into());
+        }
+        if left(Status::Cancelled) {
+            let run_id = shell_word(request.run_id.as_str());
+            teller.notice(format!(
+                "`archi3d run cancel --run-id {run_id} --undo` puts cancelled jobs back"
+            ));
+        }
     }
 
     fn tell_of_algos(&self, request: &WorkerRequest, teller: &Teller<'_>) {

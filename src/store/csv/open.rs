@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::id::{JobId, RunId};
+use crate::domain::nearest::suggestion;
+use crate::domain::text::shell_word;
 use crate::platform::{self, FileVersion, fault};
 use crate::store::StoreError;
 use crate::store::error::IoContext;
@@ -111,7 +113,10 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("run {run_id} does not exist: no row of the registry names it"),
             path: workspace.registry(),
-            hint: "check --run-id, or make the run with `archi3d batch create`".into(),
+            hint: format!(
+                "check --run-id{}, or make the run with `archi3d batch create`",
+                alike(workspace, run_id)
+            ),
         });
     }
     let manifest = manifest?;
@@ -119,17 +124,35 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("the manifest of run {run_id} has no jobs"),
             path: paths.manifest(),
-            hint: format!("make them with `archi3d batch create --run-id {run_id}`"),
+            hint: format!(
+                "make them with `archi3d batch create --run-id {}`",
+                shell_word(run_id.as_str())
+            ),
         });
     }
     if !known {
         return Err(StoreError::Setup {
             what: format!("run {run_id} has a manifest but no row in the registry"),
             path: workspace.registry(),
-            hint: format!("make the rows again with `archi3d batch create --run-id {run_id}`"),
+            hint: format!(
+                "make the rows again with `archi3d batch create --run-id {}`",
+                shell_word(run_id.as_str())
+            ),
         });
     }
     Ok(manifest)
+}
+
+/// Returns ` (did you mean …?)` if a run is called almost so.
+fn alike(workspace: &Workspace, run_id: &RunId) -> String {
+    let entries = std::fs::read_dir(workspace.runs());
+    let names = entries.into_iter().flatten().flatten();
+    let names = names.filter(|entry| entry.path().join("manifest.csv").is_file());
+    let mut names: Vec<String> = names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    suggestion(run_id.as_str(), names.iter().map(String::as_str))
 }
 
 /// Returns which version of a file is on disk, if there is one.

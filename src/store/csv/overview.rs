@@ -373,7 +373,9 @@ impl Glance<'_> {
         let failed = FailedJob {
             job_id,
             algo: row.algo.into(),
-            message: noted.unwrap_or(said.error),
+            message: noted
+                .filter(|noted| !noted.trim().is_empty())
+                .unwrap_or(said.error),
             ended: self.columns.ended(self.table, number),
         };
         self.seen.failures.push(failed);
