@@ -122,7 +122,7 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("run {run_id} has a manifest but no row in the registry"),
             path: workspace.registry(),
-            hint: format!("make the rows again with `archi3d batch create --run-id {run_id}`"),
+            hint: format!("make the rows again with `archi3d registry rebuild --run-id {run_id}`"),
         });
     }
     Ok(manifest)
