@@ -257,6 +257,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_under_the_wrong_one_is_told_where_it_belongs() {
+        assert_eq!(
+            refusal("budget: {confirm_above_usd: 5}\n"),
+            "global.yaml:1: unknown key `budget.confirm_above_usd`; `confirm_above_usd` belongs at \
+             the top level of global.yaml, not under `budget`"
+        );
+    }
+
+    #[test]
     fn a_value_that_cannot_be_is_refused_with_line_and_what_is_wanted() {
         for (text, wanted) in [
             ("thresholds: 3\n", "a map"),
@@ -271,10 +280,6 @@ mod tests {
             ("algorithms: [../x]\n", "not allowed in a name"),
             ("tools: {blender_exe: 3}\n", "text"),
             ("budget: 25\n", "a map"),
-            (
-                "budget: {confirm_above_usd: 5}\n",
-                "belongs at the top level of global.yaml",
-            ),
             ("budget: {run_usd: -1}\n", "0 or more"),
             ("budget: {day_usd: much}\n", "a number of US dollars"),
             ("confirm_above_usd: '5'\n", "a number of US dollars"),
