@@ -145,6 +145,9 @@ fn in_adapters(document: &Document, path: &[&str]) -> ConfigError {
     )
 }
 
+/// Keys that people look for under another one.
+const TOP_LEVEL_ONLY: [&str; 1] = ["confirm_above_usd"];
+
 /// Makes the error for a key that does not exist; the last of `path` is the key.
 pub(super) fn unknown_key<'a>(
     document: &Document,
@@ -154,7 +157,12 @@ pub(super) fn unknown_key<'a>(
     let known: Vec<&str> = known.into_iter().collect();
     let key = path.last().copied().unwrap_or_default();
     let hint = suggestion(key, known.iter().copied());
-    let hint = if hint.is_empty() {
+    let hint = if path.len() > 1 && TOP_LEVEL_ONLY.contains(&key) {
+        format!(
+            "; `{key}` belongs at the top level of global.yaml, not under `{}`",
+            path[0]
+        )
+    } else if hint.is_empty() {
         format!("; known here: {}", known.join(", "))
     } else {
         hint
@@ -246,6 +254,15 @@ mod tests {
                 )
             );
         }
+    }
+
+    #[test]
+    fn a_key_under_the_wrong_one_is_told_where_it_belongs() {
+        assert_eq!(
+            refusal("budget: {confirm_above_usd: 5}\n"),
+            "global.yaml:1: unknown key `budget.confirm_above_usd`; `confirm_above_usd` belongs at \
+             the top level of global.yaml, not under `budget`"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::platform::fault;
 use crate::store::csv::table::Table;
-use crate::store::csv::{Inspector, refuse_links_outside};
+use crate::store::csv::{Inspector, missing_hint, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -210,7 +210,7 @@ fn read_run(workspace: &Workspace, run_id: &RunId) -> Result<Table, ConsolidateE
     let table = table_file::read(&path)?.ok_or_else(|| StoreError::Setup {
         what: "there is no such table".into(),
         path: path.clone(),
-        hint: "run `archi3d batch create` first, or pass the right --workspace".into(),
+        hint: missing_hint(&path),
     })?;
     table
         .require(&["run_id", "job_id", "status"])

@@ -441,3 +441,32 @@ fn a_second_process_tells_whether_a_lock_excludes_it() {
     assert_eq!(probe(), Some(11), "it is not there");
     assert!(!lock.exists(), "asking makes no file");
 }
+
+#[test]
+fn without_the_registry_every_command_names_the_one_that_makes_it_again() {
+    let workspace = TestWorkspace::with_products(2).algo("mock").build();
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    fs::remove_file(workspace.path(REGISTRY)).expect("there");
+    let commands: [&[&str]; 5] = [
+        &["run", "worker", "--run-id", "rk"],
+        &["run", "status", "--run-id", "rk"],
+        &["run", "plan", "--run-id", "rk"],
+        &["cost", "report"],
+        &["consolidate", "--run-id", "rk"],
+    ];
+    for command in commands {
+        let output = workspace.archi3d(command).run().expect_code(2);
+        let output = output.expect_stderr("archi3d registry rebuild");
+        assert!(!output.stderr.contains("batch create"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn the_command_for_a_missing_manifest_names_the_algorithms_of_the_run() {
+    let workspace = TestWorkspace::with_products(1).algo("mock").build();
+    fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
+    let _ = workspace
+        .archi3d(&["doctor"])
+        .run()
+        .expect_stdout("archi3d batch create --run-id rk --algos mock");
+}

@@ -101,6 +101,27 @@ fn look_for_folders(table: &Table, folders: &BTreeSet<RunId>, checkup: &mut Chec
     }
 }
 
+/// Returns the command that lists a run's jobs again; with the run's own algorithms,
+/// as others would add jobs.
+fn create_again(table: Option<&Table>, run_id: &RunId) -> String {
+    let of_run = table.and_then(|table| Some((table, table.column("algo")?)));
+    let algos: BTreeSet<String> = of_run
+        .into_iter()
+        .flat_map(|(table, algo)| {
+            let rows = table.rows_of("run_id", run_id.as_str());
+            rows.into_iter()
+                .map(move |row| String::from_utf8_lossy(&table.cell(row, algo)).into_owned())
+        })
+        .collect();
+    let run = shell_word(run_id.as_str());
+    let command = format!("archi3d batch create --run-id {run}");
+    if algos.is_empty() {
+        return format!("{command} --algos <the run's own>");
+    }
+    let algos: Vec<String> = algos.into_iter().collect();
+    format!("{command} --algos {}", algos.join(","))
+}
+
 /// One run under examination.
 pub(super) struct RunCheck<'a> {
     workspace: &'a Workspace,
@@ -123,8 +144,11 @@ impl RunCheck<'_> {
         let paths = self.workspace.run(run_id);
         let manifest = format!("runs/{run_id}/manifest.csv");
         let typed = shell_word(run_id.as_str());
-        let again = format!("archi3d batch create --run-id {typed}");
-        let recorded = paths.rows().exists() || paths.state().exists();
+        let again = create_again(table.as_deref(), run_id);
+        let has_rows = table
+            .as_deref()
+            .is_some_and(|table| super::has_run(table, run_id));
+        let recorded = has_rows || paths.rows().exists() || paths.state().exists();
         let listed = match csv::read_manifest(&paths) {
             Ok(manifest) => manifest,
             Err(error) if recorded || paths.manifest().symlink_metadata().is_ok() => {

@@ -78,6 +78,7 @@ pub use open::{read_manifest, refuse_links_outside};
 pub use overview::{algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;
+pub use registry::missing_hint;
 pub use reuse::FileReuse;
 pub use snapshot::read_run;
 

@@ -135,7 +135,7 @@ pub(super) fn check_run(
             what: format!("run {run_id} has a manifest but no row in the registry"),
             path: workspace.registry(),
             hint: format!(
-                "make the rows again with `archi3d batch create --run-id {}`",
+                "make the rows again with `archi3d registry rebuild --run-id {}`",
                 shell_word(run_id.as_str())
             ),
         });

@@ -112,6 +112,23 @@ impl Registry {
     }
 }
 
+/// Says what to do about a table that is not there: where runs have left records,
+/// the registry can be made again from them.
+pub fn missing_hint(path: &Path) -> String {
+    let root = path.parent().and_then(Path::parent);
+    let runs = root.map(|root| fs::read_dir(root.join("runs")));
+    let mut folders = runs.into_iter().flatten().flatten().flatten();
+    let recorded = folders.any(|run| {
+        let names = ["rows.csv", "manifest.csv", "state"];
+        names.iter().any(|name| run.path().join(name).exists())
+    });
+    if recorded {
+        "`archi3d registry rebuild` makes it again from what the runs have recorded".into()
+    } else {
+        "run `archi3d batch create` first, or pass the right --workspace".into()
+    }
+}
+
 /// Opens a table file, refusing what is no plain file with words that help.
 pub(super) fn open_table(path: &Path) -> Result<File, StoreError> {
     let metadata = match fs::symlink_metadata(path) {
@@ -120,7 +137,7 @@ pub(super) fn open_table(path: &Path) -> Result<File, StoreError> {
             return Err(StoreError::Setup {
                 what: "there is no such table".into(),
                 path: path.to_owned(),
-                hint: "run `archi3d batch create` first, or pass the right --workspace".into(),
+                hint: missing_hint(path),
             });
         }
         Err(error) => return Err(error).context("look at", path),
