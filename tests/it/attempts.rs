@@ -75,9 +75,7 @@ fn one_job_can_be_asked_for_and_a_mistyped_one_is_refused() {
     assert_eq!(one["attempts"][0]["simulated"], true);
     assert_eq!(one["attempts"][0]["price_source"], "dry-run");
     let mistyped = format!("{}_", &workspace.id(1)[..11]);
-    let _ = ask(&mistyped)
-        .expect_code(2)
-        .expect_stderr(workspace.id(1));
+    let _ = ask(&mistyped).expect_code(2).expect_stderr(workspace.id(1));
     let _ = workspace
         .archi3d(&["run", "attempts", "--run-id", "nowhere"])
         .run()
