@@ -132,7 +132,12 @@ fn pace(status: &RunStatus) -> Option<String> {
     let alive = status.running.iter().any(|job| job.verdict != "dead");
     if !alive {
         let waiting = status.count(Status::Enqueued) + status.count(Status::Running);
-        return (waiting > 0).then(|| "  nobody works on it".to_owned());
+        let words = if status.worker_lives {
+            "  a worker is there and waits for its turn"
+        } else {
+            "  nobody works on it"
+        };
+        return (waiting > 0).then(|| words.to_owned());
     }
     let pace = status.pace.map_or_else(
         || "  pace not known yet".to_owned(),
@@ -379,6 +384,7 @@ pub(crate) mod tests {
                 (Status::Failed, 1),
             ]),
             total: 5,
+            worker_lives: true,
             rehearsed: 0,
             algos: vec![AlgoStatus {
                 algo: "trellis_single".into(),

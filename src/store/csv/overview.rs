@@ -22,6 +22,7 @@ use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::overview::{AlgoOverview, EndedJob, FailedJob, Overview, RunningJob};
+use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::{self, Evidence};
@@ -85,11 +86,19 @@ pub fn overview(
     failed.sort_by_key(|(row, _)| *row);
     seen.running = running.into_iter().map(|(_, job)| job).collect();
     seen.failures = failed.into_iter().map(|(_, job)| job).collect();
+    seen.worker_lives = worker_lives(&paths);
     if odd {
         let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
         seen.warnings.splice(0..0, told);
     }
     Ok(seen)
+}
+
+/// Tells whether the journal of a worker is held; one that cannot be looked at is not.
+fn worker_lives(paths: &RunPaths) -> bool {
+    let journals = journal::all(&paths.journals()).unwrap_or_default();
+    let mut journals = journals.iter();
+    journals.any(|found| lock::is_held(&found.path).unwrap_or(false))
 }
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
