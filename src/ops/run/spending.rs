@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::order;
 use crate::domain::select::Decision;
+use crate::domain::text::counted;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::{OpsContext, OpsError};
@@ -143,8 +144,8 @@ pub(super) fn money(
     let caps = caps(&context.settings, request.spending.budget_usd);
     if caps.any() && purse.look(&mut |_| ()).is_ok() && purse.damaged() > 0 {
         teller.warn(format!(
-            "tables/budget.jsonl has {} lines that cannot be read; what they say is not counted",
-            purse.damaged()
+            "tables/budget.jsonl has {} that cannot be read; what they say is not counted",
+            counted(purse.damaged(), "line")
         ));
     }
     Some(Money {
