@@ -14,7 +14,7 @@ use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::working::while_working;
 use crate::domain::filter::parse_statuses;
-use crate::domain::text::one_line;
+use crate::domain::text::{counted, one_line};
 use crate::ops::consolidate::{ConsolidateReport, ConsolidateRequest, Finding, consolidate};
 use crate::ops::{OpsContext, OpsError};
 
@@ -153,8 +153,11 @@ fn to_text(report: &ConsolidateReport) -> String {
         "changed"
     };
     let mut text = format!(
-        "run {}: {} rows looked at, {} {would}, {} as they should be",
-        report.run_id, report.considered, report.updated, report.unchanged
+        "run {}: {} looked at, {} {would}, {} as they should be",
+        report.run_id,
+        counted(report.considered, "row"),
+        report.updated,
+        report.unchanged
     );
     for (count, what) in [
         (

@@ -13,7 +13,7 @@ use crate::cli::attempts::dollars;
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
 use crate::domain::budget::Level;
-use crate::domain::text::one_line;
+use crate::domain::text::{counted, one_line};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
 
@@ -322,7 +322,11 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
         let _ = write!(line, ", at most {limit} start");
     }
     if let Some(count) = started.canary {
-        let _ = write!(line, ", the first {count} of each algo on trial");
+        let _ = write!(
+            line,
+            ", the first {} of each algo on trial",
+            counted(count, "job")
+        );
     }
     if started.dry_run {
         line.push_str(", rehearsal (--dry-run)");

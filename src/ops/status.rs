@@ -57,6 +57,8 @@ pub struct RunStatus {
     pub running: Vec<RunningJob>,
     /// Providers that are closed, which keeps jobs from starting.
     pub closed: Vec<Closure>,
+    /// A worker of this machine is there, whether or not it holds a job.
+    pub worker_lives: bool,
     /// The jobs that ended without a result.
     pub failures: Vec<FailedJob>,
     /// The same, grouped by what they say, the most first.
@@ -213,6 +215,7 @@ fn shape(
         at: now,
         counts,
         total: seen.total,
+        worker_lives: seen.worker_lives,
         rehearsed: seen.algos.iter().map(|algo| algo.rehearsed).sum(),
         pace,
         time_left,

@@ -11,6 +11,8 @@ use crate::store::{Holder, Progress};
 /// A run at a glance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overview {
+    /// A worker of this machine lives, whether or not it holds a job.
+    pub worker_lives: bool,
     /// The algorithms of the run's jobs, in the order of their first row.
     pub algos: Vec<AlgoOverview>,
     /// Every job there is.

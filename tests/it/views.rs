@@ -367,3 +367,20 @@ fn the_attempts_of_a_job_are_found_by_the_beginning_of_its_id() {
     let shown = workspace.archi3d(&arguments).run().expect_code(0);
     let _ = shown.expect_stdout("1 attempt of 1 job");
 }
+
+#[test]
+fn a_worker_that_waits_for_its_turn_is_there() {
+    let workspace = jobs_of(&[("one", "rate_per_min: 1")], &["one"; 2]);
+    let worker = workspace.worker(&[]).spawn();
+    wait_until("the first job ends", || {
+        status(&workspace)["counts"]["completed"] == 1
+    });
+    let shown = || {
+        workspace
+            .archi3d(&["run", "status", "--run-id", "rk"])
+            .run()
+    };
+    let _ = shown().expect_stdout("a worker is there and waits for its turn");
+    let _ = worker.kill();
+    let _ = shown().expect_stdout("nobody works on it");
+}

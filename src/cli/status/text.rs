@@ -50,7 +50,7 @@ fn broken(line: String, page: Page) -> Vec<String> {
 }
 
 /// Cuts the longest lists until all fits, and at last whatever stands lowest.
-fn shorten(sections: &mut [Vec<String>], height: usize) {
+fn shorten(sections: &mut Vec<Vec<String>>, height: usize) {
     let needed = |sections: &[Vec<String>]| {
         sections.iter().map(Vec::len).sum::<usize>() + sections.len().saturating_sub(1)
     };
@@ -72,10 +72,22 @@ fn shorten(sections: &mut [Vec<String>], height: usize) {
         }
         longest.push(format!("  … {} more", already.map_or(1, |n| n + 1)));
     }
+    // A screen that scrolls would lose the head, which is what is looked at most.
+    while needed(sections) > height.saturating_sub(1) {
+        let Some(lowest) = sections.last_mut() else {
+            break;
+        };
+        lowest.pop();
+        // The heading of a list says nothing without the list.
+        if lowest.len() <= 1 {
+            sections.pop();
+        }
+    }
 }
 
 fn head(status: &RunStatus, page: Page) -> Vec<String> {
-    let ended = status.count(Status::Completed) + status.count(Status::Failed);
+    let over = [Status::Completed, Status::Failed, Status::Cancelled];
+    let ended: usize = over.into_iter().map(|s| status.count(s)).sum();
     let mut lines = vec![format!(
         "run {}: {} of {} ended",
         status.run_id,
@@ -120,7 +132,12 @@ fn pace(status: &RunStatus) -> Option<String> {
     let alive = status.running.iter().any(|job| job.verdict != "dead");
     if !alive {
         let waiting = status.count(Status::Enqueued) + status.count(Status::Running);
-        return (waiting > 0).then(|| "  nobody works on it".to_owned());
+        let words = if status.worker_lives {
+            "  a worker is there and waits for its turn"
+        } else {
+            "  nobody works on it"
+        };
+        return (waiting > 0).then(|| words.to_owned());
     }
     let pace = status.pace.map_or_else(
         || "  pace not known yet".to_owned(),
@@ -367,6 +384,7 @@ pub(crate) mod tests {
                 (Status::Failed, 1),
             ]),
             total: 5,
+            worker_lives: true,
             rehearsed: 0,
             algos: vec![AlgoStatus {
                 algo: "trellis_single".into(),
@@ -468,5 +486,21 @@ pub(crate) mod tests {
         assert!(text.contains(" more"), "{text}");
         assert!(text.starts_with("run r1"), "{text}");
         assert!(text.contains("out of memory"), "{text}");
+    }
+
+    #[test]
+    fn the_lowest_page_still_starts_with_the_head() {
+        let text = render(&sample(), page(80, Some(12)));
+        assert!(text.lines().count() < 12, "{text}");
+        assert!(text.contains("jobs of unknown price"), "{text}");
+        assert!(text.starts_with("run r1"), "{text}");
+    }
+
+    #[test]
+    fn cancelled_jobs_have_ended() {
+        let mut status = sample();
+        status.counts = BTreeMap::from([(Status::Cancelled, 5)]);
+        let text = render(&status, page(80, None));
+        assert!(text.starts_with("run r1: 5 of 5 jobs ended"), "{text}");
     }
 }

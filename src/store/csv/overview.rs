@@ -23,6 +23,7 @@ use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::overview::{AlgoOverview, FailedJob, Overview, RunningJob};
+use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::codec::decode;
@@ -119,15 +120,20 @@ fn look(
         now,
         seen,
     };
-    for (number, row) in closer.into_iter().enumerate() {
-        glance.look_at(number, row)?;
-    }
-    let mut seen = glance.seen;
+use crate::store::overview::{AlgoOverview, FailedJob, Overview, RunningJob};
+use crate::workspace::lock;
     if odd {
         let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
         seen.warnings.splice(0..0, told);
     }
     Ok(Some(seen))
+}
+
+/// Tells whether the journal of a worker is held; one that cannot be looked at is not.
+fn worker_lives(paths: &RunPaths) -> bool {
+    let journals = journal::all(&paths.journals()).unwrap_or_default();
+    let mut journals = journals.iter();
+    journals.any(|found| lock::is_held(&found.path).unwrap_or(false))
 }
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
