@@ -120,8 +120,11 @@ fn look(
         now,
         seen,
     };
-use crate::store::overview::{AlgoOverview, FailedJob, Overview, RunningJob};
-use crate::workspace::lock;
+    for (number, row) in closer.into_iter().enumerate() {
+        glance.look_at(number, row)?;
+    }
+    let mut seen = glance.seen;
+    seen.worker_lives = worker_lives(&paths);
     if odd {
         let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
         seen.warnings.splice(0..0, told);
