@@ -16,7 +16,15 @@ use crate::platform::{self, FileIdentity};
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing would do, were it not for programs that are just being started: until
+        // they run, they have the file open too. A failure leaves it to the closing.
+        let _ = self.file.unlock();
+    }
 }
 
 impl FileLock {
@@ -30,7 +38,7 @@ impl FileLock {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             if is_still_at(&file, path)? {
-                return Ok(Some(Self { _file: file }));
+                return Ok(Some(Self { file }));
             }
             // The holder before us unlinked the file while we waited on it.
         }
@@ -138,7 +146,10 @@ pub fn is_held(path: &Path) -> io::Result<bool> {
     };
     // Shared, so that several askers at once do not take each other for the holder.
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
+        Ok(()) => {
+            let _ = file.unlock();
+            Ok(false)
+        }
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -241,6 +252,20 @@ mod tests {
         assert!(!lock.try_take().expect("lockable"));
         drop(other);
         assert!(lock.take_within(Duration::ZERO).expect("lockable"));
+    }
+
+    #[test]
+    fn a_lock_is_free_at_once_though_a_child_still_has_its_file() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        let lock = FileLock::try_acquire(&path)
+            .expect("lockable")
+            .expect("free");
+        // What a child has between fork and exec: the same open file.
+        let inherited = lock.file.try_clone().expect("copied");
+        drop(lock);
+        assert!(!is_held(&path).expect("readable"));
+        drop(inherited);
     }
 
     #[test]
