@@ -34,6 +34,9 @@ use crate::workspace::artifact::ArtifactError;
 const NOT_READ: &str = "It is made and may be billed; when the disk is well again, \
      --only-status failed --resubmit-unknown makes it once more";
 
+/// A claim that is no older than this needs no second look before the job starts.
+const FRESH_CLAIM: Duration = Duration::from_millis(500);
+
 impl Pool<'_> {
     pub(super) fn run_job(&self, waiting: Waiting) {
         let (waiting, _first) = match self.try_reuse(waiting) {
@@ -154,12 +157,8 @@ impl Pool<'_> {
         algo: &str,
         stop: &JobStop,
     ) -> Attempt {
-        // The pause between claim and start may have been long: a laptop closed
-        // its lid, a process was stopped. Nothing is bought on a lost lease.
-        match self.store.beat(lease, self.clock.now()) {
-            Ok(Beat::Held) | Err(_) => {}
-            Ok(Beat::Lost) => return not_begun(StopReason::LeaseLost),
-            Ok(Beat::CancelAsked) => return not_begun(StopReason::CancelAsked),
+        if let Some(reason) = self.lost_since_the_claim(lease) {
+            return not_begun(reason);
         }
         let carrier = match carrier {
             Ok(carrier) => carrier,
@@ -193,6 +192,21 @@ impl Pool<'_> {
             checked.content_key = content_key;
         }
         attempt
+    }
+
+    /// Tells why the job must not be begun after all. The pause between claim and start
+    /// may have been long: a laptop closed its lid, a process was stopped. Nothing is
+    /// bought on a lost lease.
+    fn lost_since_the_claim(&self, lease: &Lease) -> Option<StopReason> {
+        let now = self.clock.now();
+        if now >= lease.claimed_at && now.since(lease.claimed_at) < FRESH_CLAIM {
+            return None;
+        }
+        match self.store.beat(lease, now) {
+            Ok(Beat::Held) | Err(_) => None,
+            Ok(Beat::Lost) => Some(StopReason::LeaseLost),
+            Ok(Beat::CancelAsked) => Some(StopReason::CancelAsked),
+        }
     }
 
     /// Asks a person instead of buying again where an earlier attempt may have

@@ -43,8 +43,7 @@ pub(super) fn check(
     artifact::keep_own_metadata(staging)?;
     let standard =
         artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
-    artifact::check_model(&staging.join(naming::GENERATED_GLB))?;
-    let mut files = artifact::inventory(staging)?;
+    let mut files = artifact::inventory_of(staging, &standard)?;
     if result.raw_metadata.is_some() || files.len() > standard.names.len() {
         files.push(write_metadata(staging, result.raw_metadata, &files)?);
         files.sort_by(|a, b| a.name.cmp(&b.name));

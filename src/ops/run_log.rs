@@ -1,21 +1,48 @@
 //! Writes what happens in a run into a log of the workspace, one JSON object a line.
 //!
-//! Progress reports stay out of it. Trouble with the log is told once, through
-//! the sink given, and never harms a job.
+//! Progress reports stay out of it. That a job starts or has ended well is written
+//! within [`GATHER`], many lines at a time; everything else at once, with what
+//! waits. Trouble with the log is told once, through the sink given, and never
+//! harms a job.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use crate::domain::id::RunId;
+use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
-use crate::workspace::log::LogFile;
+use crate::workspace::log::{self, LogFile};
+
+/// How long a line waits for others.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// A sink that keeps every event but progress in a log file.
 pub struct RunLog {
+    writer: Arc<Writer>,
+    flusher: Option<JoinHandle<()>>,
+}
+
+struct Writer {
     log: Result<LogFile, String>,
+    waiting: Mutex<Waiting>,
+    /// Tells of the first line that waits, and of the end.
+    news: Condvar,
+    /// Held while lines are written, so that they keep their order.
+    writing: Mutex<()>,
     teller: Arc<dyn Sink>,
     told: AtomicBool,
     told_of_lock: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: String,
+    /// When and in which run the last of them came.
+    last: Option<(Timestamp, RunId)>,
+    closed: bool,
 }
 
 impl RunLog {
@@ -23,45 +50,129 @@ impl RunLog {
     pub fn open(path: &Path, teller: Arc<dyn Sink>) -> Self {
         let log =
             LogFile::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()));
-        Self {
+        let writer = Arc::new(Writer {
             log,
+            waiting: Mutex::default(),
+            news: Condvar::new(),
+            writing: Mutex::new(()),
             teller,
             told: AtomicBool::new(false),
             told_of_lock: AtomicBool::new(false),
-        }
-    }
-
-    fn tell_once(&self, told: &AtomicBool, event: &Event, message: String) {
-        if told.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        self.teller.report(&Event {
-            at: event.at,
-            run_id: event.run_id.clone(),
-            kind: EventKind::Warning { message },
         });
+        // Without the thread every line is written at once.
+        let flusher = thread::Builder::new().name("log".into()).spawn({
+            let writer = writer.clone();
+            move || writer.flush_until_closed()
+        });
+        Self {
+            writer,
+            flusher: flusher.ok(),
+        }
     }
 }
 
 impl Sink for RunLog {
     fn report(&self, event: &Event) {
-        if matches!(event.kind, EventKind::JobProgress { .. }) {
-            return;
+        let can_wait = match event.kind {
+            EventKind::JobProgress { .. } => return,
+            EventKind::JobStarted { .. } | EventKind::JobCompleted { .. } => true,
+            _ => false,
+        };
+        self.writer.add(event);
+        if !can_wait || self.flusher.is_none() {
+            self.writer.flush();
         }
+    }
+}
+
+impl Drop for RunLog {
+    fn drop(&mut self) {
+        self.writer.waiting().closed = true;
+        self.writer.news.notify_one();
+        if let Some(flusher) = self.flusher.take() {
+            let _ = flusher.join();
+        }
+        self.writer.flush();
+    }
+}
+
+impl Writer {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, event: &Event) {
+        let line = match log::line_of(&event.to_json()) {
+            Ok(line) => line,
+            Err(error) => {
+                let last = (event.at, event.run_id.clone());
+                return self.incomplete(last, &error.to_string());
+            }
+        };
+        let mut waiting = self.waiting();
+        let first = waiting.lines.is_empty();
+        waiting.lines.push_str(&line);
+        waiting.last = Some((event.at, event.run_id.clone()));
+        drop(waiting);
+        if first {
+            self.news.notify_one();
+        }
+    }
+
+    fn flush_until_closed(&self) {
+        loop {
+            let idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.closed;
+            let waiting = self.news.wait_while(self.waiting(), idle);
+            let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+            let open = |waiting: &mut Waiting| !waiting.closed;
+            let waiting = self.news.wait_timeout_while(waiting, GATHER, open);
+            let closed = waiting.unwrap_or_else(PoisonError::into_inner).0.closed;
+            self.flush();
+            if closed {
+                return;
+            }
+        }
+    }
+
+    /// Writes every line that waits.
+    fn flush(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting();
+        let lines = std::mem::take(&mut waiting.lines);
+        let Some(last) = waiting.last.take() else {
+            return;
+        };
+        drop(waiting);
         let trouble = match &self.log {
-            Ok(log) => log.append_json(&event.to_json()),
+            Ok(log) => log.append_lines(lines),
             Err(reason) => Some(reason.clone()),
         };
         if let Some(trouble) = trouble {
-            let message = format!("the log is incomplete, the jobs go on: {trouble}");
-            self.tell_once(&self.told, event, message);
+            self.incomplete(last, &trouble);
         } else if let Some(lock) = self.log.as_ref().ok().and_then(LogFile::busy_lock) {
             let message = format!(
                 "another program holds {}; the log is written without waiting for it",
                 lock.display()
             );
-            self.tell_once(&self.told_of_lock, event, message);
+            self.tell_once(&self.told_of_lock, last, message);
         }
+    }
+
+    fn incomplete(&self, last: (Timestamp, RunId), trouble: &str) {
+        let message = format!("the log is incomplete, the jobs go on: {trouble}");
+        self.tell_once(&self.told, last, message);
+    }
+
+    fn tell_once(&self, told: &AtomicBool, last: (Timestamp, RunId), message: String) {
+        if told.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (at, run_id) = last;
+        self.teller.report(&Event {
+            at,
+            run_id,
+            kind: EventKind::Warning { message },
+        });
     }
 }
 
@@ -71,8 +182,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::domain::id::{JobId, RunId};
-    use crate::domain::time::Timestamp;
+    use crate::domain::id::JobId;
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<Event>>);
@@ -109,6 +219,41 @@ mod tests {
             "{\"event\":\"job_busy\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\
              \"run_id\":\"r\",\"job_id\":\"j\"}\n"
         );
+    }
+
+    #[test]
+    fn lines_that_may_wait_keep_their_order_and_are_all_there_in_the_end() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("worker.log");
+        let job = |number: u32| JobId::parse(&format!("j{number}")).expect("valid");
+        let log = RunLog::open(&path, Arc::new(Heard::default()));
+        for number in 0..3 {
+            log.report(&event(EventKind::JobStarted {
+                job_id: job(number),
+                attempt: 1,
+                algo: "mock".into(),
+                entry: crate::domain::job::Entry::Fresh,
+            }));
+        }
+        log.report(&event(EventKind::JobBusy { job_id: job(3) }));
+        let names = |text: &str| -> Vec<String> {
+            let lines = text.lines().map(|line| {
+                let line: serde_json::Value = serde_json::from_str(line).expect("whole");
+                line["job_id"].as_str().expect("a text").to_owned()
+            });
+            lines.collect()
+        };
+        let text = fs::read_to_string(&path).expect("written at once");
+        assert_eq!(names(&text), ["j0", "j1", "j2", "j3"]);
+        log.report(&event(EventKind::JobStarted {
+            job_id: job(4),
+            attempt: 1,
+            algo: "mock".into(),
+            entry: crate::domain::job::Entry::Fresh,
+        }));
+        drop(log);
+        let text = fs::read_to_string(&path).expect("written");
+        assert_eq!(names(&text)[4..], ["j4"]);
     }
 
     #[test]

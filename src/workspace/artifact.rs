@@ -12,7 +12,7 @@ use crate::workspace::durable;
 
 mod inventory;
 
-pub use inventory::{CheckedFile, hash_file, inventory, is_intact};
+pub use inventory::{CheckedFile, hash_file, inventory, inventory_of, is_intact};
 use inventory::{MAX_BYTES, MAX_FILES};
 
 /// A result that cannot be taken.
@@ -110,14 +110,15 @@ pub fn check_model(path: &Path) -> Result<(), ArtifactError> {
         .map_err(|source| io_error(path, source))?;
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
     let mut reader = BufReader::new(file);
-    glb::check(&mut reader, metadata.len()).map_err(|source| ArtifactError::NoUsableModel {
-        name: path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+    glb::check(&mut reader, metadata.len()).map_err(|fault| no_usable_model(path, fault))
+}
+
+fn no_usable_model(path: &Path, source: GlbError) -> ArtifactError {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ArtifactError::NoUsableModel {
+        name: name.into_owned(),
         source,
-    })
+    }
 }
 
 /// A result under its standard names.
@@ -127,6 +128,8 @@ pub struct Standard {
     pub names: Vec<String>,
     /// Previews that were named but are missing or empty; the model counts all the same.
     pub ignored: Vec<String>,
+    /// The names again, with the sizes that the files had when they were looked at.
+    files: Vec<(String, u64)>,
 }
 
 /// Gives the model and its previews their standard names. Everything is checked
@@ -142,15 +145,19 @@ pub fn standardize(
             count: previews.len(),
         });
     }
-    let mut chosen = vec![check_named(staging, model)?];
+    let (model, size) = check_named(staging, model)?;
+    let (mut chosen, mut sizes) = (vec![model], vec![size]);
     let mut ignored = Vec::new();
     for preview in previews {
         match check_named(staging, preview) {
-            Ok(path) if chosen.contains(&path) => {
+            Ok((path, _)) if chosen.contains(&path) => {
                 let name = preview.display().to_string();
                 return Err(ArtifactError::NamedTwice { name });
             }
-            Ok(path) => chosen.push(path),
+            Ok((path, size)) => {
+                chosen.push(path);
+                sizes.push(size);
+            }
             Err(ArtifactError::Missing { name } | ArtifactError::Empty { name }) => {
                 ignored.push(name);
             }
@@ -163,11 +170,16 @@ pub fn standardize(
     });
     let names: Vec<String> = names.collect();
     rename_all(staging, &chosen, &names)?;
-    Ok(Standard { names, ignored })
+    let files = names.iter().cloned().zip(sizes).collect();
+    Ok(Standard {
+        names,
+        ignored,
+        files,
+    })
 }
 
-/// Checks one named file and returns its full path.
-fn check_named(staging: &Path, named: &Path) -> Result<PathBuf, ArtifactError> {
+/// Checks one named file and returns its full path and its size.
+fn check_named(staging: &Path, named: &Path) -> Result<(PathBuf, u64), ArtifactError> {
     let path = if named.is_absolute() {
         named.to_owned()
     } else {
@@ -203,7 +215,7 @@ fn check_named(staging: &Path, named: &Path) -> Result<PathBuf, ArtifactError> {
     if metadata.len() == 0 {
         return Err(ArtifactError::Empty { name: shown });
     }
-    Ok(path)
+    Ok((path, metadata.len()))
 }
 
 /// Renames the chosen files to their names, by way of names that nobody has, so

@@ -16,14 +16,63 @@ use crate::platform::{self, FileIdentity};
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
+    /// There until the lock is parked or dropped.
+    file: Option<LockFile>,
+}
+
+/// A lock that was let go and will be wanted again soon: its file stays open.
+#[derive(Debug)]
+pub struct ParkedLock {
+    file: LockFile,
+}
+
+#[derive(Debug)]
+struct LockFile {
     file: File,
+    identity: FileIdentity,
+}
+
+impl LockFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        // Never truncated: a file that somebody else wrote to by mistake is not ours to empty.
+        options.read(true).write(true).create(true).truncate(false);
+        let file = platform::refuse_links(&mut options).open(path)?;
+        let identity = platform::identity(&file.metadata()?);
+        Ok(Self { file, identity })
+    }
+
+    /// Locks the file if it is free right now, and tells whether it was.
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Tells whether `path` still means this file.
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        match fs::symlink_metadata(path) {
+            Ok(named) => Ok(platform::identity(&named) == self.identity),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Unlocks the file. Closing would do, were it not for programs that are just being
+    /// started: until they run, they have the file open too. A failure leaves it to the
+    /// closing.
+    fn unlock(&self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing would do, were it not for programs that are just being started: until
-        // they run, they have the file open too. A failure leaves it to the closing.
-        let _ = self.file.unlock();
+        if let Some(file) = &self.file {
+            file.unlock();
+        }
     }
 }
 
@@ -31,17 +80,22 @@ impl FileLock {
     /// Takes the lock if it is free right now.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         loop {
-            let file = open_lock_file(path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
+            let file = LockFile::open(path)?;
+            if !file.try_lock()? {
+                return Ok(None);
             }
-            if is_still_at(&file, path)? {
-                return Ok(Some(Self { file }));
+            if file.is_at(path)? {
+                return Ok(Some(Self { file: Some(file) }));
             }
             // The holder before us unlinked the file while we waited on it.
         }
+    }
+
+    /// Lets the lock go and keeps its file open.
+    pub fn park(mut self) -> Option<ParkedLock> {
+        let file = self.file.take()?;
+        file.unlock();
+        Some(ParkedLock { file })
     }
 
     /// Takes the lock, waiting at most `limit`.
@@ -77,11 +131,25 @@ impl FileLock {
     }
 }
 
+impl ParkedLock {
+    /// Takes the lock again if it is free right now and its file still in its place.
+    pub fn try_acquire(self, path: &Path) -> io::Result<Option<FileLock>> {
+        if !self.file.try_lock()? {
+            return Ok(None);
+        }
+        let in_place = self.file.is_at(path);
+        let lock = FileLock {
+            file: Some(self.file),
+        };
+        Ok(in_place?.then_some(lock))
+    }
+}
+
 /// A lock for something short and frequent: its file stays open between uses.
 #[derive(Debug)]
 pub struct ReusedLock {
     path: PathBuf,
-    file: Option<(File, FileIdentity)>,
+    file: Option<LockFile>,
 }
 
 impl ReusedLock {
@@ -94,20 +162,13 @@ impl ReusedLock {
     /// held until [`ReusedLock::release`].
     pub fn try_take(&mut self) -> io::Result<bool> {
         loop {
-            let (file, identity) = if let Some(open) = self.file.take() {
-                open
-            } else {
-                let file = open_lock_file(&self.path)?;
-                let identity = platform::identity(&file.metadata()?);
-                (file, identity)
+            let file = match self.file.take() {
+                Some(open) => open,
+                None => LockFile::open(&self.path)?,
             };
-            let taken = match file.try_lock() {
-                Ok(()) => true,
-                Err(TryLockError::WouldBlock) => false,
-                Err(TryLockError::Error(error)) => return Err(error),
-            };
-            if !taken || names(&self.path, identity)? {
-                self.file = Some((file, identity));
+            let taken = file.try_lock()?;
+            if !taken || file.is_at(&self.path)? {
+                self.file = Some(file);
                 return Ok(taken);
             }
             // Somebody unlinked the file since we opened it.
@@ -131,7 +192,7 @@ impl ReusedLock {
     /// Gives the lock back.
     pub fn release(&mut self) {
         // A file that cannot be unlocked is closed, which unlocks it too.
-        self.file = self.file.take().filter(|(file, _)| file.unlock().is_ok());
+        self.file = self.file.take().filter(|open| open.file.unlock().is_ok());
     }
 }
 
@@ -152,26 +213,6 @@ pub fn is_held(path: &Path) -> io::Result<bool> {
         }
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
-fn open_lock_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    // Never truncated: a file that somebody else wrote to by mistake is not ours to empty.
-    options.read(true).write(true).create(true).truncate(false);
-    platform::refuse_links(&mut options).open(path)
-}
-
-fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
-    names(path, platform::identity(&file.metadata()?))
-}
-
-/// Tells whether `path` means the file with this identity.
-fn names(path: &Path, identity: FileIdentity) -> io::Result<bool> {
-    match fs::symlink_metadata(path) {
-        Ok(named) => Ok(platform::identity(&named) == identity),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
@@ -262,10 +303,28 @@ mod tests {
             .expect("lockable")
             .expect("free");
         // What a child has between fork and exec: the same open file.
-        let inherited = lock.file.try_clone().expect("copied");
+        let open = lock.file.as_ref().expect("held");
+        let inherited = open.file.try_clone().expect("copied");
         drop(lock);
         assert!(!is_held(&path).expect("readable"));
         drop(inherited);
+    }
+
+    #[test]
+    fn a_parked_lock_is_free_and_can_be_taken_again_unless_its_file_went() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("x.lock");
+        let take = || FileLock::try_acquire(&path).expect("lockable");
+        let parked = take().expect("free").park().expect("open");
+        let other = take().expect("free while parked");
+        assert!(parked.try_acquire(&path).expect("lockable").is_none());
+        let parked = other.park().expect("open");
+        let again = parked.try_acquire(&path).expect("lockable").expect("free");
+        assert!(take().is_none());
+        let parked = again.park().expect("open");
+        fs::remove_file(&path).expect("removed");
+        assert!(parked.try_acquire(&path).expect("lockable").is_none());
+        assert!(take().is_some());
     }
 
     #[test]

@@ -69,15 +69,20 @@ impl LogFile {
     /// Appends `object` as one line. Returns a sentence if that did not work.
     #[must_use]
     pub fn append_json(&self, object: &Map<String, Value>) -> Option<String> {
-        let line = match serde_json::to_string(object) {
-            Ok(text) => escape_controls(text) + "\n",
-            Err(error) => return Some(self.trouble(&error)),
-        };
+        match line_of(object) {
+            Ok(line) => self.append_lines(line),
+            Err(error) => Some(self.trouble(&error)),
+        }
+    }
+
+    /// Appends whole lines in one piece. Returns a sentence if that did not work.
+    #[must_use]
+    pub fn append_lines(&self, lines: String) -> Option<String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Whole-line appends do not mix on a local disk, so a lock that cannot
         // be had only costs safety on network drives, not the line.
         let locked = state.wait_for_lock();
-        let written = state.append_line(line);
+        let written = state.append(lines);
         if locked {
             state.lock.release();
         }
@@ -110,25 +115,32 @@ impl State {
         locked
     }
 
-    /// Writes `line` in one piece, after ending a line that somebody left torn.
-    fn append_line(&mut self, mut line: String) -> io::Result<()> {
+    /// Writes whole lines in one piece, after ending a line that somebody left torn.
+    fn append(&mut self, mut lines: String) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length != self.whole_until && !ends_with_newline(&mut self.file)? {
-            line.insert(0, '\n');
+            lines.insert(0, '\n');
         }
         let written = loop {
-            match self.file.write(line.as_bytes()) {
+            match self.file.write(lines.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other?,
             }
         };
-        if written < line.len() {
+        if written < lines.len() {
             let reason = "the line was cut; is the disk full?";
             return Err(io::Error::new(io::ErrorKind::WriteZero, reason));
         }
         self.whole_until = length + written as u64;
         Ok(())
     }
+}
+
+/// Returns `object` as one line of a log, with its end.
+pub fn line_of(object: &Map<String, Value>) -> serde_json::Result<String> {
+    let mut line = escape_controls(serde_json::to_string(object)?);
+    line.push('\n');
+    Ok(line)
 }
 
 /// Opens the log at `path` and appends one line. Returns a sentence if that did not work.

@@ -19,7 +19,6 @@ use crate::cancel::{Cancel, JobStop};
 use crate::domain::algo::AlgoSettings;
 use crate::domain::id::AlgoKey;
 use crate::domain::item::{IMAGES_DIR, ImageOrder, sorted_images};
-use crate::domain::naming;
 use crate::domain::nearest::suggestion;
 use crate::domain::retry::ErrorClass;
 use crate::ops::{OpsContext, OpsError, real_env};
@@ -359,8 +358,7 @@ fn run(
 fn taken(settings: &AlgoSettings, result: GenerationResult, out_dir: &Path) -> CheckOutcome {
     let glb = result.generated_glb.as_deref();
     let files = artifact::standardize(out_dir, glb, &result.previews)
-        .and_then(|_| artifact::check_model(&out_dir.join(naming::GENERATED_GLB)))
-        .and_then(|()| artifact::inventory(out_dir));
+        .and_then(|standard| artifact::inventory_of(out_dir, &standard));
     let files = match files {
         Ok(files) => files,
         Err(error) => return failed(AdapterError::permanent(error.to_string())),

@@ -24,6 +24,7 @@ use super::journal::What;
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
+use super::withdraw::heeds_requests;
 use super::{CsvStore, Held, RowBrief, recover};
 
 impl CsvStore {
@@ -37,7 +38,7 @@ impl CsvStore {
             return Err(self.closed(reason));
         }
         let path = self.paths().state_file(job, StateFile::Lock);
-        let Some(_lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
+        let Some(lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
             return Ok(Claim::Busy);
         };
         fault::here("claim.locked");
@@ -61,6 +62,9 @@ impl CsvStore {
         let took_over = entry == Entry::Takeover;
         let entry = continued(entry, &evidence);
         let lease = self.take(job, entry, attempt, &evidence, &row, now)?;
+        if let Some(held) = self.leases().get_mut(job) {
+            held.lock = lock.park();
+        }
         Ok(Claim::Taken(Lease { took_over, ..lease }))
     }
 
@@ -194,8 +198,9 @@ impl CsvStore {
         // Before the lease: a full disk must not leave a job that nobody runs.
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
         fault::here("claim.staged");
+        let text = record.text(&self.identity, now);
         let file = self
-            .publish_lease(&record, evidence.lease().is_some(), now)
+            .publish_lease(&record, &text, evidence.lease().is_some())
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
         fault::here("claim.leased");
         self.clear_for(&lease, evidence)?;
@@ -206,7 +211,9 @@ impl CsvStore {
             Held {
                 file,
                 identity,
+                length: text.len(),
                 record,
+                lock: None,
             },
         );
         self.committer
@@ -253,13 +260,12 @@ impl CsvStore {
     fn publish_lease(
         &self,
         record: &Record,
+        text: &str,
         replaces: bool,
-        now: Timestamp,
     ) -> Result<fs::File, StoreError> {
         let path = self
             .paths()
             .state_file(&record.job_id, StateFile::InProgress);
-        let text = record.text(&self.identity, now);
         if replaces {
             return durable::replace_unsynced(
                 &path,
@@ -287,7 +293,9 @@ impl CsvStore {
             None => Ok(()),
         };
         remove_marker(RecordKind::Released)?;
-        remove(StateFile::Cancel)?;
+        if !heeds_requests(lease.entry) {
+            remove(StateFile::Cancel)?;
+        }
         // A holder that was only frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
             && lock::is_held(&self.paths().journal(&dead.worker_id)).is_ok_and(|held| !held)
@@ -302,7 +310,9 @@ impl CsvStore {
         }
         remove_marker(RecordKind::Failed)?;
         remove_marker(RecordKind::Cancelled)?;
-        remove(StateFile::ErrorText)?;
+        if !evidence.markers.is_empty() {
+            remove(StateFile::ErrorText)?;
+        }
         if evidence.of(RecordKind::Completed).is_none() {
             return Ok(());
         }

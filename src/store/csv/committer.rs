@@ -34,6 +34,9 @@ const MIN_REST: Duration = Duration::from_millis(60);
 const REST_FACTOR: u32 = 4;
 /// but never by a longer one than this.
 const MAX_REST: Duration = Duration::from_secs(10);
+/// With so many hints waiting only the time for which the table was locked counts:
+/// long syncs make long rests, and what waits is kept in memory.
+const MANY_HINTS: usize = 4096;
 /// After this long a person hears that a lock is busy, and then every so often.
 const TELL_AFTER: Duration = Duration::from_secs(2);
 const TELL_AGAIN: Duration = Duration::from_secs(10);
@@ -58,6 +61,14 @@ pub(super) struct Shared {
     pub(super) hurry: AtomicBool,
     /// Why nothing more may be claimed, if so.
     pub(super) trouble: Mutex<Option<String>>,
+}
+
+/// What a fold did.
+pub(super) struct Folded {
+    /// How many rows changed.
+    pub(super) rows: usize,
+    /// For how long others were kept from the table.
+    locked: Duration,
 }
 
 impl Shared {
@@ -166,13 +177,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Projects `hints` into the registry; returns how many rows changed, or
-    /// nothing if the wait for the lock was cut short.
+    /// Projects `hints` into the registry; returns nothing if the wait for the lock
+    /// was cut short.
     pub(super) fn fold<'a>(
         &self,
         hints: impl Iterator<Item = &'a Hint>,
         now: Timestamp,
-    ) -> Result<Option<usize>, StoreError> {
+    ) -> Result<Option<Folded>, StoreError> {
         let state = self.paths.state();
         let mut looked = Vec::new();
         for hint in hints {
@@ -188,6 +199,7 @@ impl Shared {
             return Ok(None);
         };
         fault::here("fold.locked");
+        let locked = Instant::now();
         let changed = self.fold_locked(&looked)?;
         fault::here("fold.saved");
         if changed > 0 {
@@ -197,7 +209,10 @@ impl Shared {
                 .context("append to", self.journal.path())?;
             fault::here("fold.noted");
         }
-        Ok(Some(changed))
+        Ok(Some(Folded {
+            rows: changed,
+            locked: locked.elapsed(),
+        }))
     }
 
     fn fold_locked(&self, hints: &[Cow<'_, Hint>]) -> Result<usize, StoreError> {
@@ -248,8 +263,8 @@ struct Inbox {
     closed: bool,
 }
 
-/// The inbox and how to tell of its first hint. Later ones wake nobody: a busy
-/// worker would otherwise wake the committer twice a job, for nothing.
+/// The inbox and how to tell of its first hint, and of very many. Others wake nobody:
+/// a busy worker would otherwise wake the committer twice a job, for nothing.
 #[derive(Default)]
 struct Post {
     inbox: Mutex<Inbox>,
@@ -289,10 +304,10 @@ impl Committer {
         if inbox.closed {
             return;
         }
-        let first = inbox.hints.is_empty();
         inbox.hints.push(hint);
+        let waiting = inbox.hints.len();
         drop(inbox);
-        if first {
+        if waiting == 1 || waiting == MANY_HINTS {
             self.post.news.notify_one();
         }
     }
@@ -323,6 +338,9 @@ struct Loop {
     shared: Arc<Shared>,
     post: Arc<Post>,
     pending: BTreeMap<JobId, Hint>,
+    /// Until when the table is left to others, whatever waits,
+    table_rest_until: Instant,
+    /// and until when the disk is, unless much waits.
     rest_until: Instant,
     last_complaint: Option<String>,
 }
@@ -333,6 +351,7 @@ impl Loop {
             shared,
             post,
             pending: BTreeMap::new(),
+            table_rest_until: Instant::now(),
             rest_until: Instant::now(),
             last_complaint: None,
         }
@@ -343,7 +362,7 @@ impl Loop {
         loop {
             self.wait_for_hints();
             if self.rest() {
-                return self.fold_all();
+                return self.fold_all().map(drop);
             }
             self.fold_and_rest();
         }
@@ -359,17 +378,21 @@ impl Loop {
         let inbox = self.post.news.wait_while(inbox, idle);
         drop(inbox.unwrap_or_else(PoisonError::into_inner));
         let earliest = Instant::now() + MIN_REST.saturating_sub(self.table_age());
-        self.rest_until = self.rest_until.max(earliest);
+        self.table_rest_until = self.table_rest_until.max(earliest);
     }
 
     /// Lets others have their turn; tells whether everything ends.
     fn rest(&self) -> bool {
+        self.sleep_until(self.table_rest_until, |_| true)
+            || self.sleep_until(self.rest_until, |inbox| inbox.hints.len() < MANY_HINTS)
+    }
+
+    /// Sleeps while `idle` holds, until a time or the end; tells whether it is the end.
+    fn sleep_until(&self, time: Instant, idle: impl Fn(&Inbox) -> bool) -> bool {
         let inbox = self.post.open();
-        let rest = self.rest_until.saturating_duration_since(Instant::now());
-        let waited = self
-            .post
-            .news
-            .wait_timeout_while(inbox, rest, |inbox| !inbox.closed);
+        let rest = time.saturating_duration_since(Instant::now());
+        let waits = |inbox: &mut Inbox| !inbox.closed && idle(inbox);
+        let waited = self.post.news.wait_timeout_while(inbox, rest, waits);
         waited.unwrap_or_else(PoisonError::into_inner).0.closed
     }
 
@@ -385,31 +408,35 @@ impl Loop {
     fn fold_and_rest(&mut self) {
         let start = Instant::now();
         match self.fold_all() {
-            Ok(()) => {
-                let rest = (start.elapsed() * REST_FACTOR).clamp(MIN_REST, MAX_REST);
-                self.rest_until = Instant::now() + rest;
+            Ok(locked) => {
+                let rest = |time: Duration| {
+                    Instant::now() + (time * REST_FACTOR).clamp(MIN_REST, MAX_REST)
+                };
+                self.table_rest_until = rest(locked);
+                self.rest_until = rest(start.elapsed());
             }
             Err(error) => {
                 self.complain(&error);
-                self.rest_until = Instant::now() + RETRY_PAUSE;
+                self.table_rest_until = Instant::now() + RETRY_PAUSE;
             }
         }
     }
 
-    fn fold_all(&mut self) -> Result<(), StoreError> {
+    /// Folds everything there is; returns for how long the table was locked.
+    fn fold_all(&mut self) -> Result<Duration, StoreError> {
         // Of two hints for a job the later one counts.
         let hints = std::mem::take(&mut self.post.open().hints);
         let hints = hints.into_iter().map(|hint| (hint.job.clone(), hint));
         self.pending.extend(hints);
         if self.pending.is_empty() {
-            return Ok(());
+            return Ok(Duration::ZERO);
         }
         let now = self.shared.clock.now();
         match self.shared.fold(self.pending.values(), now) {
-            Ok(Some(_)) => {
+            Ok(Some(folded)) => {
                 self.pending.clear();
                 self.recovered();
-                Ok(())
+                Ok(folded.locked)
             }
             Ok(None) => Err(StoreError::Closed {
                 run_id: self.shared.run_id.to_string(),

@@ -39,9 +39,28 @@ pub(super) enum Published {
     NameTaken,
 }
 
+/// The file of a lease that becomes the marker of an ending.
+#[derive(Clone, Copy)]
+pub(super) struct LeaseFile<'a> {
+    pub(super) file: &'a File,
+    pub(super) length: usize,
+    /// Whether we hold it: our claim has removed what older attempts had left.
+    pub(super) is_held: bool,
+}
+
+impl Held {
+    pub(super) fn lease_file(&self) -> LeaseFile<'_> {
+        LeaseFile {
+            file: &self.file,
+            length: self.length,
+            is_held: true,
+        }
+    }
+}
+
 impl CsvStore {
     pub(super) fn finish_job(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
-        let held = self.let_go(&lease.job_id);
+        let mut held = self.let_go(&lease.job_id);
         let request_id = held
             .as_ref()
             .and_then(|held| held.record.request_id.clone());
@@ -61,13 +80,16 @@ impl CsvStore {
                 .set_trouble(Some(format!("{error}: {}", source_of(&error)))),
         }
         fault::here("finish.journalled");
+        let lock = self.lock_held(&lease.job_id, held.as_mut())?;
         let finish = self.publish_noted(lease, held, &finished, at)?;
+        drop(lock);
         fault::here("finish.unlocked");
         self.unpublished().remove(&lease.job_id);
         Ok(finish)
     }
 
-    /// Publishes an ending that was just noted, if the job is still ours or free.
+    /// Publishes an ending that was just noted, if the job is still ours or free. The
+    /// caller holds the job's lock.
     fn publish_noted(
         &self,
         lease: &Lease,
@@ -75,7 +97,6 @@ impl CsvStore {
         finished: &Finished,
         at: Timestamp,
     ) -> Result<Finish, StoreError> {
-        let _lock = self.lock_job(&lease.job_id)?;
         fault::here("finish.locked");
         let author = Author {
             worker_id: self.identity.worker_id.clone(),
@@ -86,7 +107,7 @@ impl CsvStore {
             if self.terminal_in_the_way(lease)? {
                 return self.give_way(lease, at);
             }
-            return match self.publish_finished(finished, &author, Some(&held.file), at)? {
+            return match self.publish_finished(finished, &author, Some(held.lease_file()), at)? {
                 Published::Yes => Ok(Finish::Published),
                 Published::OldResultKept => Ok(Finish::OldResultKept),
                 Published::NameTaken => self.give_way(lease, at),
@@ -189,7 +210,7 @@ impl CsvStore {
         &self,
         finished: &Finished,
         author: &Author,
-        lease_file: Option<&File>,
+        lease_file: Option<LeaseFile<'_>>,
         at: Timestamp,
     ) -> Result<Published, StoreError> {
         let job = &finished.job_id;
@@ -213,8 +234,10 @@ impl CsvStore {
         // It ended before its holder heard that somebody wanted it stopped.
         self.remove_state_file(job, StateFile::Cancel)?;
         if finished.completed {
-            for kind in [StateFile::ErrorText, StateFile::Failed, StateFile::Released] {
-                self.remove_state_file(job, kind)?;
+            self.remove_state_file(job, StateFile::ErrorText)?;
+            if !lease_file.is_some_and(|lease| lease.is_held) {
+                self.remove_state_file(job, StateFile::Failed)?;
+                self.remove_state_file(job, StateFile::Released)?;
             }
         } else {
             let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
@@ -289,13 +312,13 @@ impl CsvStore {
         &self,
         record: &Record,
         entry: Entry,
-        lease_file: Option<&File>,
+        lease_file: Option<LeaseFile<'_>>,
         at: Timestamp,
     ) -> Result<Option<Hint>, StoreError> {
         let to = self.paths().state_file(&record.job_id, record.kind.file());
         let text = record.text(&self.identity, at);
         let published = match lease_file {
-            Some(file) => self.turn_lease(record, file, &text, entry == Entry::Redo)?,
+            Some(lease) => self.turn_lease(record, lease, &text, entry == Entry::Redo)?,
             None if entry == Entry::Redo => {
                 durable::replace_unsynced(&to, text.as_bytes(), self.identity.worker_id.as_str())
                     .context("publish", &to)?;
@@ -310,7 +333,7 @@ impl CsvStore {
         }
         // The terminal is the lease's file, whatever anybody has put in its place since.
         let metadata = match lease_file {
-            Some(file) => file.metadata(),
+            Some(lease) => lease.file.metadata(),
             None => fs::symlink_metadata(&to),
         };
         let metadata = metadata.context("look at", &to)?;
@@ -323,7 +346,7 @@ impl CsvStore {
     pub(super) fn turn_lease(
         &self,
         record: &Record,
-        file: &File,
+        lease: LeaseFile<'_>,
         text: &str,
         replace: bool,
     ) -> Result<bool, StoreError> {
@@ -331,9 +354,11 @@ impl CsvStore {
             .paths()
             .state_file(&record.job_id, StateFile::InProgress);
         let to = self.paths().state_file(&record.job_id, record.kind.file());
-        platform::write_at(file, text.as_bytes(), 0)
-            .and_then(|()| cut_to(file, text.len() as u64))
-            .context("write", &from)?;
+        platform::write_at(lease.file, text.as_bytes(), 0).context("write", &from)?;
+        if text.len() < lease.length {
+            let cut = lease.file.set_len(text.len() as u64);
+            cut.context("shorten", &from)?;
+        }
         fault::here("turn_lease.written");
         if replace {
             return platform::rename_replace(&from, &to)
@@ -342,14 +367,6 @@ impl CsvStore {
         }
         platform::rename_no_replace(&from, &to).context("publish", &to)
     }
-}
-
-/// Cuts a file that is longer; a terminal seldom is shorter than its lease was.
-fn cut_to(file: &File, length: u64) -> io::Result<()> {
-    if file.metadata()?.len() > length {
-        file.set_len(length)?;
-    }
-    Ok(())
 }
 
 fn source_of(error: &StoreError) -> String {

@@ -106,11 +106,11 @@ impl CsvStore {
         what: What,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let held = self.let_go(&lease.job_id);
+        let mut held = self.let_go(&lease.job_id);
         // A full disk may refuse the note; the marker matters more.
         let noted = self.note(now, what);
         fault::here("give_back.journalled");
-        let _lock = self.lock_job(&lease.job_id)?;
+        let _lock = self.lock_held(&lease.job_id, held.as_mut())?;
         fault::here("give_back.locked");
         let _ = fs::remove_dir_all(&lease.staging);
         fault::here("give_back.staging_gone");
@@ -125,7 +125,7 @@ impl CsvStore {
                     record = given_back(&held.record, RecordKind::Cancelled, None);
                 }
                 let text = record.text(&self.identity, now);
-                self.turn_lease(&record, &held.file, &text, true)?;
+                self.turn_lease(&record, held.lease_file(), &text, true)?;
             }
             self.remove_state_file(&lease.job_id, StateFile::Cancel)?;
         } else {
@@ -187,6 +187,7 @@ impl CsvStore {
             platform::write_at(&held.file, text.as_bytes(), 0)
                 .and_then(|()| held.file.set_len(text.len() as u64))
                 .context("write", &path)?;
+            held.length = text.len();
             fault::here("submit.in_lease");
         }
         Ok(())

@@ -27,7 +27,7 @@ use crate::store::{
     Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
     RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::{FileLock, ParkedLock};
 use crate::workspace::paths::{RunPaths, Workspace};
 
 mod attempts;
@@ -140,7 +140,11 @@ struct RowBrief {
 struct Held {
     file: File,
     identity: FileIdentity,
+    /// How long the file is.
+    length: usize,
     record: Record,
+    /// The job's lock, open since the claim.
+    lock: Option<ParkedLock>,
 }
 
 impl CsvStore {
@@ -209,6 +213,20 @@ impl CsvStore {
         let path = self.paths().state_file(job, StateFile::Lock);
         self.wait_for(&path)?
             .ok_or_else(|| self.closed(format!("stopped while waiting for {}", path.display())))
+    }
+
+    /// Takes the lock of a job that we hold, by way of the file that the claim opened.
+    fn lock_held(&self, job: &JobId, held: Option<&mut Held>) -> Result<FileLock, StoreError> {
+        let parked = held.and_then(|held| held.lock.take());
+        let path = self.paths().state_file(job, StateFile::Lock);
+        // Whatever is amiss with it, the usual way finds out what.
+        match parked.map(|parked| parked.try_acquire(&path)) {
+            Some(Ok(Some(lock))) => {
+                self.job_moves();
+                Ok(lock)
+            }
+            _ => self.lock_job(job),
+        }
     }
 
     /// Waits for a lock; returns nothing when told to hurry.

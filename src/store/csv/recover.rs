@@ -23,7 +23,7 @@ use crate::workspace::paths::RunPaths;
 use super::CsvStore;
 use super::claim::state_after;
 use super::evidence::{self, Evidence};
-use super::finish::{Author, Published, is_lease_of};
+use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::journal::{self, Finished};
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
@@ -172,18 +172,21 @@ impl CsvStore {
             ));
         }
         let path = self.paths().state_file(job, StateFile::InProgress);
-        let lease_file = if lease_is_its || damaged_lease {
+        let file = if lease_is_its || damaged_lease {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
-            Some(
-                platform::refuse_links(&mut options)
-                    .open(&path)
-                    .context("open", &path)?,
-            )
+            let file = platform::refuse_links(&mut options).open(&path);
+            Some(file.context("open", &path)?)
         } else {
             None
         };
-        match self.publish_finished(finished, author, lease_file.as_ref(), now)? {
+        let lease_file = file.as_ref().map(|file| LeaseFile {
+            file,
+            // However long it is, it is cut.
+            length: usize::MAX,
+            is_held: false,
+        });
+        match self.publish_finished(finished, author, lease_file, now)? {
             Published::NameTaken | Published::OldResultKept => Ok(None),
             Published::Yes => Ok(Some(state_after(
                 finished.completed,
@@ -445,7 +448,7 @@ impl CsvStore {
             return Ok(0);
         }
         match self.shared.fold(hints.iter(), now)? {
-            Some(changed) => Ok(changed),
+            Some(folded) => Ok(folded.rows),
             None => Err(self.closed("stopped while waiting for the registry".into())),
         }
     }

@@ -24,6 +24,12 @@ use super::journal::What;
 use super::marker::{Marker, Record, RecordKind};
 use super::{CsvStore, recover};
 
+/// Tells whether a claim obeys a request to stop the job: to retry or redo is a later
+/// wish than to cancel.
+pub(super) fn heeds_requests(entry: Entry) -> bool {
+    matches!(entry, Entry::Fresh | Entry::Takeover)
+}
+
 impl CsvStore {
     pub(super) fn withdraw_job(
         &self,
@@ -66,8 +72,7 @@ impl CsvStore {
         state: JobState,
         now: Timestamp,
     ) -> Result<Option<JobState>, StoreError> {
-        // To retry or redo is a later wish than to cancel.
-        if !matches!(entry, Entry::Fresh | Entry::Takeover) || !self.is_asked_for(job) {
+        if !heeds_requests(entry) || !self.is_asked_for(job) {
             return Ok(None);
         }
         self.take_out(job, evidence, state.attempt(), now)?;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::{ArtifactError, io_error, look, not_plain};
+use super::{ArtifactError, Standard, check_model, io_error, look, no_usable_model, not_plain};
+use crate::domain::glb;
 use crate::domain::text::hex;
 use crate::platform;
 
@@ -15,6 +16,9 @@ pub(super) const MAX_FILES: usize = 10_000;
 
 /// Nobody makes a result of more bytes than this; a sparse file claims them at no cost.
 pub(super) const MAX_BYTES: u64 = 8 << 30;
+
+/// How much of a file is read at a time.
+const PIECE: usize = 16 << 10;
 
 /// A file of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,41 +37,110 @@ pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
     let mut found = Found::default();
     walk(staging, "", &mut found)?;
     found.files.sort();
-    let hashed = found.files.into_iter().map(|(name, path)| {
-        let (size, sha256) = hash(&path).map_err(|source| io_error(&path, source))?;
-        Ok(CheckedFile { name, size, sha256 })
-    });
-    hashed.collect()
+    found.files.iter().map(FoundFile::hashed).collect()
+}
+
+/// Checks the model of a result and hashes every file of it, by name. What
+/// [`super::standardize`] has looked at is not looked at again.
+pub fn inventory_of(
+    staging: &Path,
+    standard: &Standard,
+) -> Result<Vec<CheckedFile>, ArtifactError> {
+    let mut found = Found {
+        known: &standard.files,
+        ..Found::default()
+    };
+    walk(staging, "", &mut found)?;
+    let is_model = |file: &FoundFile| Some(&file.name) == standard.names.first();
+    // The model first: nothing else is read if it is none.
+    found.files.sort_by_key(|file| !is_model(file));
+    let mut files = Vec::with_capacity(found.files.len());
+    for file in &found.files {
+        files.push(if is_model(file) {
+            file.hashed_model()?
+        } else {
+            file.hashed()?
+        });
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
 }
 
 /// What a folder holds, before anything of it is read.
 #[derive(Default)]
-struct Found {
-    files: Vec<(String, PathBuf)>,
+struct Found<'a> {
+    files: Vec<FoundFile>,
     bytes: u64,
+    /// Names at the top that are plain files, with their sizes.
+    known: &'a [(String, u64)],
 }
 
-fn walk(folder: &Path, prefix: &str, found: &mut Found) -> Result<(), ArtifactError> {
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct FoundFile {
+    name: String,
+    path: PathBuf,
+    size: u64,
+}
+
+impl FoundFile {
+    fn hashed(&self) -> Result<CheckedFile, ArtifactError> {
+        let (size, sha256) = hash(&self.path, Some(self.size), |_| ())
+            .map_err(|source| io_error(&self.path, source))?;
+        Ok(CheckedFile {
+            name: self.name.clone(),
+            size,
+            sha256,
+        })
+    }
+
+    /// Hashes a model and checks it. One that fits into a piece is read once; of a
+    /// larger one the start is read twice.
+    fn hashed_model(&self) -> Result<CheckedFile, ArtifactError> {
+        if self.size > PIECE as u64 {
+            check_model(&self.path)?;
+            return self.hashed();
+        }
+        let mut checked = Ok(());
+        let check = |mut piece: &[u8]| checked = glb::check(&mut piece, self.size);
+        let (size, sha256) = hash(&self.path, Some(self.size), check)
+            .map_err(|source| io_error(&self.path, source))?;
+        checked.map_err(|fault| no_usable_model(&self.path, fault))?;
+        Ok(CheckedFile {
+            name: self.name.clone(),
+            size,
+            sha256,
+        })
+    }
+}
+
+fn walk(folder: &Path, prefix: &str, found: &mut Found<'_>) -> Result<(), ArtifactError> {
     for entry in fs::read_dir(folder).map_err(|source| io_error(folder, source))? {
         let entry = entry.map_err(|source| io_error(folder, source))?;
         let path = entry.path();
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let Some(metadata) = look(&path)? else {
-            continue;
-        };
-        if metadata.is_dir() {
-            walk(&path, &format!("{name}/"), found)?;
-        } else if let Some(what) = not_plain(&metadata) {
-            return Err(ArtifactError::NotPlain { name, what });
+        let known = found.known.iter().find(|(known, _)| *known == name);
+        let size = if let Some((_, size)) = known {
+            *size
         } else {
-            found.files.push((name, path));
-            found.bytes = found.bytes.saturating_add(metadata.len());
-            if found.files.len() > MAX_FILES || found.bytes > MAX_BYTES {
-                return Err(ArtifactError::TooMuch {
-                    files: found.files.len(),
-                    bytes: found.bytes,
-                });
+            let Some(metadata) = look(&path)? else {
+                continue;
+            };
+            if metadata.is_dir() {
+                walk(&path, &format!("{name}/"), found)?;
+                continue;
             }
+            if let Some(what) = not_plain(&metadata) {
+                return Err(ArtifactError::NotPlain { name, what });
+            }
+            metadata.len()
+        };
+        found.files.push(FoundFile { name, path, size });
+        found.bytes = found.bytes.saturating_add(size);
+        if found.files.len() > MAX_FILES || found.bytes > MAX_BYTES {
+            return Err(ArtifactError::TooMuch {
+                files: found.files.len(),
+                bytes: found.bytes,
+            });
         }
     }
     Ok(())
@@ -77,31 +150,57 @@ fn walk(folder: &Path, prefix: &str, found: &mut Found) -> Result<(), ArtifactEr
 pub fn is_intact(folder: &Path, name: &str, size: u64, sha256: &str) -> bool {
     let path = folder.join(name);
     fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size)
-        && hash(&path).is_ok_and(|(_, found)| found == sha256)
+        && hash(&path, None, |_| ()).is_ok_and(|(_, found)| found == sha256)
 }
 
 /// Returns the SHA-256 of a file's bytes, in hexadecimal digits.
 pub fn hash_file(path: &Path) -> io::Result<String> {
-    hash(path).map(|(_, sha256)| sha256)
+    hash(path, None, |_| ()).map(|(_, sha256)| sha256)
 }
 
-fn hash(path: &Path) -> io::Result<(u64, String)> {
+/// Returns how long a file is and its SHA-256. One whose size is known is not read
+/// beyond it. `first` sees what is read first, or nothing of an empty file.
+fn hash(
+    path: &Path,
+    known_size: Option<u64>,
+    first: impl FnOnce(&[u8]),
+) -> io::Result<(u64, String)> {
     let mut options = OpenOptions::new();
     options.read(true);
     let mut file: File = platform::without_waiting(&mut options).open(path)?;
     let mut hash = Sha256::new();
     // On the stack: models are small more often than large, and a large block
     // from the heap is zeroed and given back to the system every time.
-    let mut buffer = [0; 16 << 10];
+    let mut buffer = [0; PIECE];
     let mut size = 0;
+    let mut first = Some(first);
     loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            break;
+        let left = known_size.map_or(u64::MAX, |known| known.saturating_sub(size));
+        let wanted = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let read = fill(&mut file, &mut buffer[..wanted])?;
+        if let Some(first) = first.take() {
+            first(&buffer[..read]);
         }
         size += read as u64;
         hash.update(&buffer[..read]);
+        if read < PIECE {
+            break;
+        }
     }
     let digest = hash.finalize();
     Ok((size, hex(&digest)))
+}
+
+/// Reads until `buffer` is full or the file ends; returns how much that was.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
