@@ -1,8 +1,10 @@
 //! What the disk alone charges: the yardsticks of `scripts/bench`.
 //!
-//! - `jobs FOLDER COUNT THREADS TABLE_BYTES`: what a rehearsal of so many jobs
-//!   cannot do without, and nothing else: every creation, lock, append, rename and
-//!   shared sync, and the results read back. No checks, no hashes, no JSON;
+//! - `same FOLDER COUNT THREADS TABLE_BYTES`: the file operations of a rehearsal of so
+//!   many jobs and nothing else: every creation, lock, look, append, rename and shared
+//!   sync, and the results read back. No decisions, no hashes, no JSON, no table;
+//! - `least FOLDER COUNT THREADS TABLE_BYTES`: the same without the looks, for whoever
+//!   trusts that no other program works in the folder;
 //! - `file FILE`: reads a file, and writes and syncs one like it;
 //! - `fold TABLE RUN JOB`: brings one patch into a table that is in memory, durably,
 //!   beside writing and syncing a file of that size.
@@ -13,6 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,6 +47,9 @@ const TERMINAL: usize = 1699;
 const STARTED_LINE: usize = 147;
 const COMPLETED_LINE: usize = 317;
 
+/// How long a line of the log waits for others.
+const GATHER: Duration = Duration::from_millis(10);
+
 /// How often a yardstick is taken within one call; the median counts.
 const REPETITIONS: usize = 5;
 
@@ -55,8 +61,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let answer = match words[..] {
-        ["jobs", folder, count, threads, table] => jobs(
+        [extent @ ("same" | "least"), folder, count, threads, table] => jobs(
             Path::new(folder),
+            extent == "same",
             count.parse()?,
             threads.parse()?,
             table.parse()?,
@@ -71,17 +78,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// The run's folders and the three files that everybody appends to or replaces.
 struct Floor {
+    /// Whether it looks at files as a rehearsal does.
+    looks: bool,
+    picture: PathBuf,
+    log_lock: PathBuf,
     state: PathBuf,
     staging: PathBuf,
     outputs: PathBuf,
     journal: File,
     log: File,
+    /// Lines of the log that wait to be written together, and when that was last done.
+    lines: Mutex<(Vec<u8>, Instant)>,
     next: AtomicUsize,
     count: usize,
 }
 
 fn jobs(
     folder: &Path,
+    looks: bool,
     count: usize,
     threads: usize,
     table: usize,
@@ -94,7 +108,13 @@ fn jobs(
         let mut options = OpenOptions::new();
         options.create(true).append(true).open(folder.join(name))
     };
+    let picture = folder.join("picture.jpg");
+    File::create(&picture)?.write_all(b"x")?;
     let floor = Floor {
+        looks,
+        picture,
+        log_lock: folder.join("worker.log.lock"),
+        lines: Mutex::new((Vec::new(), Instant::now())),
         journal: append("journal.jsonl")?,
         log: append("worker.log")?,
         state,
@@ -115,6 +135,7 @@ fn jobs(
         let folds = join(committer);
         done.and(folds)
     })?;
+    floor.write_log(true)?;
     floor.journal.sync_data()?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(serde_json::json!({"jobs": count, "seconds": seconds, "folds": folds}))
@@ -160,7 +181,21 @@ impl Floor {
     /// Claim, run, finish: in the order of the file store.
     fn job(&self, name: &str, text: &[u8]) -> io::Result<()> {
         let in_state = |end: &str| self.state.join(format!("{name}.{end}"));
-        let lock = locked(&in_state("lock"))?;
+        let lock_path = in_state("lock");
+        let lock = open_lock(&lock_path)?;
+        lock.lock()?;
+        self.look_at_file(&lock)?;
+        self.look_at(&lock_path);
+        for end in [
+            "inprogress",
+            "completed",
+            "failed",
+            "released",
+            "cancelled",
+            "cancel",
+        ] {
+            self.look_at(&in_state(end));
+        }
         (&self.journal).write_all(&text[..CLAIMED_LINE])?;
         let staging = self
             .staging
@@ -168,30 +203,92 @@ impl Floor {
         fs::create_dir(&staging)?;
         let lease = platform::publish(&in_state("inprogress"), &text[..LEASE])?
             .ok_or(io::ErrorKind::AlreadyExists)?;
-        drop(lock);
-        (&self.log).write_all(&text[..STARTED_LINE])?;
+        self.look_at_file(&lease)?;
+        lock.unlock()?;
+        self.log(&text[..STARTED_LINE])?;
+        self.make(&staging)?;
+        (&self.journal).write_all(&text[..FINISHED_LINE])?;
+        lock.lock()?;
+        self.look_at(&lock_path);
+        for end in ["inprogress", "completed", "failed"] {
+            self.look_at(&in_state(end));
+        }
+        platform::rename_no_replace(&staging, &self.outputs.join(name))?;
+        platform::write_at(&lease, text, 0)?;
+        platform::rename_no_replace(&in_state("inprogress"), &in_state("completed"))?;
+        self.look_at_file(&lease)?;
+        self.look_at(&in_state("cancel"));
+        self.look_at(&in_state("error.txt"));
+        drop(lease);
+        lock.unlock()?;
+        self.log(&text[..COMPLETED_LINE])?;
+        // What the committer looks at before the row says so.
+        self.look_at(&in_state("completed"));
+        self.look_at(&in_state("inprogress"));
+        Ok(())
+    }
+
+    /// The picture is looked at; three files are written, listed and read back.
+    fn make(&self, staging: &Path) -> io::Result<()> {
+        if self.looks {
+            self.look_at_file(&File::open(&self.picture)?)?;
+        }
         for (file, bytes) in FILES {
             File::create_new(staging.join(file))?.write_all(bytes)?;
+        }
+        self.look_at(&staging.join("metadata.json"));
+        for (file, _) in FILES {
+            self.look_at(&staging.join(file));
+        }
+        if self.looks {
+            fs::read_dir(staging)?.count();
         }
         let mut read = [0; 4 << 10];
         for (file, bytes) in FILES {
             File::open(staging.join(file))?.read_exact(&mut read[..bytes.len()])?;
         }
-        (&self.journal).write_all(&text[..FINISHED_LINE])?;
-        let _lock = locked(&in_state("lock"))?;
-        platform::rename_no_replace(&staging, &self.outputs.join(name))?;
-        platform::write_at(&lease, text, 0)?;
-        platform::rename_no_replace(&in_state("inprogress"), &in_state("completed"))?;
-        (&self.log).write_all(&text[..COMPLETED_LINE])
+        Ok(())
+    }
+
+    fn look_at(&self, path: &Path) {
+        if self.looks {
+            let _ = fs::symlink_metadata(path);
+        }
+    }
+
+    fn look_at_file(&self, file: &File) -> io::Result<()> {
+        if self.looks {
+            file.metadata()?;
+        }
+        Ok(())
+    }
+
+    fn log(&self, line: &[u8]) -> io::Result<()> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.0.extend_from_slice(line);
+        drop(lines);
+        self.write_log(false)
+    }
+
+    /// Writes what waits, if it has waited long enough or nothing more comes.
+    fn write_log(&self, last: bool) -> io::Result<()> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if !last && lines.1.elapsed() < GATHER {
+            return Ok(());
+        }
+        let lock = open_lock(&self.log_lock)?;
+        lock.lock()?;
+        (&self.log).write_all(&lines.0)?;
+        lines.0.clear();
+        lines.1 = Instant::now();
+        Ok(())
     }
 }
 
-fn locked(path: &Path) -> io::Result<File> {
+fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    let file = options.open(path)?;
-    file.lock()?;
-    Ok(file)
+    options.open(path)
 }
 
 /// Times reading a file, and writing and syncing one of its size beside it.

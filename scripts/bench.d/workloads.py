@@ -180,13 +180,19 @@ def in_process(bench):
         def mock(count=count):
             return bench.work(bench.workspace(f"mock-{count}", count), count)
 
-        def floor(count=count, last=last):
+        def floor(extent, count=count, last=last):
             table = (last["workspace"] / "tables" / "generations.csv").stat().st_size
-            ran = run([str(bench.tools.floor), "jobs", str(bench.fresh("floor")), str(count), "2", str(table)])
+            ran = run([str(bench.tools.floor), extent, str(bench.fresh("floor")), str(count), "2", str(table)])
             return Ran(json.loads(ran.out)["seconds"], ran.rss_mb, ran.out)
 
         results[count] = run_all_repetitions(
-            bench, {"dry run": (count, rehearse), "floor": (count, floor), "mock": (count, mock)}
+            bench,
+            {
+                "dry run": (count, rehearse),
+                "floor": (count, lambda floor=floor: floor("same")),
+                "least": (count, lambda floor=floor: floor("least")),
+                "mock": (count, mock),
+            },
         )
         if count in bench.sizes["d"] and "d" in bench.options.only:
             after[count] = when_done(bench, last["workspace"], count)

@@ -4,7 +4,6 @@
 //! first bytes and the size, [`check`] the description inside as well. Both read
 //! little, whatever the size. Whether a model is a good one is not decided here.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
@@ -21,6 +20,9 @@ const JSON_START: usize = 20;
 
 /// The longest description of a model that is read.
 const MAX_JSON_BYTES: u32 = 32 << 20;
+
+/// How long most descriptions are at most.
+const LIKELY_JSON_BYTES: usize = 64 << 10;
 
 /// The primitive mode that stands when none is given.
 const TRIANGLES: u32 = 4;
@@ -145,7 +147,13 @@ struct Primitive {
     mode: Option<u32>,
     indices: Option<usize>,
     #[serde(default)]
-    attributes: BTreeMap<String, usize>,
+    attributes: Attributes,
+}
+
+#[derive(Default, Deserialize)]
+struct Attributes {
+    #[serde(rename = "POSITION")]
+    position: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -156,7 +164,7 @@ struct Accessor {
 
 /// Checks a model of `size` bytes that `reader` gives from its start.
 pub fn check(reader: &mut impl Read, size: u64) -> Result<(), GlbError> {
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(HEAD_BYTES);
     reader
         .by_ref()
         .take(HEAD_BYTES as u64)
@@ -173,7 +181,8 @@ pub fn check(reader: &mut impl Read, size: u64) -> Result<(), GlbError> {
     if json_bytes > MAX_JSON_BYTES {
         return Err(GlbError::JsonTooLong(json_bytes));
     }
-    let mut json = head.split_off(JSON_START);
+    let mut json = Vec::with_capacity((json_bytes as usize).min(LIKELY_JSON_BYTES));
+    json.extend_from_slice(&head[JSON_START..]);
     json.truncate(json_bytes as usize);
     let rest = u64::from(json_bytes) - json.len() as u64;
     reader.take(rest).read_to_end(&mut json)?;
@@ -190,7 +199,7 @@ impl Description {
         let mut primitives = self.meshes.iter().flat_map(|mesh| &mesh.primitives);
         primitives.any(|primitive| {
             let mode = primitive.mode.unwrap_or(TRIANGLES);
-            let position = primitive.attributes.get("POSITION").copied();
+            let position = primitive.attributes.position;
             let corners = primitive.indices.or(position);
             let count = corners
                 .and_then(|accessor| self.accessors.get(accessor))
