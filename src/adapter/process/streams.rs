@@ -33,12 +33,17 @@ const PIPE_TAKES: usize = 4 << 10;
 /// How much is read at once.
 const PIECE_BYTES: usize = 16 << 10;
 
+/// How many messages may wait for the job's thread. With none, every message of every
+/// program would cost two threads a meeting.
+const UNHEARD: usize = 1;
+
 /// What the job's thread hears.
 #[derive(Debug)]
 pub(super) enum Heard {
     /// Lines that may be events.
     Lines(Vec<Vec<u8>>),
-    /// The lines before were dealt with; sent so that nobody reads on earlier.
+    /// Says nothing: sent twice, so that nobody reads on before what was sent earlier
+    /// has been dealt with. The second one has room only when the first was taken.
     DealtWith,
     /// The program closed its stdout.
     Closed,
@@ -81,7 +86,7 @@ pub(super) fn listen(
     stderr: impl Read + Send + 'static,
     shared: &Arc<Shared>,
 ) -> io::Result<Receiver<Heard>> {
-    let (sender, receiver) = sync_channel(0);
+    let (sender, receiver) = sync_channel(UNHEARD);
     let (shared_out, sender_out) = (shared.clone(), sender.clone());
     crew::start(move || {
         hear_events(stdout, &shared_out, &sender_out);
@@ -127,7 +132,7 @@ fn hear_events(mut pipe: impl Read, shared: &Shared, sender: &SyncSender<Heard>)
         Part::Line(line) => {
             let buys = purchase.find(&line).is_some();
             lines.push(line);
-            !buys || hand_over(&mut lines, sender) && sender.send(Heard::DealtWith).is_ok()
+            !buys || hand_over(&mut lines, sender) && wait_until_dealt_with(sender)
         }
         Part::Pause => hand_over(&mut lines, sender),
     };
@@ -137,7 +142,12 @@ fn hear_events(mut pipe: impl Read, shared: &Shared, sender: &SyncSender<Heard>)
     let _ = sender.send(Heard::Closed);
 }
 
-/// Waits until the job's thread takes the lines.
+/// Waits until the job's thread has dealt with everything that was sent.
+fn wait_until_dealt_with(sender: &SyncSender<Heard>) -> bool {
+    (0..=UNHEARD).all(|_| sender.send(Heard::DealtWith).is_ok())
+}
+
+/// Sends the lines to the job's thread, and waits if it is behind.
 fn hand_over(lines: &mut Vec<Vec<u8>>, sender: &SyncSender<Heard>) -> bool {
     lines.is_empty() || sender.send(Heard::Lines(std::mem::take(lines))).is_ok()
 }
@@ -347,7 +357,14 @@ mod tests {
             .collect();
         assert_eq!(
             heard,
-            ["3 lines", "DealtWith", "1 lines", "1 lines", "Closed"]
+            [
+                "3 lines",
+                "DealtWith",
+                "DealtWith",
+                "1 lines",
+                "1 lines",
+                "Closed"
+            ]
         );
     }
 }
