@@ -11,7 +11,7 @@ use super::process_unix as imp;
 use super::process_windows as imp;
 
 use std::io;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{ChildStdin, Command, ExitStatus};
 use std::time::Duration;
 
 /// The variable by which processes are recognised as belonging to one group.
@@ -38,21 +38,20 @@ impl Group {
         imp::Group::spawn(command, &mark).map(Self)
     }
 
-    /// Takes the pipes, which are there once if the command asked for them.
-    pub fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+    /// Takes the pipes, which are there once if the command asked for all three.
+    pub fn take_pipes(&mut self) -> Option<(ChildStdin, Voices)> {
         let child = self.0.child();
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        let (stdin, stdout, stderr) = (
+            child.stdin.take()?,
+            child.stdout.take()?,
+            child.stderr.take()?,
+        );
+        Some((stdin, Voices(self.0.voices(stdout, stderr))))
     }
 
     /// Tells whether the program itself has ended; what it started may live on.
     pub fn has_ended(&mut self) -> io::Result<bool> {
         self.0.has_ended()
-    }
-
-    /// Waits until the program has ended, but not longer than `time`; where the
-    /// system cannot tell its end, for all of it.
-    pub fn wait_at_most(&mut self, time: Duration) {
-        self.0.wait_at_most(time);
     }
 
     /// Asks the whole group to end.
@@ -65,6 +64,41 @@ impl Group {
         self.0.finish().map(imp::ended)
     }
 }
+
+/// Where something was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// On stdout.
+    Out,
+    /// On stderr.
+    Err,
+}
+
+/// The two pipes by which a program speaks, for one thread to listen to.
+pub struct Voices(imp::Voices);
+
+impl Voices {
+    /// Waits until the program says something, closes a pipe or ends, but not longer
+    /// than `limit`. Gives `said` what there is, at most a piece of each pipe; an
+    /// empty piece means that the pipe is closed. Where the system cannot tell the
+    /// end of a program, that is not waited for.
+    pub fn hear(&mut self, limit: Duration, mut said: impl FnMut(Voice, &[u8])) {
+        self.0.hear(limit, &mut said);
+    }
+
+    /// Tells whether nothing more can come.
+    pub fn are_closed(&self) -> bool {
+        self.0.are_closed()
+    }
+
+    /// Makes only the pipes count from now on: the program has ended.
+    pub fn forget_program(&mut self) {
+        self.0.forget_program();
+    }
+}
+
+/// How much of a pipe is read at once.
+pub(super) const PIECE_BYTES: usize = 16 << 10;
 
 /// Makes this process the parent of everything its programs leave behind, so
 /// that [`Group::finish`] finds daemons too. Returns `false` where the system

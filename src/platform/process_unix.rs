@@ -6,22 +6,25 @@
 //! only while its leader is unreaped: such ids cannot have gone to others.
 
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, waitid,
     waitpid,
 };
 
-use super::process::{Ended, MARK_VARIABLE, code_or};
+use super::process::{Ended, MARK_VARIABLE, PIECE_BYTES, Voice, code_or};
 use super::process_tree::{self, Entry};
+use rustix::time::Timespec;
 
 pub(super) use super::guard_unix::guard_worker;
 
@@ -81,25 +84,11 @@ impl Group {
         }
     }
 
-    pub(super) fn wait_at_most(&mut self, time: Duration) {
-        #[cfg(target_os = "linux")]
-        if self.wait_by_descriptor(time).is_ok() {
-            return;
-        }
-        thread::sleep(time);
-    }
-
-    /// Waits on a descriptor of the program, which tells its end at once.
-    #[cfg(target_os = "linux")]
-    fn wait_by_descriptor(&self, time: Duration) -> io::Result<()> {
-        use rustix::event::{PollFd, PollFlags, poll};
-        use rustix::process::{PidfdFlags, pidfd_open};
-        let program = pidfd_open(self.leader, PidfdFlags::empty())?;
-        let limit = rustix::time::Timespec::try_from(time).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&limit)) {
-            // Whoever waits looks again anyway.
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+    pub(super) fn voices(&self, stdout: ChildStdout, stderr: ChildStderr) -> Voices {
+        Voices {
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            program: end_of(self.leader),
         }
     }
 
@@ -149,6 +138,87 @@ impl Group {
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Returns a descriptor of the program that tells its end, where there is one.
+fn end_of(leader: Pid) -> Option<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        pidfd_open(leader, PidfdFlags::empty()).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = leader;
+        None
+    }
+}
+
+pub(super) struct Voices {
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    program: Option<OwnedFd>,
+}
+
+impl Voices {
+    pub(super) fn are_closed(&self) -> bool {
+        self.stdout.is_none() && self.stderr.is_none()
+    }
+
+    pub(super) fn forget_program(&mut self) {
+        self.program = None;
+    }
+
+    pub(super) fn hear(&mut self, limit: Duration, said: &mut dyn FnMut(Voice, &[u8])) {
+        let (out, err) = self.wait(limit);
+        if out {
+            read_piece(&mut self.stdout, Voice::Out, said);
+        }
+        if err {
+            read_piece(&mut self.stderr, Voice::Err, said);
+        }
+    }
+
+    /// Waits and tells which of the pipes can be read without waiting.
+    fn wait(&self, limit: Duration) -> (bool, bool) {
+        let out = self.stdout.as_ref().map(AsFd::as_fd);
+        let err = self.stderr.as_ref().map(AsFd::as_fd);
+        let program = self.program.as_ref().map(AsFd::as_fd);
+        let watched = [out, err, program].into_iter().flatten();
+        let mut watched: Vec<_> = watched
+            .map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN))
+            .collect();
+        let Ok(timespec) = Timespec::try_from(limit) else {
+            return (false, false);
+        };
+        match poll(&mut watched, Some(&timespec)) {
+            Ok(_) => {}
+            // Whoever listens comes again.
+            Err(rustix::io::Errno::INTR) => return (false, false),
+            Err(_) => {
+                thread::sleep(limit);
+                return (out.is_some(), err.is_some());
+            }
+        }
+        let mut heard = watched.iter().map(|pipe| !pipe.revents().is_empty());
+        let out = out.is_some() && heard.next().unwrap_or_default();
+        let err = err.is_some() && heard.next().unwrap_or_default();
+        (out, err)
+    }
+}
+
+/// Reads what a pipe holds; one that is closed or broken is let go.
+fn read_piece(pipe: &mut Option<impl Read>, voice: Voice, said: &mut dyn FnMut(Voice, &[u8])) {
+    let Some(open) = pipe else { return };
+    let mut buffer = [0; PIECE_BYTES];
+    match open.read(&mut buffer) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Ok(read) if read > 0 => said(voice, &buffer[..read]),
+        Ok(_) | Err(_) => {
+            *pipe = None;
+            said(voice, &[]);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Windows: the program itself is ended. What it started lives on, because the
 //! job object that would catch it cannot be had without unsafe code.
 
-use std::io;
-use std::process::{Child, Command, ExitStatus};
+use std::io::{self, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
 use std::time::Duration;
 
-use super::process::{Ended, code_or};
+use super::process::{Ended, PIECE_BYTES, Voice, code_or};
 
 #[derive(Debug)]
 pub(super) struct Group {
@@ -25,8 +27,11 @@ impl Group {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    pub(super) fn wait_at_most(&mut self, time: Duration) {
-        std::thread::sleep(time);
+    pub(super) fn voices(&self, stdout: ChildStdout, stderr: ChildStderr) -> Voices {
+        let (sender, heard) = sync_channel(1);
+        listen(stdout, Voice::Out, sender.clone());
+        listen(stderr, Voice::Err, sender);
+        Voices { heard, open: 2 }
     }
 
     pub(super) fn terminate(&mut self) {
@@ -40,6 +45,58 @@ impl Group {
         }
         self.child.wait()
     }
+}
+
+/// What two threads hear: a pipe cannot be asked whether it holds something.
+pub(super) struct Voices {
+    heard: Receiver<(Voice, Vec<u8>)>,
+    open: usize,
+}
+
+impl Voices {
+    pub(super) fn are_closed(&self) -> bool {
+        self.open == 0
+    }
+
+    pub(super) fn forget_program(&mut self) {}
+
+    pub(super) fn hear(&mut self, limit: Duration, said: &mut dyn FnMut(Voice, &[u8])) {
+        match self.heard.recv_timeout(limit) {
+            Ok((voice, piece)) => {
+                self.open -= usize::from(piece.is_empty());
+                said(voice, &piece);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                self.open = 0;
+                thread::sleep(limit);
+            }
+        }
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own; an empty piece tells the end. A
+/// thread that cannot be started drops the sender, which closes the pipe.
+fn listen(
+    mut pipe: impl Read + Send + 'static,
+    voice: Voice,
+    sender: SyncSender<(Voice, Vec<u8>)>,
+) {
+    let work = move || {
+        let mut buffer = [0; PIECE_BYTES];
+        loop {
+            let read = match pipe.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.unwrap_or(0),
+            };
+            if sender.send((voice, buffer[..read].to_vec())).is_err() || read == 0 {
+                return;
+            }
+        }
+    };
+    let _ = thread::Builder::new()
+        .name("adapter-listener".to_owned())
+        .spawn(work);
 }
 
 impl Drop for Group {

@@ -17,7 +17,6 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -128,10 +127,7 @@ impl Adapter for Process {
         let words = protocol::request(request, context, &self.defaults)?;
         let mut words = Value::Object(words).to_string().into_bytes();
         words.push(b'\n');
-        let shared = Arc::new(Shared::new(
-            AttemptLog::new(context.log_path.clone()),
-            self.secrets(),
-        ));
+        let shared = Shared::new(AttemptLog::new(context.log_path.clone()), self.secrets());
         let group =
             Group::spawn(&mut command).map_err(|error| command::cannot_start(&command, &error))?;
         drop(command);

@@ -6,12 +6,10 @@
 //! not be forgotten, and a result made then is a result.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::protocol::{self, Answer, Complaint, Event};
-use super::streams::{self, Heard, Shared};
+use super::streams::{self, Ears, Shared};
 use crate::adapter::{AdapterError, JobContext};
 use crate::cancel::StopReason;
 use crate::platform::process::{Ended, Group};
@@ -75,14 +73,14 @@ pub(super) struct Outcome {
 pub(super) fn run(
     mut group: Group,
     request: Vec<u8>,
-    shared: &Arc<Shared>,
+    shared: &Shared,
     stall: Option<Duration>,
     context: &mut JobContext<'_>,
 ) -> io::Result<Outcome> {
-    let (Some(stdin), Some(stdout), Some(stderr)) = group.take_pipes() else {
+    let Some((stdin, voices)) = group.take_pipes() else {
         return Err(io::Error::other("the program has no pipes"));
     };
-    let heard = streams::listen(stdout, stderr, shared)?;
+    let mut ears = Ears::new(voices, shared);
     streams::tell(stdin, request)?;
     let mut session = Session {
         shared,
@@ -95,11 +93,12 @@ pub(super) fn run(
         last_look: Instant::now(),
         outcome: Outcome::default(),
     };
-    match session.look_after(group, &heard) {
+    match session.look_after(group, &mut ears) {
         Ok(ended) => session.outcome.ended = Some(ended),
         Err(error) => session.outcome.lost = Some(error),
     }
-    session.hear_last_words(&heard);
+    session.hear_last_words(&mut ears);
+    ears.close();
     session.outcome.stopped = session.stopping.map(|(why, _)| why);
     Ok(session.outcome)
 }
@@ -125,9 +124,9 @@ struct Session<'a, 'c> {
 }
 
 impl Session<'_, '_> {
-    fn look_after(&mut self, mut group: Group, heard: &Receiver<Heard>) -> io::Result<Ended> {
+    fn look_after(&mut self, mut group: Group, ears: &mut Ears<'_>) -> io::Result<Ended> {
         while !group.has_ended()? {
-            self.listen_once(heard, &mut group);
+            self.listen_once(ears);
             match self.judge() {
                 Order::GoOn => {}
                 Order::Ask => group.terminate(),
@@ -137,17 +136,14 @@ impl Session<'_, '_> {
         group.finish()
     }
 
-    fn listen_once(&mut self, heard: &Receiver<Heard>, group: &mut Group) {
-        match heard.recv_timeout(self.look_after) {
-            Ok(Heard::Lines(lines)) => lines.iter().for_each(|line| self.take(line)),
-            Ok(Heard::DealtWith) => {}
+    fn listen_once(&mut self, ears: &mut Ears<'_>) {
+        let heard = ears.hear(self.look_after);
+        heard.lines.iter().for_each(|line| self.take(line));
+        if heard.closed {
             // Most programs end together with their stdout: look closely.
-            Ok(Heard::Closed) => self.look_after = Duration::from_micros(500),
-            Err(RecvTimeoutError::Timeout) => self.look_less(),
-            Err(RecvTimeoutError::Disconnected) => {
-                group.wait_at_most(self.look_after);
-                self.look_less();
-            }
+            self.look_after = Duration::from_micros(500);
+        } else if heard.bytes == 0 {
+            self.look_less();
         }
     }
 
@@ -191,22 +187,24 @@ impl Session<'_, '_> {
     /// Hears what was said before the end. A process that got away may keep the
     /// pipes open; nobody waits for it. Only waiting counts: to note a purchase
     /// may take long.
-    fn hear_last_words(&mut self, heard: &Receiver<Heard>) {
+    fn hear_last_words(&mut self, ears: &mut Ears<'_>) {
+        ears.forget_program();
         let mut waited = Duration::ZERO;
+        let mut silence = Duration::ZERO;
         let mut bytes = 0;
-        while waited < ALL_LAST_WORDS && bytes < MAX_LAST_BYTES {
+        while !ears.are_closed() && waited < ALL_LAST_WORDS && bytes < MAX_LAST_BYTES {
             let started = Instant::now();
-            let word = heard.recv_timeout(LAST_WORDS);
+            let heard = ears.hear(LAST_WORDS.saturating_sub(silence));
             waited += started.elapsed();
-            match word {
-                Ok(Heard::Lines(lines)) => {
-                    bytes += lines.iter().map(Vec::len).sum::<usize>();
-                    for line in &lines {
-                        self.take(line);
-                    }
-                }
-                Ok(Heard::DealtWith | Heard::Closed) => {}
-                Err(_) => return,
+            bytes += heard.bytes;
+            silence = if heard.bytes > 0 || heard.closed {
+                Duration::ZERO
+            } else {
+                silence + started.elapsed()
+            };
+            heard.lines.iter().for_each(|line| self.take(line));
+            if silence >= LAST_WORDS {
+                return;
             }
         }
     }

@@ -1,22 +1,19 @@
 //! Listens to a program without ever making it wait for long, and without ever
 //! keeping more than one line of it.
 //!
-//! Lines that may be events go to the job's thread, as many as were read at once.
-//! After a purchase the next line is read only when it was noted. Everything else
-//! goes to the log from here.
+//! The job's thread listens itself: lines that may be events are given to it, as
+//! many as were read at once, and nothing more is read until they were dealt with.
+//! Everything else goes to the log from here.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-
-use memchr::memmem;
 
 use super::crew;
 use super::log::AttemptLog;
 use super::secrets::{MaskedStream, Secrets};
+use crate::platform::process::{Voice, Voices};
 
 /// The longest event; a longer line is left out.
 const MAX_EVENT_BYTES: usize = 16 << 20;
@@ -30,26 +27,18 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// What an empty pipe takes without waiting, on every system.
 const PIPE_TAKES: usize = 4 << 10;
 
-/// How much is read at once.
-const PIECE_BYTES: usize = 16 << 10;
-
-/// How many messages may wait for the job's thread. With none, every message of every
-/// program would cost two threads a meeting.
-const UNHEARD: usize = 1;
-
-/// What the job's thread hears.
-#[derive(Debug)]
-pub(super) enum Heard {
+/// What was heard at one time.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
     /// Lines that may be events.
-    Lines(Vec<Vec<u8>>),
-    /// Says nothing: sent twice, so that nobody reads on before what was sent earlier
-    /// has been dealt with. The second one has room only when the first was taken.
-    DealtWith,
-    /// The program closed its stdout.
-    Closed,
+    pub(super) lines: Vec<Vec<u8>>,
+    /// How much was said, events or not.
+    pub(super) bytes: usize,
+    /// Whether the program closed its stdout.
+    pub(super) closed: bool,
 }
 
-/// What all listeners of one program share.
+/// What all who listen to one program share.
 pub(super) struct Shared {
     pub(super) log: AttemptLog,
     pub(super) secrets: Secrets,
@@ -80,23 +69,94 @@ impl Shared {
     }
 }
 
-/// Starts to listen. The channel ends when both pipes have.
-pub(super) fn listen(
-    stdout: impl Read + Send + 'static,
-    stderr: impl Read + Send + 'static,
-    shared: &Arc<Shared>,
-) -> io::Result<Receiver<Heard>> {
-    let (sender, receiver) = sync_channel(UNHEARD);
-    let (shared_out, sender_out) = (shared.clone(), sender.clone());
-    crew::start(move || {
-        hear_events(stdout, &shared_out, &sender_out);
-    })?;
-    let shared = shared.clone();
-    crew::start(move || {
-        hear_words(stderr, &shared);
-        drop(sender);
-    })?;
-    Ok(receiver)
+/// Listens to both pipes of a program.
+pub(super) struct Ears<'a> {
+    voices: Voices,
+    sorter: Sorter<'a>,
+}
+
+impl<'a> Ears<'a> {
+    pub(super) fn new(voices: Voices, shared: &'a Shared) -> Self {
+        Self {
+            voices,
+            sorter: Sorter::new(shared),
+        }
+    }
+
+    /// Listens until something was said, the program has ended, or `limit` is over.
+    pub(super) fn hear(&mut self, limit: Duration) -> Heard {
+        let mut heard = Heard::default();
+        let sorter = &mut self.sorter;
+        let said = |voice, piece: &[u8]| sorter.sort(voice, piece, &mut heard);
+        self.voices.hear(limit, said);
+        heard
+    }
+
+    /// Tells whether nothing more can come.
+    pub(super) fn are_closed(&self) -> bool {
+        self.voices.are_closed()
+    }
+
+    /// Makes only the pipes count from now on: the program has ended.
+    pub(super) fn forget_program(&mut self) {
+        self.voices.forget_program();
+    }
+
+    /// Listens no more; what was held back goes to the log.
+    pub(super) fn close(mut self) {
+        self.sorter.end_text();
+    }
+}
+
+/// Tells events from everything else.
+struct Sorter<'a> {
+    shared: &'a Shared,
+    splitter: Splitter,
+    out: MaskedStream<'a>,
+    err: MaskedStream<'a>,
+}
+
+impl<'a> Sorter<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        Self {
+            shared,
+            splitter: Splitter::default(),
+            out: MaskedStream::new(&shared.secrets),
+            err: MaskedStream::new(&shared.secrets),
+        }
+    }
+
+    /// Takes a piece; an empty one means that its pipe is closed.
+    fn sort(&mut self, voice: Voice, piece: &[u8], heard: &mut Heard) {
+        let log = &self.shared.log;
+        if !piece.is_empty() {
+            self.shared.hear();
+            heard.bytes += piece.len();
+        }
+        match voice {
+            Voice::Err if piece.is_empty() => self.err.end(|bytes| log.add_error(bytes)),
+            Voice::Err => self.err.feed(piece, |bytes| log.add_error(bytes)),
+            Voice::Out => {
+                let out = &mut self.out;
+                let mut take = |part: Part<'_>| match part {
+                    Part::Line(line) => heard.lines.push(line),
+                    Part::Text(bytes) => out.feed(bytes, |bytes| log.add(bytes)),
+                };
+                if piece.is_empty() {
+                    self.splitter.end(&mut take);
+                    out.end(|bytes| log.add(bytes));
+                    heard.closed = true;
+                } else {
+                    self.splitter.feed(piece, &mut take);
+                }
+            }
+        }
+    }
+
+    fn end_text(&mut self) {
+        self.out.end(|bytes| self.shared.log.add(bytes));
+        self.err.end(|bytes| self.shared.log.add_error(bytes));
+    }
 }
 
 /// Hands the request over; a program that does not read it is not disturbed.
@@ -110,74 +170,12 @@ pub(super) fn tell(mut stdin: impl Write + Send + 'static, request: Vec<u8>) -> 
     })
 }
 
-fn hear_words(mut pipe: impl Read, shared: &Shared) {
-    let mut masked = MaskedStream::new(&shared.secrets);
-    each_piece(&mut pipe, shared, |piece| {
-        masked.feed(piece, |bytes| shared.log.add_error(bytes));
-        true
-    });
-    masked.end(|bytes| shared.log.add_error(bytes));
-}
-
-fn hear_events(mut pipe: impl Read, shared: &Shared, sender: &SyncSender<Heard>) {
-    let mut masked = MaskedStream::new(&shared.secrets);
-    let mut splitter = Splitter::default();
-    let purchase = memmem::Finder::new("submitted");
-    let mut lines = Vec::new();
-    let mut take = |part: Part<'_>| match part {
-        Part::Text(bytes) => {
-            masked.feed(bytes, |bytes| shared.log.add(bytes));
-            true
-        }
-        Part::Line(line) => {
-            let buys = purchase.find(&line).is_some();
-            lines.push(line);
-            !buys || hand_over(&mut lines, sender) && wait_until_dealt_with(sender)
-        }
-        Part::Pause => hand_over(&mut lines, sender),
-    };
-    each_piece(&mut pipe, shared, |piece| splitter.feed(piece, &mut take));
-    splitter.end(&mut take);
-    masked.end(|bytes| shared.log.add(bytes));
-    let _ = sender.send(Heard::Closed);
-}
-
-/// Waits until the job's thread has dealt with everything that was sent.
-fn wait_until_dealt_with(sender: &SyncSender<Heard>) -> bool {
-    (0..=UNHEARD).all(|_| sender.send(Heard::DealtWith).is_ok())
-}
-
-/// Sends the lines to the job's thread, and waits if it is behind.
-fn hand_over(lines: &mut Vec<Vec<u8>>, sender: &SyncSender<Heard>) -> bool {
-    lines.is_empty() || sender.send(Heard::Lines(std::mem::take(lines))).is_ok()
-}
-
-/// Reads until the end, or until `take` wants no more.
-fn each_piece(pipe: &mut impl Read, shared: &Shared, mut take: impl FnMut(&[u8]) -> bool) {
-    let mut buffer = [0; PIECE_BYTES];
-    loop {
-        match pipe.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(read) => {
-                shared.hear();
-                if !take(&buffer[..read]) {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
-    }
-}
-
 /// A part of what a program wrote to stdout.
 enum Part<'a> {
     /// A whole line that may be an event, without its end.
     Line(Vec<u8>),
     /// Anything else.
     Text(&'a [u8]),
-    /// Nothing more is known now.
-    Pause,
 }
 
 /// Cuts stdout into lines that may be events and everything else.
@@ -201,27 +199,23 @@ enum Within {
 }
 
 impl Splitter {
-    fn feed(&mut self, piece: &[u8], take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
+    fn feed(&mut self, piece: &[u8], take: &mut impl FnMut(Part<'_>)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let ends = part.ends_with(b"\n");
-            let goes_on = match self.state {
+            match self.state {
                 Within::Nothing => self.begin(part, ends, take),
                 Within::Text => take(Part::Text(part)),
                 Within::Event => self.add(part, ends, take),
-                Within::TooLong => true,
-            };
-            if !goes_on {
-                return false;
+                Within::TooLong => {}
             }
             if ends {
                 self.state = Within::Nothing;
             }
         }
-        take(Part::Pause)
     }
 
     /// Decides what kind of line this is as soon as that is known.
-    fn begin(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
+    fn begin(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>)) {
         let mut start = std::mem::take(&mut self.line);
         let start = if start.is_empty() {
             Cow::Borrowed(part)
@@ -232,34 +226,33 @@ impl Splitter {
         match may_be_event(&start) {
             Some(true) => {
                 self.state = Within::Event;
-                self.add(&start, ends, take)
+                self.add(&start, ends, take);
             }
-            None if !ends && start.len() <= MAX_BLANK_BYTES => {
-                self.line = start.into_owned();
-                true
-            }
+            None if !ends && start.len() <= MAX_BLANK_BYTES => self.line = start.into_owned(),
             _ => {
                 self.state = Within::Text;
-                take(Part::Text(&start))
+                take(Part::Text(&start));
             }
         }
     }
 
-    fn add(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>) -> bool) -> bool {
+    fn add(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>)) {
         if self.line.len() + part.len() > MAX_EVENT_BYTES {
             self.line = Vec::new();
             self.state = Within::TooLong;
-            return take(Part::Text(b"[a line of more than 16 MB was left out]\n"));
+            take(Part::Text(b"[a line of more than 16 MB was left out]\n"));
+            return;
         }
         self.line.extend_from_slice(part);
-        !ends || take(Part::Line(std::mem::take(&mut self.line)))
+        if ends {
+            take(Part::Line(std::mem::take(&mut self.line)));
+        }
     }
 
     /// The last line may lack its end.
-    fn end(&mut self, take: &mut impl FnMut(Part<'_>) -> bool) {
+    fn end(&mut self, take: &mut impl FnMut(Part<'_>)) {
         if !self.line.is_empty() {
             take(Part::Line(std::mem::take(&mut self.line)));
-            take(Part::Pause);
         }
     }
 }
@@ -282,13 +275,9 @@ mod tests {
     fn split(pieces: &[&[u8]]) -> (Vec<String>, String) {
         let (mut lines, mut text) = (Vec::new(), Vec::new());
         let mut splitter = Splitter::default();
-        let mut take = |part: Part<'_>| {
-            match part {
-                Part::Line(line) => lines.push(String::from_utf8(line).expect("text")),
-                Part::Text(bytes) => text.extend_from_slice(bytes),
-                Part::Pause => {}
-            }
-            true
+        let mut take = |part: Part<'_>| match part {
+            Part::Line(line) => lines.push(String::from_utf8(line).expect("text")),
+            Part::Text(bytes) => text.extend_from_slice(bytes),
         };
         for piece in pieces {
             splitter.feed(piece, &mut take);
@@ -344,27 +333,16 @@ mod tests {
     }
 
     #[test]
-    fn after_a_purchase_nothing_is_read_until_it_was_noted() {
-        let shared = Arc::new(Shared::new(AttemptLog::new(None), Secrets::default()));
-        let said = b"{1}\n{2}\n{\"event\":\"submitted\"}\n{4}\n{5}";
-        let receiver = listen(&said[..], &b""[..], &shared).expect("listens");
-        let heard: Vec<String> = receiver
-            .iter()
-            .map(|heard| match heard {
-                Heard::Lines(lines) => format!("{} lines", lines.len()),
-                other => format!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(
-            heard,
-            [
-                "3 lines",
-                "DealtWith",
-                "DealtWith",
-                "1 lines",
-                "1 lines",
-                "Closed"
-            ]
-        );
+    fn lines_come_in_order_and_the_last_one_may_lack_its_end() {
+        let shared = Shared::new(AttemptLog::new(None), Secrets::default());
+        let mut sorter = Sorter::new(&shared);
+        let mut heard = Heard::default();
+        sorter.sort(Voice::Out, b"{1}\nword\n{2}\n{3", &mut heard);
+        sorter.sort(Voice::Err, b"{4}\n", &mut heard);
+        assert_eq!(heard.lines, [b"{1}\n", b"{2}\n"]);
+        assert_eq!((heard.bytes, heard.closed), (19, false));
+        sorter.sort(Voice::Out, b"", &mut heard);
+        assert_eq!(heard.lines[2..], [b"{3"]);
+        assert!(heard.closed);
     }
 }
