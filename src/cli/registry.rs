@@ -38,6 +38,7 @@ Rows as they were made come from runs/<run>/rows.csv, what happened to them from
 runs/<run>/state. Columns of other tools and notes are kept from the table as it is, or
 taken from copies of it in tables/ where the table lost them. For runs made before there
 was a rows.csv, the manifest and the item table are asked; `created_at` stays blank then.
+A manifest that is missing is made again from the rows: the same jobs, no others.
 Workers may go on meanwhile.")]
 pub struct RebuildArgs {
     /// Only the rows of this run
@@ -74,7 +75,7 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
     } else {
         ui.data(&to_text(&report))?;
     }
-    if report.dry_run && !report.unchanged {
+    if report.dry_run && !(report.unchanged && report.listed.is_empty()) {
         ui.hint("the same command without --dry-run makes these changes");
     }
     Ok(Exit::Done)
@@ -82,10 +83,20 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
 
 fn to_text(report: &RebuildReport) -> String {
     let rows = counted(report.rows_after, "row");
-    if report.unchanged && report.written.is_none() {
-        return format!("{rows}: the registry says just what is recorded; nothing was written");
-    }
     let would = if report.dry_run { "would be " } else { "" };
+    let lists: String = report
+        .listed
+        .iter()
+        .map(|list| format!("\njobs {would}listed again from the rows: {list}"))
+        .collect();
+    if report.unchanged && report.written.is_none() {
+        let nothing = if lists.is_empty() {
+            "; nothing was written"
+        } else {
+            ""
+        };
+        return format!("{rows}: the registry says just what is recorded{nothing}{lists}");
+    }
     let mut text = format!("registry: {rows}, {} before", report.rows_before);
     let mut line = |count: usize, what: &str| {
         if count > 0 {
@@ -118,5 +129,5 @@ fn to_text(report: &RebuildReport) -> String {
     if let Some(written) = &report.written {
         let _ = write!(text, "\nwritten: {written}");
     }
-    text
+    text + &lists
 }

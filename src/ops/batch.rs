@@ -28,7 +28,7 @@ use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
 mod items;
-mod manifest;
+pub(in crate::ops) mod manifest;
 mod report;
 mod rows;
 

@@ -3,7 +3,7 @@
 //! Rows as they were made come from `runs/<run>/rows.csv`, what happened to them
 //! from journals and markers. What nobody recorded (columns of other tools, notes)
 //! is kept from the table or taken from copies of it. The table as it was is
-//! always kept aside; nothing but the table is written.
+//! always kept aside. Beside the table only job lists are written that are missing.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
 mod assemble;
+mod manifests;
 mod report;
 mod sources;
 
@@ -51,6 +52,9 @@ pub fn rebuild(
     if request.dry_run || request.output.is_some() {
         let (bytes, _, mut report) = made_again(workspace, request)?;
         report.dry_run = request.dry_run;
+        if request.dry_run {
+            manifests::list_again(workspace, request, &bytes, &mut report)?;
+        }
         if let Some(output) = request.output.as_deref().filter(|_| !request.dry_run) {
             publish(output, &bytes)?;
             report.written = Some(output.display().to_string());
@@ -67,6 +71,7 @@ pub fn rebuild(
     })?;
     let (bytes, old, mut report) = made_again(workspace, request)?;
     if report.unchanged {
+        manifests::list_again(workspace, request, &bytes, &mut report)?;
         return Ok(report);
     }
     fault::here("rebuild.before");
@@ -82,6 +87,7 @@ pub fn rebuild(
     durable::replace(&path, &bytes, &tag).context("replace", &path)?;
     fault::here("rebuild.written");
     report.written = workspace.relative(&path);
+    manifests::list_again(workspace, request, &bytes, &mut report)?;
     Ok(report)
 }
 
@@ -89,11 +95,16 @@ fn check_run(workspace: &Workspace, request: &RebuildRequest) -> Result<(), OpsE
     let Some(run_id) = &request.run_id else {
         return Ok(());
     };
-    if workspace.run(run_id).root().is_dir() {
+    let has_rows = || {
+        let old = sources::old_table(workspace).ok()?;
+        old.table
+            .map(|table| manifests::runs_in(&table).contains(run_id))
+    };
+    if workspace.run(run_id).root().is_dir() || has_rows() == Some(true) {
         return Ok(());
     }
     Err(OpsError::Setup {
-        message: format!("there is no folder runs/{run_id}, so nothing is recorded of that run"),
+        message: format!("there is no folder runs/{run_id} and no row of that run"),
         hint: Some("check --run-id; without it the rows of all runs are made again".into()),
     })
 }

@@ -350,3 +350,25 @@ fn nothing_recorded_and_no_table_is_said_plainly() {
         .expect_code(2)
         .expect_stderr("nothing is recorded");
 }
+
+#[test]
+fn a_lost_manifest_lists_the_same_jobs_again_and_no_others() {
+    let workspace = mixed_runs();
+    create(&workspace, "some", "good", &["--include", "100002"]);
+    let before = workspace.bytes("runs/some/manifest.csv");
+    let table = workspace.bytes(REGISTRY);
+    fs::remove_file(workspace.path("runs/some/manifest.csv")).expect("there");
+    let said = rebuild(&workspace, &["--run-id", "some", "--dry-run"]).expect_code(0);
+    let _ = said
+        .expect_stdout("jobs would be listed again from the rows: runs/some/manifest.csv: 1 job");
+    assert!(!workspace.path("runs/some/manifest.csv").exists());
+    let _ = rebuild(&workspace, &["--run-id", "some"]).expect_code(0);
+    assert_eq!(workspace.bytes("runs/some/manifest.csv"), before);
+    fs::remove_dir_all(workspace.path("runs/some")).expect("there");
+    let _ = rebuild(&workspace, &["--run-id", "some"]).expect_code(0);
+    assert_eq!(workspace.bytes("runs/some/manifest.csv"), before);
+    assert_eq!(workspace.bytes(REGISTRY), table);
+    work(&workspace, "some", &[], 0);
+    let again = rebuild(&workspace, &[]).expect_code(0);
+    let _ = again.expect_stdout("nothing was written");
+}

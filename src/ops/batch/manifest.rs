@@ -47,17 +47,17 @@ const PICTURE_COLUMNS: &[&str] = &[
 
 /// A manifest, and whether its file must be written.
 #[derive(Debug)]
-pub(super) struct Completed {
+pub(in crate::ops) struct Completed {
     /// The whole table.
-    pub(super) table: Table,
+    pub(in crate::ops) table: Table,
     /// Whether it says more than the file.
-    pub(super) changed: bool,
+    pub(in crate::ops) changed: bool,
     /// What looked wrong, one sentence each.
-    pub(super) warnings: Vec<String>,
+    pub(in crate::ops) warnings: Vec<String>,
 }
 
 /// Reads the manifest, adds what it lacks and mends what contradicts the registry.
-pub(super) fn complete(
+pub(in crate::ops) fn complete(
     registry: &mut Table,
     registry_path: &Path,
     manifest_path: &Path,

@@ -30,6 +30,8 @@ pub struct RebuildReport {
     pub unrecorded: usize,
     /// What was taken from copies of the table, one sentence each.
     pub copied: Vec<String>,
+    /// Job lists that were missing and are back, one sentence each.
+    pub listed: Vec<String>,
     /// What looked wrong, one sentence each.
     pub warnings: Vec<String>,
     /// Whether the table says just what it said.
