@@ -39,7 +39,8 @@ pub fn stand(
         }
         agreed_usd = Some(question.expected_usd);
     }
-    let hint = "nothing finished is lost; run the same command again to go on";
+    let hint = "nothing finished is lost; the same command with --only-status enqueued,running \
+                goes on, also with the jobs that were cut off";
     Ok(under_guard("worker", hint, agreed_usd, ui))
 }
 

@@ -84,11 +84,10 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
 fn to_text(report: &RebuildReport) -> String {
     let rows = counted(report.rows_after, "row");
     let would = if report.dry_run { "would be " } else { "" };
-    let lists: String = report
-        .listed
-        .iter()
-        .map(|list| format!("\njobs {would}listed again from the rows: {list}"))
-        .collect();
+    let mut lists = String::new();
+    for list in &report.listed {
+        let _ = write!(lists, "\njobs {would}listed again from the rows: {list}");
+    }
     if report.unchanged && report.written.is_none() {
         let nothing = if lists.is_empty() {
             "; nothing was written"
