@@ -4,7 +4,7 @@
 //! Reads only, and takes no lock: every figure comes from the registry, the names
 //! of the markers, the leases of running jobs and the ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
@@ -14,6 +14,7 @@ use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
 use crate::ops::money::{self, Money};
+use crate::ops::plan::past_medians;
 use crate::ops::{OpsContext, OpsError, budget};
 use crate::store::csv;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
@@ -174,7 +175,11 @@ fn shape(
     now: Timestamp,
 ) -> RunStatus {
     let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
-    let usual = Usual::of(&seen);
+    let mut usual = Usual::of(&seen);
+    if usual.lacks_figures(&seen) {
+        // What cannot be read is told elsewhere; then the run's own times must do.
+        usual.add(&seen, &past_medians(context, &mut Vec::new()));
+    }
     let algos: Vec<AlgoStatus> = seen
         .algos
         .iter()
@@ -278,6 +283,24 @@ impl Usual {
             of_algo: seen.algos.iter().enumerate().map(of_algo).collect(),
             of_all: forecast::mean(&all),
             rehearsal,
+        }
+    }
+
+    /// Tells whether jobs of an algorithm are to come of which none has ended in this run.
+    fn lacks_figures(&self, seen: &Overview) -> bool {
+        let to_come = |place: usize, algo: &AlgoOverview| {
+            algo.count(Status::Enqueued) > 0 || seen.running.iter().any(|job| job.algo == place)
+        };
+        let mut algos = seen.algos.iter().enumerate();
+        !self.rehearsal
+            && !seen.running.is_empty()
+            && algos.any(|(place, algo)| self.of_algo[place].is_none() && to_come(place, algo))
+    }
+
+    /// Adds how long jobs took in other runs, where this one does not tell.
+    fn add(&mut self, seen: &Overview, past: &HashMap<String, f64>) {
+        for (known, algo) in self.of_algo.iter_mut().zip(&seen.algos) {
+            *known = known.or_else(|| past.get(&algo.algo).copied());
         }
     }
 
@@ -412,4 +435,47 @@ fn group(seen: &Overview) -> Vec<FailureGroup> {
     let mut groups: Vec<FailureGroup> = groups.into_values().collect();
     groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last.cmp(&a.last)));
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::overview::EndedJob;
+
+    fn algo(name: &str, waiting: usize) -> AlgoOverview {
+        let mut algo = AlgoOverview {
+            algo: name.to_owned(),
+            ..AlgoOverview::default()
+        };
+        algo.counts[Status::Enqueued as usize] = waiting;
+        algo
+    }
+
+    #[test]
+    fn an_algorithm_that_has_not_run_here_takes_as_long_as_elsewhere() {
+        let now = Timestamp::parse("2026-01-01T00:00:10Z").expect("valid");
+        let mut seen = Overview {
+            algos: vec![algo("quick", 0), algo("slow", 8)],
+            recent: vec![EndedJob {
+                algo: 0,
+                ended: now,
+                took_s: 0.1,
+                simulated: false,
+            }],
+            ..Overview::default()
+        };
+        let mut usual = Usual::of(&seen);
+        assert!(!usual.lacks_figures(&seen), "nobody works, nothing is due");
+        seen.running.push(Held {
+            job_id: JobId::parse("j").expect("valid"),
+            algo: 1,
+            attempt: 1,
+            holder: None,
+            progress: None,
+        });
+        assert!(usual.lacks_figures(&seen));
+        let past = HashMap::from([("slow".to_owned(), 6.0), ("quick".to_owned(), 9.0)]);
+        usual.add(&seen, &past);
+        assert_eq!((usual.each_s(0), usual.each_s(1)), (Some(0.1), Some(6.0)));
+    }
 }
