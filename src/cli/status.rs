@@ -152,6 +152,7 @@ fn to_json(status: &RunStatus) -> Value {
             "cancel_asked": job.cancel_asked,
         })).collect::<Vec<_>>(),
         "closed_providers": status.closed,
+        "paused_algos": status.paused,
         "failures": status.failures.iter().map(|job| json!({
             "job_id": job.job_id,
             "message": job.message,

@@ -58,6 +58,8 @@ pub struct RunStatus {
     pub running: Vec<RunningJob>,
     /// Providers that are closed, which keeps jobs from starting.
     pub closed: Vec<Closure>,
+    /// Its algorithms that a breaker has paused for workers that run.
+    pub paused: Vec<Closure>,
     /// A worker of this machine is there, whether or not it holds a job.
     pub worker_lives: bool,
     /// The jobs that ended without a result.
@@ -163,7 +165,15 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
     let gate = ProviderGate::new(&context.workspace);
     // A folder that cannot be read closes nothing.
     let closed = gate.all_closed(now).unwrap_or_default();
-    Ok(shape(context, run_id, seen, money, closed, now))
+    let breakers = ProviderGate::breakers(&context.workspace);
+    let paused = breakers.all_closed(now).unwrap_or_default();
+    let mut status = shape(context, run_id, seen, money, closed, now);
+    let of_run = |pause: &Closure| {
+        let mut algos = status.algos.iter();
+        algos.any(|algo| algo.algo == pause.provider.as_str())
+    };
+    status.paused = paused.into_iter().filter(of_run).collect();
+    Ok(status)
 }
 
 fn shape(
@@ -229,6 +239,7 @@ fn shape(
         to_finish_unpriced,
         running,
         closed: closed_here(context, closed, &algos),
+        paused: Vec::new(),
         failure_groups: group(&seen),
         failures: seen
             .failures

@@ -81,6 +81,10 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
     let log = workspace.log();
     assert_eq!(log.events("breaker_opened")[0]["algo"], "bad");
     let _ = workspace
+        .archi3d(&["run", "status", "--run-id", "rk"])
+        .run()
+        .expect_stdout("algo bad is paused: ");
+    let _ = workspace
         .archi3d(&["adapters", "list"])
         .run()
         .expect_code(0)

@@ -350,7 +350,14 @@ fn closed(status: &RunStatus) -> Vec<String> {
             one_line(&closure.reason)
         )
     });
-    closed.collect()
+    let paused = status.paused.iter().map(|pause| {
+        format!(
+            "  algo {} is paused: {}; a new worker tries it again",
+            pause.provider,
+            one_line(&pause.reason)
+        )
+    });
+    closed.chain(paused).collect()
 }
 
 fn age(age: Option<Duration>) -> String {
@@ -424,6 +431,7 @@ pub(crate) mod tests {
                 cancel_asked: false,
             }],
             closed: vec![],
+            paused: vec![],
             failures: vec![FailedJob {
                 job_id: failed.clone(),
                 message: message.clone(),
