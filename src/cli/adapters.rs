@@ -50,7 +50,8 @@ pub struct CheckArgs {
     /// The picture [default: the first of the dataset, else a drawn one]
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
-    /// Pay for it, where it costs something or its price is unknown
+    /// Pay for it, where it costs something or its price is unknown; limits and reports
+    /// do not count it
     #[arg(long)]
     yes: bool,
 }
@@ -354,7 +355,11 @@ fn checked_text(checked: &Checked) -> String {
         CheckOutcome::Skipped(reason) => format!("{key}: not tried: {reason}"),
     };
     if let Some(id) = &checked.request_id {
-        let _ = write!(text, "\n  bought as request {}", one_line(id));
+        let id = one_line(id);
+        let _ = write!(
+            text,
+            "\n  bought as request {id}; no limit and no report counts a check"
+        );
     }
     text
 }

@@ -9,6 +9,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::cli::ui::clean;
 
+pub use crate::domain::text::dollars;
+
 /// The width of a page that is no terminal.
 const USUAL_WIDTH: usize = 120;
 
@@ -110,17 +112,6 @@ pub fn short_duration(duration: Duration) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{} days", seconds / 86_400),
-    }
-}
-
-/// Returns an amount as people write it; cents are too coarse for one model.
-pub fn dollars(amount: f64) -> String {
-    let text = format!("{amount:.4}");
-    let whole = text.trim_end_matches('0');
-    let decimals = whole.rsplit('.').next().map_or(0, str::len);
-    match decimals {
-        0..=2 => format!("${amount:.2}"),
-        _ => format!("${whole}"),
     }
 }
 

@@ -141,6 +141,17 @@ pub fn seconds_cell(duration: std::time::Duration) -> String {
     number_cell(seconds)
 }
 
+/// Returns an amount as people write it; cents are too coarse for one model.
+pub fn dollars(amount: f64) -> String {
+    let text = format!("{amount:.4}");
+    let whole = text.trim_end_matches('0');
+    let decimals = whole.rsplit('.').next().map_or(0, str::len);
+    match decimals {
+        0..=2 => format!("${amount:.2}"),
+        _ => format!("${whole}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -135,7 +135,7 @@ fn what_costs_something_is_tried_only_when_that_is_said() {
     let workspace = workspace();
     let _ = adapters(&workspace, &["check", "paid"])
         .expect_code(2)
-        .expect_stderr("costs 0.4 USD")
+        .expect_stderr("costs $0.40, which no limit and no report counts")
         .expect_stderr("--yes");
     let paid = adapters(&workspace, &["check", "paid", "--yes", "--json"])
         .expect_code(0)

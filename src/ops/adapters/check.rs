@@ -21,6 +21,7 @@ use crate::domain::id::AlgoKey;
 use crate::domain::item::{IMAGES_DIR, ImageOrder, sorted_images};
 use crate::domain::nearest::suggestion;
 use crate::domain::retry::ErrorClass;
+use crate::domain::text::dollars;
 use crate::ops::{OpsContext, OpsError, real_env};
 use crate::workspace::artifact;
 
@@ -187,7 +188,10 @@ fn is_free(entry: &AdapterEntry) -> bool {
 
 fn cost_of(entry: &AdapterEntry) -> String {
     match entry.unit_price_usd {
-        Some(price) => format!("costs {price} USD"),
+        Some(price) => {
+            let price = dollars(price);
+            format!("costs {price}, which no limit and no report counts")
+        }
         None => "may cost something: its price is unknown".to_owned(),
     }
 }
