@@ -10,7 +10,7 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
 use crate::cli::ui::Ui;
 use crate::ops::init::{InitReport, init};
-use crate::ops::is_taken_by_default;
+use crate::ops::{enclosing_workspace, is_taken_by_default};
 
 /// The options of `init`.
 #[derive(Debug, Args)]
@@ -34,6 +34,13 @@ pub fn run(args: &InitArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
         ui.data_json(&report.to_json())?;
     } else {
         ui.data(&to_text(&report))?;
+    }
+    if let Some(outer) = enclosing_workspace(&report.workspace) {
+        ui.warn(&format!(
+            "this workspace lies inside another one, {}: commands typed in here take the inner \
+             one; if that was a mistake, delete what was made",
+            outer.display()
+        ));
     }
     let next = if is_taken_by_default(&report.workspace) {
         "`archi3d catalog build` in this folder".to_owned()

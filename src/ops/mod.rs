@@ -3,7 +3,7 @@
 //! `cli` turns arguments into requests and shows the answers; everything in
 //! between happens here. Nothing in here prints.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock::SystemClock;
@@ -133,6 +133,14 @@ impl OpsContext {
             settings: Arc::new(settings),
         })
     }
+}
+
+/// Returns the workspace that `folder` lies in, if it lies in one.
+pub fn enclosing_workspace(folder: &Path) -> Option<PathBuf> {
+    let mut above = folder.ancestors().skip(1);
+    above
+        .find(|parent| crate::config::is_workspace(parent))
+        .map(Path::to_owned)
 }
 
 /// Tells whether a command that is typed inside `folder`, with no `--workspace`,

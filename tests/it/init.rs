@@ -144,3 +144,15 @@ fn the_next_command_acts_on_the_new_workspace_whatever_is_configured() {
         .expect_code(0)
         .expect_stderr(&wanted);
 }
+
+#[test]
+fn a_workspace_inside_another_one_is_told() {
+    let place = TestWorkspace::empty();
+    let init = |name: &str| {
+        let output = Invocation::archi3d(["init"]).arg(place.path(name)).run();
+        output.expect_code(0)
+    };
+    let outer = init("a");
+    assert!(!outer.stderr.contains("inside another"), "{outer}");
+    let _ = init("a/dataset").expect_stderr("this workspace lies inside another one");
+}
