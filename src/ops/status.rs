@@ -77,6 +77,8 @@ pub struct AlgoStatus {
     pub algo: String,
     /// How many jobs are in each state, by [`Status::ALL`].
     pub counts: [usize; Status::ALL.len()],
+    /// Of the completed, those that were only rehearsed.
+    pub rehearsed: usize,
     /// Half of its completed jobs took no longer than this.
     pub median_s: Option<f64>,
     /// What its results cost by their rows, in dollars.
@@ -196,6 +198,7 @@ fn shape(
         .map(|algo| AlgoStatus {
             algo: algo.algo.clone(),
             counts: algo.counts,
+            rehearsed: algo.rehearsed,
             median_s: forecast::median(&mut algo.took_s.clone()),
             cost_usd: algo.cost_micros as f64 / 1e6,
             unit_usd: price(&algo.algo),
@@ -210,8 +213,11 @@ fn shape(
         }
     }
     let (pace, time_left) = usual.forecast(&seen, now);
+    // What was only rehearsed, the next worker makes.
     let open = |algo: &AlgoStatus| {
-        algo.counts[Status::Enqueued as usize] + algo.counts[Status::Running as usize]
+        let waiting =
+            [Status::Enqueued, Status::Running].map(|status| algo.counts[status as usize]);
+        waiting.iter().sum::<usize>() + algo.rehearsed
     };
     // The sum of no floats is -0.0, which people would read as a refund.
     let micros: f64 = algos

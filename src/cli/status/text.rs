@@ -97,7 +97,10 @@ fn head(status: &RunStatus, page: Page) -> Vec<String> {
     let counts = Status::ALL.into_iter().filter(|s| status.count(*s) > 0);
     let mut words: Vec<String> = counts.map(|s| format!("{} {s}", status.count(s))).collect();
     if status.rehearsed > 0 {
-        words.push(format!("{} only rehearsed", status.rehearsed));
+        words.push(format!(
+            "{} only rehearsed, still to make",
+            status.rehearsed
+        ));
     }
     lines.push(format!(
         "  {}{}",
@@ -396,6 +399,7 @@ pub(crate) mod tests {
             algos: vec![AlgoStatus {
                 algo: "trellis_single".into(),
                 counts: [3, 1, 0, 1, 0],
+                rehearsed: 0,
                 median_s: Some(80.0),
                 cost_usd: 0.0,
                 unit_usd: None,
