@@ -36,6 +36,7 @@ pub mod progress;
 pub mod registry;
 pub mod resume;
 pub mod run;
+pub mod runs;
 pub mod selection_args;
 pub mod signal;
 pub mod status;

@@ -10,6 +10,7 @@ use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::explain::{self, ExplainArgs};
 use crate::cli::plan::{self, PlanArgs};
+use crate::cli::runs::{self, ListArgs};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
 use crate::cli::worker::{self, WorkerArgs};
@@ -22,6 +23,8 @@ pub enum RunCommand {
     Plan(Box<PlanArgs>),
     /// Carry out the jobs of a run
     Worker(Box<WorkerArgs>),
+    /// List the runs of the workspace
+    List(ListArgs),
     /// Show how the jobs of a run stand
     Status(StatusArgs),
     /// Tell why one job is where it is, and what to type next
@@ -37,6 +40,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
     match command {
         RunCommand::Plan(args) => plan::run(args, global, ui),
         RunCommand::Worker(args) => worker::run(args, global, ui),
+        RunCommand::List(_) => runs::run(global, ui),
         RunCommand::Status(args) => status::run(args, global, ui),
         RunCommand::Explain(args) => explain::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),

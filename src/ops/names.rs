@@ -6,7 +6,8 @@
 use std::fs;
 
 use crate::domain::id::RunId;
-use crate::ops::OpsContext;
+use crate::domain::job::Status;
+use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
 
 /// Returns the runs that have a manifest, by name.
@@ -35,4 +36,57 @@ pub fn job_ids(context: &OpsContext, run: &RunId) -> Vec<String> {
 pub fn algo_keys(context: &OpsContext) -> Vec<String> {
     let algos = context.settings.algos.iter();
     algos.map(|algo| algo.key.to_string()).collect()
+}
+
+/// A run at a glance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLine {
+    /// Its id, as the registry has it.
+    pub run: String,
+    /// How many rows have each status, by [`Status::ALL`].
+    pub counts: [usize; Status::ALL.len()],
+    /// Rows whose status is none of ours.
+    pub other: usize,
+    /// Whether it has a manifest under `runs/`.
+    pub has_manifest: bool,
+}
+
+impl RunLine {
+    /// Returns how many rows it has.
+    pub fn jobs(&self) -> usize {
+        self.counts.iter().sum::<usize>() + self.other
+    }
+}
+
+/// Lists the runs of the registry in the order of their first row, then those that
+/// have only a manifest; takes no lock and changes nothing.
+pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
+    let folders = run_ids(context);
+    let registry = context.workspace.registry();
+    // A workspace that never had a run has no registry; with runs it has lost it.
+    let counted = if folders.is_empty() && registry.symlink_metadata().is_err() {
+        Vec::new()
+    } else {
+        csv::runs(&context.workspace)?
+    };
+    let mut lines: Vec<RunLine> = counted
+        .into_iter()
+        .map(|run| RunLine {
+            has_manifest: folders.contains(&run.run),
+            run: run.run,
+            counts: run.counts,
+            other: run.other,
+        })
+        .collect();
+    for folder in folders {
+        if !lines.iter().any(|line| line.run == folder) {
+            lines.push(RunLine {
+                run: folder,
+                counts: Default::default(),
+                other: 0,
+                has_manifest: true,
+            });
+        }
+    }
+    Ok(lines)
 }

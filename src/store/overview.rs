@@ -27,6 +27,17 @@ pub struct Overview {
     pub warnings: Vec<String>,
 }
 
+/// How many rows of a run have each status.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Its id, as the table has it.
+    pub run: String,
+    /// By [`Status::ALL`].
+    pub counts: [usize; Status::ALL.len()],
+    /// Rows whose status is none of ours.
+    pub other: usize,
+}
+
 /// The jobs of one algorithm.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlgoOverview {

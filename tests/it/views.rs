@@ -384,3 +384,23 @@ fn a_worker_that_waits_for_its_turn_is_there() {
     let _ = worker.kill();
     let _ = shown().expect_stdout("nobody works on it");
 }
+
+#[test]
+fn the_runs_of_a_workspace_are_listed_with_their_counts() {
+    let empty = TestWorkspace::empty();
+    let _ = empty.archi3d(&["init"]).run();
+    let list = |workspace: &TestWorkspace| workspace.archi3d(&["run", "list"]).run().expect_code(0);
+    let _ = list(&empty).expect_stdout("no runs yet");
+    let workspace = TestWorkspace::with_products(2).algo("mock").build();
+    let said = workspace.archi3d(&["run", "list", "--json"]).run().json();
+    assert_eq!(said["runs"][0]["run_id"], "rk");
+    assert_eq!(said["runs"][0]["jobs"], 2);
+    assert_eq!(said["runs"][0]["counts"]["enqueued"], 2);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let said = list(&workspace).stdout;
+    let line = said.lines().nth(1).expect("a run");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words, ["rk", "2", "2"], "{said}");
+    std::fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
+    let _ = list(&workspace).expect_stdout("no manifest under runs/");
+}

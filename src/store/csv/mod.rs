@@ -56,6 +56,7 @@ mod recover;
 mod redo;
 mod registry;
 mod reuse;
+mod runs;
 mod snapshot;
 mod story;
 mod sweep;
@@ -80,6 +81,7 @@ pub use pending::unpublished;
 pub use purse::FilePurse;
 pub use registry::missing_hint;
 pub use reuse::FileReuse;
+pub use runs::runs;
 pub use snapshot::read_run;
 
 /// What is needed to open a run for working on it.

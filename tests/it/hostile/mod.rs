@@ -52,7 +52,8 @@ const fn case(name: &'static str, worker: Outcome, spoil: fn(&TestWorkspace)) ->
 }
 
 /// Commands that only look: they never change anything.
-const READERS: [&[&str]; 5] = [
+const READERS: [&[&str]; 6] = [
+    &["run", "list"],
     &["run", "status", "--run-id", "rk"],
     &["run", "plan", "--run-id", "rk"],
     &["run", "explain", "--run-id", "rk", "job-one"],
