@@ -29,7 +29,8 @@ pub struct Lease {
     pub claimed_at: Timestamp,
     /// What was there before.
     pub entry: Entry,
-    /// Whether the last holder died with it, whatever is made of it now.
+    /// Whether the last holder died with it, whatever is made of it now and whether or
+    /// not it was taken out and put back in between.
     #[serde(default)]
     pub took_over: bool,
     /// A purchase an earlier attempt made and did not finish.

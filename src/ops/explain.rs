@@ -446,6 +446,9 @@ impl Why<'_> {
                 (outcome, _) => format!("attempt {attempt} ended as {}", outcome.word()),
             });
         }
+        if self.record.standing.holder_died() && self.numbers.request_id.is_none() {
+            why.push("the worker of its last attempt died: it may have been billed".into());
+        }
         if let Some(at) = self.numbers.not_before.filter(|at| *at > self.now) {
             why.push(format!("it is not tried before {at}"));
         }

@@ -189,7 +189,7 @@ impl MemoryStore {
             claimed_at: now,
             // Whoever takes a dead redo over goes on with a redo.
             entry: job.entry_of(entry),
-            took_over: entry == Entry::Takeover,
+            took_over: entry == Entry::Takeover || job.holder_died,
             request_id: job.purchase.clone(),
             failures: job.failures,
             idempotency_key: format!(
@@ -353,6 +353,7 @@ impl Store for MemoryStore {
         if setback.counts && lease.entry != Entry::Redo {
             job.failures += 1;
         }
+        job.holder_died = false;
         job.give_back(lease, JobEvent::Released { attempt }, setback.not_before)
     }
 

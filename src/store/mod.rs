@@ -119,6 +119,8 @@ pub enum Standing {
         doubtful: bool,
         /// A purchase that was made and has not brought its result yet.
         purchase: Option<String>,
+        /// It waits or was taken out, its last holder died, and no attempt has begun since.
+        holder_died: bool,
         /// How many failures were followed by another attempt.
         failures: u32,
     },
@@ -131,6 +133,18 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Tells whether it waits or was taken out, its last holder died with it, and no
+    /// attempt has begun since.
+    pub fn holder_died(&self) -> bool {
+        matches!(
+            self,
+            Self::Known {
+                holder_died: true,
+                ..
+            }
+        )
+    }
+
     /// Returns what decides whether a worker takes the job; nothing for one that
     /// no worker takes.
     pub fn seen(&self) -> Option<Seen> {

@@ -249,6 +249,70 @@ fn by_default_a_job_killed_before_its_purchase_was_noted_simply_runs_again() {
     assert_eq!(statuses(&workspace), ["completed"]);
 }
 
+fn cancel(workspace: &TestWorkspace, options: &[&str]) {
+    let arguments = [&["run", "cancel", "--run-id", "rk"], options].concat();
+    let _ = workspace.archi3d(&arguments).run().expect_code(0);
+}
+
+/// Leaves the only job waiting after its worker died with it and it was cancelled and put back,
+/// the cancel asked of the live worker or of nobody.
+fn put_back_after_a_death(workspace: &TestWorkspace, asked_of_the_living: bool) {
+    let worker = started(workspace, &["--heartbeat-secs", "60"]);
+    if asked_of_the_living {
+        cancel(workspace, &[]);
+        let _ = worker.kill();
+        let next = workspace.worker(&["--only-status", "enqueued,running"]);
+        let _ = next.run().expect_code(0);
+    } else {
+        let _ = worker.kill();
+        cancel(workspace, &[]);
+    }
+    assert_eq!(statuses(workspace), ["cancelled"]);
+    cancel(workspace, &["--undo"]);
+    assert_eq!(statuses(workspace), ["enqueued"]);
+    workspace.write("go", b"");
+}
+
+fn told(workspace: &TestWorkspace, arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--run-id", "rk", "--json"]].concat();
+    workspace.archi3d(&arguments).run().expect_code(0).json()
+}
+
+#[test]
+fn a_job_that_was_cancelled_after_its_worker_died_is_asked_about_when_it_is_put_back() {
+    for asked_of_the_living in [false, true] {
+        let options = "wait_file: go, on_interrupt: ask, unit_price_usd: 0.3";
+        let workspace = one_job_each(&[("one", options)]);
+        put_back_after_a_death(&workspace, asked_of_the_living);
+        let plan = told(&workspace, &["run", "plan"]);
+        assert_eq!(plan["reasons"][0]["code"], "ask_first", "{plan}");
+        let explained = told(&workspace, &["run", "explain", workspace.id(0)]);
+        assert_eq!(explained["code"], "ask_first", "{explained}");
+        let _ = workspace.worker(&["--limit", "1"]).run().expect_code(1);
+        assert_eq!(executed(&workspace), [0], "bought again unasked");
+        assert_asked(&workspace);
+        // Both purchases may be billed.
+        let status = told(&workspace, &["run", "status"]);
+        assert_eq!(status["money"]["spent_usd"], 0.6, "{status}");
+    }
+}
+
+#[test]
+fn by_default_a_job_that_was_put_back_after_its_worker_died_runs_again_with_a_warning() {
+    let workspace = one_job_each(&[("one", "wait_file: go, unit_price_usd: 0.3")]);
+    put_back_after_a_death(&workspace, false);
+    let rehearsal = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    assert!(!rehearsal.stderr.contains("billed"), "{}", rehearsal.stderr);
+    let workspace = one_job_each(&[("one", "wait_file: go, unit_price_usd: 0.3")]);
+    put_back_after_a_death(&workspace, false);
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(0)
+        .expect_stderr("it may have been billed before");
+    assert_eq!(executed(&workspace), [0, 0]);
+}
+
 #[test]
 fn a_request_that_is_given_up_is_bought_anew_and_only_then() {
     let workspace = one_job_each(&[("one", "submit: true, fail: dead at the provider")]);

@@ -87,10 +87,9 @@ pub(super) fn next_steps(
             format!("archi3d batch create --run-id {run_id}"),
         )),
         "ask_first" => {
-            steps.push(step(
-                "end it as failed, to be looked at",
-                worker(" --only-status running"),
-            ));
+            let waits = record.standing.holder_died();
+            let options = if waits { "" } else { " --only-status running" };
+            steps.push(step("end it as failed, to be looked at", worker(options)));
             Some(step(
                 "then buy it again, if the provider knows nothing of it",
                 worker(" --only-status failed --resubmit-unknown"),

@@ -341,7 +341,8 @@ impl<'a> Planner<'a> {
             .carrier_of(job)
             .is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask);
         let unbought = matches!(&job.standing, Standing::Known { purchase: None, .. });
-        if planned.entry == Entry::Takeover && asks && unbought && !self.request.dry_run {
+        let died = planned.entry == Entry::Takeover || job.standing.holder_died();
+        if died && asks && unbought && !self.request.dry_run {
             let words = "interrupted and possibly billed; they would end as failed to be looked at";
             return Some(Reason::new("ask_first", words));
         }

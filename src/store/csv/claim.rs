@@ -59,13 +59,11 @@ impl CsvStore {
             self.committer.hint(self.ruling_hint(job)?);
             return Ok(Claim::Changed(state));
         }
-        let took_over = entry == Entry::Takeover;
-        let entry = continued(entry, &evidence);
         let lease = self.take(job, entry, attempt, &evidence, &row, now)?;
         if let Some(held) = self.leases().get_mut(job) {
             held.lock = lock.park();
         }
-        Ok(Claim::Taken(Lease { took_over, ..lease }))
+        Ok(Claim::Taken(lease))
     }
 
     /// Reads the markers and moves damaged ones out of the way; the caller holds
@@ -158,6 +156,8 @@ impl CsvStore {
         let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
         let request_id = self.open_purchase(job, evidence)?;
         let purchases = evidence.purchases();
+        let took_over = entry == Entry::Takeover || evidence.holder_died();
+        let entry = continued(entry, evidence);
         let lease = Lease {
             run_id: self.shared.run_id.clone(),
             job_id: job.clone(),
@@ -167,7 +167,7 @@ impl CsvStore {
             // Always later than the row's, so that "older" can be read off the row.
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
-            took_over: false,
+            took_over,
             request_id: request_id.clone(),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
@@ -249,6 +249,7 @@ impl CsvStore {
             request_id: lease.request_id.clone(),
             failures: lease.failures,
             purchases,
+            holder_died: lease.took_over,
             simulated: false,
             class: None,
             not_before: None,

@@ -105,6 +105,16 @@ impl Evidence {
         })
     }
 
+    /// Tells whether a holder died with a job that waits or was taken out, and no
+    /// attempt has begun since.
+    pub(super) fn holder_died(&self) -> bool {
+        let record = self.ruling().and_then(Marker::record);
+        record.is_some_and(|record| {
+            let kinds = [RecordKind::Released, RecordKind::Cancelled];
+            record.holder_died && kinds.contains(&record.kind)
+        })
+    }
+
     /// Returns why the job failed, if the ruling marker tells.
     pub(super) fn error(&self) -> Option<String> {
         let patch = self.ruling()?.record()?.patch.as_ref()?;

@@ -451,6 +451,7 @@ fn terminal_record(
         request_id: finished.request_id.clone(),
         failures: 0,
         purchases: finished.purchases,
+        holder_died: false,
         simulated: finished.simulated,
         class: finished.class,
         not_before: None,

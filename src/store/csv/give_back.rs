@@ -61,6 +61,8 @@ impl CsvStore {
         let change = |record: &Record| {
             let mut record = given_back(record, RecordKind::Released, setback.not_before);
             record.class = Some(setback.class);
+            // Whoever began this attempt was told.
+            record.holder_died = false;
             record.failures += u32::from(setback.counts);
             if let Some(patch) = &mut record.patch {
                 // The row shows why the job waits.

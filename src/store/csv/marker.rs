@@ -55,6 +55,10 @@ pub(super) struct Record {
     /// How many real results this job has had; part of its idempotency key.
     #[serde(default)]
     pub(super) purchases: u32,
+    /// Whether a holder died with the job and no attempt has begun since: what it
+    /// bought, nobody knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) holder_died: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -295,6 +299,7 @@ pub(super) mod tests {
             request_id: None,
             failures: 0,
             purchases: 0,
+            holder_died: false,
             simulated: false,
             class: None,
             not_before: None,

@@ -257,6 +257,7 @@ impl CsvStore {
             request_id: Some(submitted.request_id.clone()),
             failures: 0,
             purchases: evidence.purchases(),
+            holder_died: false,
             simulated: false,
             class: None,
             not_before: None,

@@ -231,6 +231,7 @@ impl Reader<'_> {
                 not_before: None,
                 doubtful: false,
                 purchase: None,
+                holder_died: false,
                 failures: 0,
             });
         }
@@ -252,6 +253,7 @@ impl Reader<'_> {
             not_before,
             doubtful: evidence.is_doubtful(),
             purchase: evidence.request_id().map(str::to_owned),
+            holder_died: evidence.holder_died(),
             failures: evidence.failures(),
         })
     }

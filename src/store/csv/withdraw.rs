@@ -59,7 +59,7 @@ impl CsvStore {
                 return Ok(Withdrawal::Untouched(state));
             }
         }
-        self.take_out(job, &evidence, state.attempt(), now)
+        self.take_out(job, &evidence, state, now)
     }
 
     /// Honours a request to stop a job that its holder did not come to, because it
@@ -75,7 +75,7 @@ impl CsvStore {
         if !heeds_requests(entry) || !self.is_asked_for(job) {
             return Ok(None);
         }
-        self.take_out(job, evidence, state.attempt(), now)?;
+        self.take_out(job, evidence, state, now)?;
         let attempt = state.attempt();
         let left = Evidence::read(self.paths(), job);
         let left = left.context("read markers in", &self.paths().state())?;
@@ -109,10 +109,11 @@ impl CsvStore {
         &self,
         job: &JobId,
         evidence: &Evidence,
-        attempt: u32,
+        state: JobState,
         now: Timestamp,
     ) -> Result<Withdrawal, StoreError> {
         fault::here("withdraw.before");
+        let attempt = state.attempt();
         let dead = evidence.lease().and_then(Marker::record);
         let purchase = self.open_purchase(job, evidence)?;
         if let Some(record) = dead {
@@ -137,6 +138,8 @@ impl CsvStore {
             let mut record = given_back(&base, RecordKind::Cancelled, None);
             record.request_id.clone_from(&purchase);
             record.failures = 0;
+            record.holder_died =
+                matches!(state, JobState::Running { .. }) || evidence.holder_died();
             self.write_standing(&record, now)?;
             Withdrawal::TakenOut {
                 request_id: purchase,
@@ -202,13 +205,13 @@ impl CsvStore {
         Ok(Restored::RequestWithdrawn)
     }
 
-    /// Writes the marker of a job that nobody holds; an open purchase in it must
-    /// not depend on a journal that may be closed.
+    /// Writes the marker of a job that nobody holds; an open purchase in it, or the
+    /// doubt whether there is one, must not depend on a journal that may be closed.
     fn write_standing(&self, record: &Record, now: Timestamp) -> Result<(), StoreError> {
         let path = self.paths().state_file(&record.job_id, record.kind.file());
         let text = record.text(&self.identity, now);
         let tag = self.identity.worker_id.as_str();
-        let written = if record.request_id.is_some() {
+        let written = if record.request_id.is_some() || record.holder_died {
             durable::replace(&path, text.as_bytes(), tag)
         } else {
             durable::replace_unsynced(&path, text.as_bytes(), tag)
@@ -246,6 +249,7 @@ impl CsvStore {
             request_id: None,
             failures: 0,
             purchases: evidence.purchases(),
+            holder_died: false,
             simulated: false,
             class: None,
             not_before: None,

@@ -36,6 +36,8 @@ pub(super) struct Job {
     pub(super) failures: u32,
     /// Whether the last failure may have been billed.
     unknown: bool,
+    /// Whether its last holder died and no attempt has begun since.
+    pub(super) holder_died: bool,
     pub(super) not_before: Option<Timestamp>,
     pub(super) cancel_asked: bool,
     /// Attempts that their holders ended.
@@ -72,6 +74,7 @@ impl Job {
             purchases: 0,
             failures: 0,
             unknown: false,
+            holder_died: false,
             not_before: None,
             cancel_asked: false,
             ended: HashSet::new(),
@@ -138,6 +141,7 @@ impl Job {
                 not_before: self.not_before,
                 doubtful: self.unknown && self.purchase.is_none(),
                 purchase: self.purchase.clone(),
+                holder_died: self.holder_died && self.lease.is_none(),
                 failures: self.failures,
             },
             ..self.record.clone()
@@ -177,6 +181,7 @@ impl Job {
         self.not_before = None;
         self.cancel_asked = false;
         self.highest_attempt = lease.attempt;
+        self.holder_died = lease.took_over;
         self.lease = Some(Held {
             lease: lease.clone(),
             beat: now,
@@ -197,6 +202,7 @@ impl Job {
         let held = self.lease.take().expect("a note belongs to a lease");
         let attempt = held.lease.attempt;
         self.cancel_asked = false;
+        self.holder_died = false;
         match ending.outcome {
             Outcome::Completed { simulated, .. } => {
                 self.step(JobEvent::Completed { attempt, simulated });
@@ -247,8 +253,10 @@ impl Job {
         self.cancel_asked = false;
         self.failures = 0;
         self.not_before = None;
+        self.holder_died |= matches!(self.state, JobState::Running { .. });
         self.step(JobEvent::Cancelled);
         if self.restore_kept() {
+            self.holder_died = false;
             return Ok(Withdrawal::RedoStopped);
         }
         self.waiting.push(Patch::status(self.state.status()));

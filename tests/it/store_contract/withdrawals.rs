@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use archi3d::domain::job::{Entry, JobState, Status};
-use archi3d::store::{Beat, Claim, Finish, ReleaseReason, Restored, Withdrawal};
+use archi3d::domain::retry::ErrorClass;
+use archi3d::store::{Beat, Claim, Finish, ReleaseReason, Restored, Setback, Withdrawal};
 
 use super::Make;
 use crate::support::bench::{STALE, at, failed, made, model, state, take};
@@ -15,6 +16,7 @@ every_store! {
     a_request_reaches_whoever_would_go_on_with_the_job
     a_request_that_was_taken_back_stops_nobody
     a_dead_holders_job_is_out_at_once_and_its_purchase_is_kept
+    what_a_dead_holder_may_have_bought_stays_in_doubt_until_an_attempt_has_begun
     what_a_dead_holder_had_finished_is_not_taken_out
     a_dead_redo_is_stopped_and_the_older_result_stands
     a_retry_is_a_later_wish_than_a_request_to_stop
@@ -122,6 +124,41 @@ fn a_dead_holders_job_is_out_at_once_and_its_purchase_is_kept(make: Make) {
     let lease = take(&*person, job, Entry::Fresh, at(5));
     assert_eq!(lease.request_id.as_deref(), Some("req-7"));
     assert_eq!(lease.attempt, 2);
+}
+
+fn what_a_dead_holder_may_have_bought_stays_in_doubt_until_an_attempt_has_begun(make: Make) {
+    let bench = make(1);
+    let job = &bench.jobs()[0];
+    let worker = bench.worker("worker");
+    assert!(!take(&*worker, job, Entry::Fresh, at(0)).took_over);
+    drop(worker);
+    let person = bench.worker("person");
+    assert_eq!(person.withdraw(job, at(1)).expect("works"), OUT);
+    person.restore(job, at(2)).expect("works");
+    // Nor does it matter how often.
+    assert_eq!(person.withdraw(job, at(3)).expect("works"), OUT);
+    person.restore(job, at(4)).expect("works");
+    let record = person.jobs(at(5)).expect("works").jobs.remove(0);
+    assert!(record.standing.holder_died());
+    let next = bench.worker("next");
+    let lease = take(&*next, job, Entry::Fresh, at(6));
+    assert!(lease.took_over);
+    // Given back unbegun it is as it was; after a setback somebody was told.
+    let reason = ReleaseReason::Budget;
+    next.release(&lease, reason, None, at(7)).expect("works");
+    let lease = take(&*next, job, Entry::Fresh, at(8));
+    assert!(lease.took_over);
+    let setback = Setback {
+        class: ErrorClass::Transient,
+        message: "refused".into(),
+        not_before: None,
+        counts: true,
+        cut_off: false,
+    };
+    next.put_off(&lease, setback, at(9)).expect("works");
+    let record = next.jobs(at(10)).expect("works").jobs.remove(0);
+    assert!(!record.standing.holder_died());
+    assert!(!take(&*next, job, Entry::Fresh, at(11)).took_over);
 }
 
 fn what_a_dead_holder_had_finished_is_not_taken_out(make: Make) {

@@ -249,6 +249,7 @@ fn waiting(job: &JobId) -> JobRecord {
             unmarked: false,
             not_before: None,
             doubtful: false,
+            holder_died: false,
             purchase: None,
             failures: 0,
         },
