@@ -10,6 +10,10 @@ pub(super) use crate::domain::text::shell_word as quoted;
 use crate::engine::event::Summary;
 use crate::ops::run::{Spending, WorkerRequest};
 
+mod rest;
+
+use rest::{buys_again, only, rest, too_many};
+
 /// Returns what a person may want to do next, one sentence with a command each.
 pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
     let mut hints = Vec::new();
@@ -25,10 +29,11 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             jobs(summary.resumable)
         ));
     } else if stopped_early && unfinished > 0 {
-        let command = command(request, global, &statuses_to_go_on(summary, request));
+        let statuses = statuses_to_go_on(summary, request);
         hints.push(format!(
-            "{} not finished; to go on: {command}",
-            jobs(unfinished)
+            "{} not finished; to go on: {}",
+            jobs(unfinished),
+            rest(summary, request, global, &statuses)
         ));
     }
     hints.extend(budget_hint(summary, request, global));
@@ -40,21 +45,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             jobs(summary.unrecorded)
         ));
     }
-    if summary.in_doubt > 0 {
-        // A redo that failed leaves its job completed.
-        let command = if request.redo {
-            let statuses = request.only_status.clone().unwrap_or_default();
-            command(request, global, &statuses)
-        } else {
-            let command = command(request, global, &[Status::Failed]);
-            format!("{command} --resubmit-unknown")
-        };
-        hints.push(format!(
-            "{} possibly billed without a result; look for them at the provider, and only then: \
-             {command}",
-            jobs(summary.in_doubt)
-        ));
-    }
+    hints.extend(doubt_hints(summary, request, global));
     if summary.failed > summary.in_doubt && !request.redo {
         let command = command(request, global, &[Status::Failed]);
         hints.push(format!("to try failed jobs again: {command}"));
@@ -70,6 +61,38 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             "{} only rehearsed; to perform: {command}",
             jobs(summary.completed)
         ));
+    }
+    hints
+}
+
+/// Says how to go on with jobs that may have been billed, once somebody has looked.
+fn doubt_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
+    let redone = summary.left.redos_in_doubt.len();
+    let failed = summary.in_doubt.saturating_sub(redone);
+    let mut hints = Vec::new();
+    let mut hint = |count: usize, command: String| {
+        hints.push(format!(
+            "{} possibly billed without a result; look for them at the provider, and only then: \
+             {command}",
+            jobs(count)
+        ));
+    };
+    if failed > 0 {
+        let plain = WorkerRequest {
+            redo: false,
+            ..request.clone()
+        };
+        let command = command(&plain, global, &[Status::Failed]);
+        hint(failed, format!("{command} --resubmit-unknown"));
+    }
+    if redone > 0 {
+        // A redo that failed leaves its job completed.
+        let again = WorkerRequest {
+            redo: true,
+            ..request.clone()
+        };
+        let named = only(&summary.left.redos_in_doubt, &again, global, &[]);
+        hint(redone, named.unwrap_or_else(too_many));
     }
     hints
 }
@@ -96,7 +119,7 @@ fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
     Some(format!(
         "look at runs/{}/outputs, {waiting} {wait}; to release the rest: {}",
         request.run_id,
-        command(&released, global, &statuses)
+        rest(summary, &released, global, &statuses)
     ))
 }
 
@@ -104,7 +127,15 @@ fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
 fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
     let priced = summary.blocked_by_budget - summary.unpriced_blocked;
     let level = summary.budget.filter(|_| priced > 0)?;
-    let needed = level.spent_usd + level.reserved_usd + summary.blocked_cost_usd;
+    // Whole cents, in millionths: sums of dollars in floating point end just above.
+    let needed = [
+        level.spent_usd,
+        level.reserved_usd,
+        summary.blocked_cost_usd,
+    ];
+    let needed: f64 = needed.iter().map(|usd| (usd * 1e6).round()).sum();
+    let needed = (needed / 1e4).ceil() / 100.0;
+    let statuses = request.only_status.clone().unwrap_or_default();
     let by_flag = request
         .spending
         .budget_usd
@@ -116,26 +147,24 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
         CapKind::Run if by_flag => {
             let raised = WorkerRequest {
                 spending: Spending {
-                    budget_usd: Some((needed * 100.0).ceil() / 100.0),
+                    budget_usd: Some(needed),
                     ..request.spending.clone()
                 },
                 ..request.clone()
             };
-            let statuses = request.only_status.clone().unwrap_or_default();
-            let mut command = command(&raised, global, &statuses);
-            // None of these jobs was started, so what was agreed to still holds.
-            if request.resubmit_unknown {
-                command.push_str(" --resubmit-unknown");
-            }
-            if request.forget_requests {
-                command.push_str(" --forget-requests");
-            }
+            let command = rest(summary, &raised, global, &statuses);
             format!("for all of them: {command}")
         }
         CapKind::Run => format!(
             "to go on, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",
             dollars(needed)
         ),
+    };
+    let remedy = if buys_again(request) && !by_flag {
+        let command = rest(summary, request, global, &statuses);
+        format!("{remedy}; then: {command}")
+    } else {
+        remedy
     };
     let wait = if priced == 1 {
         "job waits"

@@ -7,19 +7,34 @@ use std::time::Duration;
 use crate::adapter::AdapterError;
 use crate::cancel::StopReason;
 use crate::domain::budget::Bill;
+use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::engine::Carrier;
 use crate::engine::output::Checked;
 
 /// What is said of a job that may have been bought without anybody knowing.
-pub(super) const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
-     Look for this job at the provider; if nothing was bought, run it again with \
-     --only-status failed --resubmit-unknown";
+const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
+     Look for this job at the provider; if nothing was bought, run it again with";
 
 /// What is said of a failure that may have been billed without anybody knowing.
 const NO_REQUEST: &str = "it may have been billed: look for this job at the provider; \
-     if nothing was bought, run it again with --only-status failed --resubmit-unknown";
+     if nothing was bought, run it again with";
+
+/// Returns what makes a worker buy a job again that may have been billed: a redo that
+/// failed leaves its job completed.
+fn again(entry: Entry) -> &'static str {
+    match entry {
+        Entry::Redo => "--redo",
+        _ => "--only-status failed --resubmit-unknown",
+    }
+}
+
+/// Returns the failure of a job that may have been bought without anybody knowing.
+pub(super) fn asked_about(entry: Entry) -> Failure {
+    let message = format!("{IN_DOUBT} {}", again(entry));
+    Failure::new(ErrorClass::Unknown, message)
+}
 
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
@@ -156,7 +171,12 @@ pub(super) fn cut_off_class(
 
 /// Turns an interruption before the provider answered into a question for a
 /// person, where the adapter's entry asks for that, and says what to check.
-pub(super) fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &Carrier) -> Attempt {
+pub(super) fn in_doubt(
+    mut attempt: Attempt,
+    purchase: Option<&str>,
+    carrier: &Carrier,
+    entry: Entry,
+) -> Attempt {
     if let Attempt::Failed(failure) = &mut attempt {
         failure.purchase = purchase.is_some();
     }
@@ -165,11 +185,11 @@ pub(super) fn in_doubt(mut attempt: Attempt, purchase: Option<&str>, carrier: &C
             reason: StopReason::Killed | StopReason::CancelAsked,
             ..
         } if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() => {
-            Attempt::Failed(Failure::new(ErrorClass::Unknown, IN_DOUBT))
+            Attempt::Failed(asked_about(entry))
         }
         Attempt::Failed(mut failure) if failure.class == ErrorClass::Unknown => {
             let advice = purchase.map_or_else(
-                || NO_REQUEST.to_owned(),
+                || format!("{NO_REQUEST} {}", again(entry)),
                 |id| {
                     format!(
                         "request {id} may have been billed; --only-status failed asks \

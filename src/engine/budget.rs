@@ -442,6 +442,9 @@ impl Pool<'_> {
         let drawer = std::mem::take(&mut *self.till.open());
         summary.unpriced_blocked = drawer.unpriced;
         summary.blocked_by_budget = drawer.unpriced + drawer.waiting.len();
+        for job in &drawer.waiting {
+            summary.left.note_waiting(job);
+        }
         summary.spent_usd = rounded(summary.spent_usd);
         let known = costs.into_iter().map(|cost| match cost {
             Cost::Usd(usd) => usd,

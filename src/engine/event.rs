@@ -224,6 +224,29 @@ pub struct CanaryResult {
     pub waiting: usize,
 }
 
+/// So many jobs that are left are named at most; one more says that there are too many.
+pub const NAMED_AT_MOST: usize = 20;
+
+/// The jobs that a worker leaves, by name where they are few.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Jobs that were not started.
+    pub waiting: Vec<JobId>,
+    /// Jobs that were started, and were given back or wait for another attempt.
+    pub begun: Vec<JobId>,
+    /// Redos that may have been billed and cannot be looked up.
+    pub redos_in_doubt: Vec<JobId>,
+}
+
+impl Left {
+    /// Adds a name where there is room for it.
+    pub fn note(names: &mut Vec<JobId>, job: &JobId) {
+        if names.len() <= NAMED_AT_MOST {
+            names.push(job.clone());
+        }
+    }
+}
+
 /// How a worker's work ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
@@ -282,6 +305,8 @@ pub struct Summary {
     /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`,
     /// `budget`, `limit`, `canary`).
     pub stopped_by: Option<String>,
+    /// The jobs that are left.
+    pub left: Box<Left>,
 }
 
 /// Takes events, in order, from any thread.

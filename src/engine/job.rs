@@ -18,7 +18,7 @@ use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::{hex, one_line};
 use crate::engine::attempt::{
-    Attempt, Failure, IN_DOUBT, cut_off_class, from_adapter_error, in_doubt, not_begun,
+    Attempt, Failure, asked_about, cut_off_class, from_adapter_error, in_doubt, not_begun,
 };
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
@@ -230,7 +230,7 @@ impl Pool<'_> {
             return None;
         }
         if in_doubt {
-            return Some(Failure::new(ErrorClass::Unknown, IN_DOUBT));
+            return Some(asked_about(lease.entry));
         }
         let secured = self.store.secure(lease);
         secured.err().map(|error| {
@@ -298,7 +298,7 @@ impl Pool<'_> {
         if let Attempt::Failed(failure) = &mut attempt {
             failure.forgotten = forgotten;
         }
-        in_doubt(attempt, purchase.as_deref(), carrier)
+        in_doubt(attempt, purchase.as_deref(), carrier, lease.entry)
     }
 
     /// Tells whether the purchase of an earlier attempt is given up. What this

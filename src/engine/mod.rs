@@ -449,6 +449,7 @@ impl Pool<'_> {
         let mut summary = tally.summary;
         summary.canaries = self.tell_of_canaries();
         summary.not_started = self.queue.remaining();
+        self.queue.name_left(&mut summary.left);
         self.close_till(&mut summary);
         if summary.processed > 0 {
             let mean = tally.total_duration.as_secs_f64() / summary.processed as f64;

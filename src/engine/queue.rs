@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::engine::PlannedJob;
+use crate::engine::event::Left;
 
 /// The jobs nobody has taken yet; shared by all threads of a pool.
 #[derive(Debug)]
@@ -36,6 +37,18 @@ pub(super) struct Waiting {
     pub(super) lane: usize,
     /// Whether it is one of those that go first on trial.
     pub(super) canary: bool,
+}
+
+impl Left {
+    /// Names a job that is not taken any more.
+    pub(super) fn note_waiting(&mut self, job: &Waiting) {
+        let names = if job.tried {
+            &mut self.begun
+        } else {
+            &mut self.waiting
+        };
+        Self::note(names, &job.planned.job.job_id);
+    }
 }
 
 impl Waiting {
@@ -245,6 +258,15 @@ impl Queue {
     pub(super) fn remaining(&self) -> usize {
         let lists = self.lists();
         lists.ready.len() + lists.later.len()
+    }
+
+    /// Names the jobs that nobody took any more.
+    pub(super) fn name_left(&self, left: &mut Left) {
+        let lists = self.lists();
+        let later = lists.later.iter().map(|(_, job)| job);
+        for job in lists.ready.iter().chain(later) {
+            left.note_waiting(job);
+        }
     }
 
     /// Returns how many jobs of a lane wait.

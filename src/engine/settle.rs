@@ -12,7 +12,7 @@ use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
 use crate::domain::text::one_line;
 use crate::engine::attempt::{Attempt, Failure};
 use crate::engine::breaker::Ended;
-use crate::engine::event::EventKind;
+use crate::engine::event::{EventKind, Left};
 use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
@@ -228,11 +228,15 @@ impl Pool<'_> {
             self.bill(lease, failure.bill(lease));
         }
         match finish {
-            Ok(Finish::Published | Finish::Adopted | Finish::OldResultKept) => {
+            Ok(finish @ (Finish::Published | Finish::Adopted | Finish::OldResultKept)) => {
                 self.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.failed += 1;
                     tally.summary.in_doubt += usize::from(in_doubt);
+                    if in_doubt && finish == Finish::OldResultKept {
+                        let left = &mut tally.summary.left;
+                        left.redos_in_doubt.push(lease.job_id.clone());
+                    }
                     tally.total_duration += span.duration;
                 });
                 self.report(EventKind::JobFailed {
@@ -296,7 +300,10 @@ impl Pool<'_> {
         if words == "another worker has taken it over" {
             return;
         }
-        self.count(|tally| tally.summary.released += 1);
+        self.count(|tally| {
+            tally.summary.released += 1;
+            Left::note(&mut tally.summary.left.begun, &lease.job_id);
+        });
         self.report(EventKind::JobReleased {
             job_id: lease.job_id.clone(),
             reason: words.to_owned(),

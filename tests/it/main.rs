@@ -97,6 +97,7 @@ mod known_failures;
 mod ledger;
 mod limits;
 mod machine_output;
+mod next_command;
 mod odd_environment;
 mod original_workspace;
 mod plan;

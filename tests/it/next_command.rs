@@ -1,0 +1,145 @@
+//! The command that a worker ends with does the rest, and buys nothing a second time.
+
+use crate::support::binary::{Invocation, Output};
+use crate::support::mocks::{change_mocks, executed, executions, jobs_of, one_job_each, statuses};
+use crate::support::{TestWorkspace, wait_until};
+
+const PRICED: &str = "unit_price_usd: 0.1";
+
+fn priced(jobs: usize) -> TestWorkspace {
+    let mocks: Vec<String> = (0..jobs).map(|number| format!("a{number}")).collect();
+    let mocks: Vec<(&str, &str)> = mocks.iter().map(|algo| (algo.as_str(), PRICED)).collect();
+    one_job_each(&mocks)
+}
+
+/// Returns the command that stands after `words` in a worker's hints.
+#[track_caller]
+fn hinted(output: &Output, words: &str) -> Invocation {
+    let (_, after) = output
+        .stderr
+        .split_once(words)
+        .unwrap_or_else(|| panic!("no {words:?} in:\n{}", output.stderr));
+    let line = after.lines().next().expect("a command");
+    let arguments: Vec<&str> = line
+        .trim()
+        .strip_prefix("archi3d ")
+        .unwrap_or_else(|| panic!("no command: {line}"))
+        .split(' ')
+        .map(|word| word.trim_matches('\''))
+        .collect();
+    Invocation::archi3d(arguments)
+}
+
+#[test]
+fn after_a_redo_that_a_limit_stopped_only_the_others_are_made_again() {
+    let workspace = priced(3);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let options = ["--redo", "--budget-usd", "0.5"];
+    let output = workspace.worker(&options).run().expect_code(4);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1]);
+    let _ = hinted(&output, "for all of them: ").run().expect_code(0);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn after_a_redo_that_a_limit_of_the_configuration_stopped_the_rest_is_named() {
+    let workspace = priced(3);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    workspace.write("config/global.yaml", b"budget: {run_usd: 0.5}\n");
+    let output = workspace.worker(&["--redo"]).run().expect_code(4);
+    workspace.write("config/global.yaml", b"budget: {run_usd: 0.6}\n");
+    let _ = hinted(&output, "; then: ").run().expect_code(0);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn after_the_canaries_of_a_redo_only_the_others_are_made_again() {
+    let workspace = jobs_of(&[("a", PRICED)], &["a"; 3]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let canary = workspace.worker(&["--redo", "--canary", "1"]);
+    let output = canary.run().expect_code(0);
+    let _ = hinted(&output, "to release the rest: ")
+        .run()
+        .expect_code(0);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn after_a_redo_that_was_stopped_by_hand_only_the_others_are_made_again() {
+    let workspace = jobs_of(&[("a", "")], &["a"; 3]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    change_mocks(&workspace, &[("a", "wait_file: go")]);
+    let worker = workspace.worker(&["--redo"]).spawn();
+    wait_until("the first is begun", || executions(&workspace).len() == 4);
+    worker.signal("INT");
+    wait_until("it was heard", || {
+        worker.stderr_so_far().contains("stopping")
+    });
+    workspace.write("go", b"");
+    let output = worker.wait().expect_code(130);
+    let _ = hinted(&output, "to go on: ").run().expect_code(0);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn what_is_in_doubt_again_is_not_bought_again_with_the_rest() {
+    let doubtful = "fail: lost, fail_class: unknown, unit_price_usd: 0.1";
+    let mocks = [("a", doubtful), ("b", doubtful), ("c", doubtful)];
+    let workspace = one_job_each(&mocks);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let options = ["--only-status", "failed", "--resubmit-unknown"];
+    let limited = [&options[..], &["--budget-usd", "0.5"]].concat();
+    let output = workspace.worker(&limited).run().expect_code(4);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1]);
+    let _ = hinted(&output, "for all of them: ").run().expect_code(1);
+    assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn a_rest_that_is_too_long_to_name_gets_no_command_that_buys_again() {
+    let workspace = jobs_of(&[("a", PRICED)], &["a"; 23]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let _ = workspace
+        .worker(&["--redo", "--budget-usd", "2.4"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("for all of them: choose them with --jobs");
+}
+
+#[test]
+fn an_interrupted_redo_that_is_asked_about_is_made_again_by_the_command_that_is_named() {
+    for with_redo in [false, true] {
+        let asks = "on_interrupt: ask, unit_price_usd: 0.1";
+        let workspace = one_job_each(&[("a", asks), ("b", asks)]);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        let waits = format!("{asks}, wait_file: go");
+        change_mocks(&workspace, &[("a", &waits), ("b", &waits)]);
+        let worker = workspace.worker(&["--redo"]).spawn();
+        wait_until("it has begun", || executions(&workspace).len() == 3);
+        let _ = worker.kill();
+        workspace.write("go", b"");
+        let mut options = vec!["--only-status", "running"];
+        options.extend(with_redo.then_some("--redo"));
+        let output = workspace.worker(&options).run().expect_code(1);
+        assert_eq!(statuses(&workspace), ["completed", "completed"]);
+        assert_eq!(executed(&workspace), [0, 1, 0]);
+        assert!(
+            !output.stderr.contains("--resubmit-unknown"),
+            "{}",
+            output.stderr
+        );
+        let _ = hinted(&output, "and only then: ").run().expect_code(0);
+        assert_eq!(executed(&workspace), [0, 1, 0, 0]);
+    }
+}
+
+#[test]
+fn the_limit_that_is_enough_is_told_to_the_cent() {
+    let mocks = [("a", "unit_price_usd: 0.4")];
+    let workspace = jobs_of(&mocks, &["a"; 6]);
+    let _ = workspace
+        .worker(&["--budget-usd", "0.8"])
+        .run()
+        .expect_code(4)
+        .expect_stderr("--budget-usd 2.40");
+}
