@@ -21,6 +21,9 @@ pub(super) fn rest(
         return command(request, global, statuses);
     }
     let left = &summary.left;
+    if summary.processed == 0 && left.begun.is_empty() {
+        return command(request, global, statuses) + agreed_to(request);
+    }
     let (mut unbegun, mut begun) = (left.waiting.clone(), left.begun.clone());
     if !request.forget_requests {
         unbegun.append(&mut begun);
