@@ -162,6 +162,8 @@ pub struct Ledger {
     settled: HashSet<Nonce>,
     /// Every attempt that a line names.
     named: HashSet<Nonce>,
+    /// Jobs that turned out dearer than what was reserved for them, and on which day.
+    dearer: BTreeMap<(RunId, JobId), (Micros, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -276,6 +278,9 @@ impl Ledger {
         match *change {
             Change::Reserved { usd } => {
                 let earlier = self.reserved.get(&key);
+                let raised = earlier.is_some_and(|earlier| {
+                    earlier.stake.nonce == stake.nonce && micros(usd) > earlier.usd
+                });
                 let reservation = Reservation {
                     stake: stake.clone(),
                     usd: micros(usd),
@@ -284,6 +289,9 @@ impl Ledger {
                         earlier.taken_over || earlier.stake.nonce != stake.nonce
                     }),
                 };
+                if raised {
+                    self.note_dearer(&key, micros(usd), *at);
+                }
                 self.reserved.insert(key, reservation);
             }
             Change::Settled { usd } => {
@@ -292,6 +300,10 @@ impl Ledger {
                     return;
                 }
                 self.settled.insert(stake.nonce.clone());
+                let reserved = self.reserved.get(&key).map_or(0, |own| own.usd);
+                if usd > reserved {
+                    self.note_dearer(&key, usd, *at);
+                }
                 // Money counts for the day on which it was granted.
                 let day = match self.reserved.get(&key) {
                     // A bill is also that of the attempts before it.
@@ -311,6 +323,24 @@ impl Ledger {
                 *of_day = of_day.saturating_add(usd);
             }
         }
+    }
+
+    fn note_dearer(&mut self, key: &(RunId, JobId), usd: Micros, at: Timestamp) {
+        let noted = self.dearer.entry(key.clone()).or_default();
+        *noted = (noted.0.max(usd), day_of(at));
+    }
+
+    /// Returns the jobs that turned out dearer than what was reserved for them, each
+    /// with what it cost: those of a run, and those of today of every run.
+    pub fn dearer(
+        &self,
+        run: &RunId,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&RunId, &JobId, f64)> {
+        let today = day_of(now);
+        let jobs = self.dearer.iter();
+        jobs.filter(move |((of, _), (_, day))| of == run || *day == today)
+            .map(|((run, job), (cost, _))| (run, job, usd(*cost)))
     }
 
     /// Decides whether a job that costs `price` may start. What is reserved for
@@ -393,6 +423,13 @@ impl Ledger {
     pub fn reserved_for(&self, run: &RunId, job: &JobId) -> Option<f64> {
         let key = (run.clone(), job.clone());
         self.reserved.get(&key).map(|r| usd(r.usd))
+    }
+
+    /// Returns what of that counts for today.
+    pub fn reserved_today(&self, run: &RunId, job: &JobId, now: Timestamp) -> Option<f64> {
+        let own = self.reserved.get(&(run.clone(), job.clone()));
+        let own = own.filter(|own| own.day == day_of(now));
+        own.map(|own| usd(own.usd))
     }
 
     /// Returns every reservation of a run, with whose it is.

@@ -26,6 +26,9 @@ pub struct Money {
     pub purse: Arc<dyn Purse>,
     /// The limits.
     pub caps: Caps,
+    /// The most that earlier jobs of each algorithm turned out to cost, where that
+    /// is more than their entry says.
+    pub dearest: HashMap<String, f64>,
 }
 
 /// What the threads of a pool know of the money.
@@ -58,6 +61,15 @@ struct Drawer {
 }
 
 impl Till {
+    /// Opens with what is known from before.
+    pub(super) fn of(money: Option<&Money>) -> Self {
+        let dearest = money.map(|money| money.dearest.clone());
+        Self(Mutex::new(Drawer {
+            dearest: dearest.unwrap_or_default(),
+            ..Drawer::default()
+        }))
+    }
+
     fn open(&self) -> MutexGuard<'_, Drawer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -232,7 +232,7 @@ pub fn run(
         began: clock.now(),
         queue: Queue::new(jobs),
         lanes,
-        till: Till::default(),
+        till: Till::of(conditions.money.as_ref()),
         twins: Twins::default(),
         bought: Mutex::default(),
         heartbeat: Heartbeat::default(),

@@ -3,11 +3,14 @@
 //! `run plan`, `run status` and `run explain` ask here. Reads only; reserving and
 //! settling is the engine's business.
 
+use std::collections::{BTreeSet, HashMap};
+
 use crate::domain::budget::{Caps, Ledger, Level};
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::ops::run::WorkerRequest;
 use crate::ops::{OpsContext, OpsError, budget};
+use crate::store::csv;
 use crate::workspace::ledger::LedgerFile;
 
 /// The money of a run.
@@ -79,4 +82,32 @@ pub(super) fn in_ledger(ledger: &Ledger, run_id: &RunId, caps: Caps, now: Timest
             .map(limit)
             .collect(),
     }
+}
+
+/// Returns what jobs of each algorithm turned out to cost where that was more than
+/// their entry says: of this run, and of every run today. Only a limit needs it.
+pub(super) fn dearest(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Result<HashMap<String, f64>, OpsError> {
+    let mut dearest = HashMap::new();
+    if request.dry_run || !caps(context, request).any() {
+        return Ok(dearest);
+    }
+    let name = |run: &RunId, job: &JobId| (run.to_string(), job.to_string());
+    let dearer = || ledger.dearer(&request.run_id, now);
+    let wanted: BTreeSet<_> = dearer().map(|(run, job, _)| name(run, job)).collect();
+    if wanted.is_empty() {
+        return Ok(dearest);
+    }
+    let algos = csv::algos_of(&context.workspace, &wanted)?;
+    for (run, job, usd) in dearer() {
+        if let Some(algo) = algos.get(&name(run, job)) {
+            let most = dearest.entry(algo.clone()).or_insert(usd);
+            *most = most.max(usd);
+        }
+    }
+    Ok(dearest)
 }

@@ -5,8 +5,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::TestWorkspace;
 use crate::support::mocks::{change_mocks, executed, jobs_of, one_job_each};
+use crate::support::process::shell;
+use crate::support::{TestWorkspace, wait_until};
 
 fn plan(workspace: &TestWorkspace, options: &[&str]) -> Value {
     let command = [&["run", "plan", "--run-id", "rk", "--json"], options].concat();
@@ -280,4 +281,51 @@ fn with_skips_copies_retries_and_unknown_prices_the_plans_totals_are_the_ledgers
     let nothing = plan(&workspace, &options);
     assert_eq!(nothing["counts"]["skip"], 7);
     assert_eq!(micros(&nothing["after_usd"]), settled);
+}
+
+/// A program that says it cost a quarter dollar, whatever its entry says.
+const QUARTER: &str = r#"cp $ARCHI3D_WORKSPACE/cube.glb m.glb
+echo "$(date)" >> $ARCHI3D_WORKSPACE/made.txt
+echo '{"event":"result","success":true,"generated_glb":"m.glb","estimated_cost_usd":0.25}'"#;
+
+fn made(workspace: &TestWorkspace) -> usize {
+    let text = fs::read_to_string(workspace.path("made.txt"));
+    text.map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn what_an_algo_turned_out_to_cost_is_known_to_the_next_start_and_to_its_plan() {
+    for price in ["unit_price_usd: 0", "unit_price_usd: 0.1"] {
+        let workspace = shell(8, QUARTER, &[price]);
+        let capped = ["--budget-usd", "1"];
+        let _ = workspace.worker(&capped).run().expect_code(4);
+        assert_eq!(made(&workspace), 4, "{price}");
+        assert_eq!(plan(&workspace, &capped)["counts"]["run"], 0, "{price}");
+        let _ = workspace.worker(&capped).run().expect_code(4);
+        assert_eq!(made(&workspace), 4, "{price}");
+        let more = ["--budget-usd", "1.3"];
+        assert_eq!(plan(&workspace, &more)["counts"]["run"], 1, "{price}");
+        let _ = workspace.worker(&more).run().expect_code(4);
+        assert_eq!(made(&workspace), 5, "{price}");
+    }
+}
+
+#[test]
+fn what_an_earlier_day_has_reserved_does_not_count_for_this_one() {
+    let priced = "unit_price_usd: 0.3";
+    let waits = format!("{priced}, wait_file: go");
+    let workspace = one_job_each(&[("one", &waits), ("two", priced)]);
+    let worker = workspace.worker(&["--limit", "1"]).spawn();
+    wait_until("it has begun", || executed(&workspace).len() == 1);
+    let _ = worker.kill();
+    workspace.write("go", b"");
+    let ledger = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
+    let (before, at) = ledger.split_once("\"at\":\"").expect("a time");
+    let aged = format!("{before}\"at\":\"2020-01-01{}", &at[10..]);
+    workspace.write("tables/budget.jsonl", aged.as_bytes());
+    let both = ["--only-status", "enqueued,running"];
+    workspace.write("config/global.yaml", b"budget: {day_usd: 0.2}\n");
+    expect_foretold(&workspace, &both, &[]);
+    workspace.write("config/global.yaml", b"budget: {day_usd: 0.4}\n");
+    expect_foretold(&workspace, &both, &[0]);
 }

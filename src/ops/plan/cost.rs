@@ -7,6 +7,8 @@
 //! a reservation that an earlier attempt left is taken over.
 
 use super::{Fate, Planner, Reason};
+use crate::domain::budget::CapKind;
+use crate::domain::id::AlgoKey;
 use crate::domain::job::Status;
 use crate::store::{JobRecord, Standing};
 
@@ -23,6 +25,8 @@ pub struct Price {
     pub reserved_micros: i64,
     /// What the ledger does not hold yet.
     pub new_micros: i64,
+    /// What it does not hold yet of this day.
+    pub new_today_micros: i64,
 }
 
 /// The costs of several jobs.
@@ -101,13 +105,19 @@ impl Planner<'_> {
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
         let reserved = reserved.filter(|_| !given_up);
         let reserved_micros = micros(reserved.unwrap_or_default());
-        let Some(unit) = carrier.price.unit_usd.map(micros) else {
+        let key = self.key_of(job).map(AlgoKey::as_str).unwrap_or_default();
+        let dearest = self.dearest.get(key).copied().unwrap_or_default();
+        let Some(unit) = carrier.price.unit_usd.map(|usd| micros(usd.max(dearest))) else {
             return Price {
                 unknown: true,
                 reserved_micros,
                 ..Price::default()
             };
         };
+        let today = self
+            .ledger
+            .reserved_today(&self.request.run_id, &job.job_id, self.now);
+        let today_micros = micros(today.filter(|_| !given_up).unwrap_or_default());
         let more = carrier.retry.retries.saturating_sub(failures);
         // What is bought already is asked for again, not bought again.
         let billed = if fate == Fate::Reattach {
@@ -121,6 +131,7 @@ impl Planner<'_> {
             worst_micros: unit.saturating_mul(billed),
             reserved_micros,
             new_micros: (unit - reserved_micros).max(0),
+            new_today_micros: (unit - today_micros).max(0),
         }
     }
 
@@ -135,7 +146,13 @@ impl Planner<'_> {
             return Some(Reason::new("unknown_price", words));
         }
         let over = self.limits.iter().find(|limit| {
-            micros(limit.used_usd) + self.planned_micros + price.new_micros > micros(limit.cap_usd)
+            // What an earlier day has reserved is none of today's.
+            let (planned, new) = if limit.of == CapKind::Day.word() {
+                (self.planned_today_micros, price.new_today_micros)
+            } else {
+                (self.planned_micros, price.new_micros)
+            };
+            micros(limit.used_usd) + planned + new > micros(limit.cap_usd)
         });
         let over = over.filter(|_| price.expected_micros > 0)?;
         let words = format!("beyond the limit of the {} (${:.2})", over.of, over.cap_usd);

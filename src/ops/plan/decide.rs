@@ -33,6 +33,10 @@ pub(in crate::ops) struct Planner<'a> {
     pub(super) carriers: Carriers,
     /// What the jobs planned so far would add to the ledger, in millionths.
     pub(super) planned_micros: i64,
+    /// The same of this day.
+    pub(super) planned_today_micros: i64,
+    /// What jobs of an algorithm turned out to cost, where that is more than its price.
+    pub(super) dearest: HashMap<String, f64>,
     pub(super) warnings: Vec<String>,
     closed: Vec<Closure>,
     paused: Vec<Closure>,
@@ -80,6 +84,8 @@ impl<'a> Planner<'a> {
             pictures: HashMap::new(),
             started: 0,
             planned_micros: 0,
+            planned_today_micros: 0,
+            dearest: money::dearest(context, request, ledger, now)?,
             warnings: Vec::new(),
         })
     }
@@ -193,7 +199,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn key_of<'j>(&'j self, job: &'j JobRecord) -> Option<&'j AlgoKey> {
+    pub(super) fn key_of<'j>(&'j self, job: &'j JobRecord) -> Option<&'j AlgoKey> {
         self.request.adapter.as_ref().or(job.algo.as_ref().ok())
     }
 
@@ -201,6 +207,7 @@ impl<'a> Planner<'a> {
     fn taken(&mut self, fate: Fate, reason: Reason, price: Price) -> Decided {
         self.started += 1;
         self.planned_micros += price.new_micros;
+        self.planned_today_micros += price.new_today_micros;
         (fate, reason, price)
     }
 

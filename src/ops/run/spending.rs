@@ -1,13 +1,15 @@
 //! What a worker may spend: the order of its jobs, the question before something
 //! expensive, the ledger, and breakers that a new start closes.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::order;
 use crate::domain::select::Decision;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
-use crate::ops::{OpsContext, OpsError, lost_money};
+use crate::ops::{OpsContext, OpsError, lost_money, money};
+use crate::store::Purse;
 use crate::store::csv::{self, FilePurse};
 use crate::workspace::provider::ProviderGate;
 
@@ -146,9 +148,13 @@ pub(super) fn money(
             teller.warn(message);
         }
     }
+    let now = context.clock.now();
+    let mut dearest = Ok(HashMap::new());
+    purse.look(&mut |ledger| dearest = money::dearest(context, request, ledger, now))?;
     Ok(Some(Money {
         purse: Arc::<FilePurse>::clone(purse),
         caps,
+        dearest: dearest?,
     }))
 }
 
