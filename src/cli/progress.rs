@@ -332,7 +332,8 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
         line.push_str(", rehearsal (--dry-run)");
     }
     if started.expected_cost_usd > 0.0 {
-        let _ = write!(line, ", about ${:.2}", started.expected_cost_usd);
+        let bound = if started.reuse { "at most" } else { "about" };
+        let _ = write!(line, ", {bound} ${:.2}", started.expected_cost_usd);
     }
     if started.unpriced_jobs > 0 {
         let _ = write!(line, ", {} of unknown price", started.unpriced_jobs);

@@ -197,10 +197,12 @@ pub struct WorkerStarted {
     pub caps: Caps,
     /// How many jobs were selected.
     pub total_jobs: usize,
-    /// What they are expected to cost, as far as prices are known.
+    /// What those that may start are expected to cost, as far as prices are known.
     pub expected_cost_usd: f64,
-    /// How many of them have no known price.
+    /// How many of these have no known price.
     pub unpriced_jobs: usize,
+    /// Whether some of them may be copied instead of bought.
+    pub reuse: bool,
     /// The worker's id.
     pub worker_id: String,
     /// Who runs the jobs.

@@ -37,17 +37,23 @@ pub struct Question {
 impl Question {
     /// Returns the figures as one sentence.
     pub fn figures(&self) -> String {
-        let jobs = match self.jobs {
-            1 => "1 job is".to_owned(),
-            count => format!("{count} jobs are"),
+        let known = match self.jobs - self.unpriced.min(self.jobs) {
+            0 => None,
+            1 => Some("1 job is".to_owned()),
+            count => Some(format!("{count} jobs are")),
         };
+        let known = known.map(|jobs| format!("{jobs} expected to cost ${:.2}", self.expected_usd));
         let unknown = match self.unpriced {
-            0 => String::new(),
-            count => format!(" and {count} of unknown price"),
+            0 => None,
+            1 => Some("1 job of unknown price".to_owned()),
+            count => Some(format!("{count} jobs of unknown price")),
         };
+        let unknown = unknown.map(|jobs| format!("{jobs} may cost anything"));
+        let parts: Vec<String> = known.into_iter().chain(unknown).collect();
         format!(
-            "{jobs} expected to cost ${:.2}{unknown}; confirm_above_usd is ${:.2}",
-            self.expected_usd, self.above_usd
+            "{}; confirm_above_usd is ${:.2}",
+            parts.join(", and "),
+            self.above_usd
         )
     }
 

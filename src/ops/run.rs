@@ -25,7 +25,7 @@ mod carriers;
 mod prepare;
 mod spending;
 
-use carriers::{carriers, expected_cost};
+use carriers::carriers;
 use prepare::{Prepared, list, prepare, words};
 
 pub(super) use carriers::{carrier, known_algo};
@@ -200,9 +200,8 @@ fn work(
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
     spending::arrange(request, &mut prepared.jobs, &carriers);
-    let (expected_cost_usd, unpriced_jobs) = expected_cost(request, &prepared.jobs, &carriers);
-    let due = spending::due(request, &prepared.jobs, &carriers);
-    spending::confirm(context, request, crew.ask, due).inspect_err(|_| {
+    let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.purse);
+    spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| {
         // What was opened is closed; trouble with that is the next start's.
         let _ = store.close(context.clock.now());
     })?;
@@ -225,8 +224,9 @@ fn work(
         canary: request.spending.canary.map(|canary| canary.per_algo),
         caps: caps(&context.settings, request.spending.budget_usd),
         total_jobs: prepared.jobs.len(),
-        expected_cost_usd,
-        unpriced_jobs,
+        expected_cost_usd: due.usd,
+        unpriced_jobs: due.unpriced,
+        reuse: request.reuse,
         worker_id: crew.worker_id.to_owned(),
         worker: crew.worker.clone(),
     })));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::binary::Output;
-use crate::support::mocks::{one_job_each, statuses};
+use crate::support::mocks::{executed, executions, jobs_of, one_job_each, statuses};
 use crate::support::process::shell;
 use crate::support::{Invocation, TestWorkspace};
 
@@ -94,4 +94,56 @@ fn jobs_without_programs_are_asked_about_too() {
     let _ = at_a_terminal(&workspace, "no", &[]).expect_code(2);
     let _ = at_a_terminal(&workspace, "yes", &[]).expect_code(0);
     assert_eq!(statuses(&workspace), ["completed"]);
+}
+
+/// Four jobs at 30 cents, which are asked about above 50.
+fn priced() -> TestWorkspace {
+    let workspace = jobs_of(&[("paid", "unit_price_usd: 0.3")], &["paid"; 4]);
+    workspace.write("config/global.yaml", b"confirm_above_usd: 0.50\n");
+    workspace
+}
+
+#[test]
+fn only_what_a_command_would_really_buy_is_asked_about() {
+    for options in [
+        &["--budget-usd", "0.5"][..],
+        &["--canary", "1"],
+        &["--limit", "1"],
+    ] {
+        let workspace = priced();
+        let output = workspace.worker(options).run();
+        assert!(output.stderr.contains("about $0.30") || options[0] == "--budget-usd");
+        assert_eq!(executed(&workspace), [0], "{options:?}");
+    }
+    let workspace = priced();
+    let _ = workspace.worker(&["--yes"]).run().expect_code(0);
+    let again = ["batch", "create", "--run-id", "r2", "--algos", "paid"];
+    let built = workspace.archi3d(&["catalog", "build"]).run();
+    let _ = built.expect_code(0);
+    let _ = workspace.archi3d(&again).run().expect_code(0);
+    let run = ["run", "worker", "--run-id", "r2"];
+    let refused = workspace.archi3d(&run).run().expect_code(2);
+    let _ = refused.expect_stderr("not confirmed");
+    let reusing = [&run[..], &["--reuse"]].concat();
+    let _ = workspace.archi3d(&reusing).run().expect_code(0);
+    assert_eq!(executions(&workspace).len(), 4);
+}
+
+#[test]
+fn jobs_of_unknown_price_are_asked_about_however_few_the_dollars() {
+    let workspace = one_job_each(&[("one", "unit_price_usd: 0.3"), ("two", ""), ("three", "")]);
+    workspace.write("config/global.yaml", b"confirm_above_usd: 0.50\n");
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(2)
+        .expect_stderr("1 job is expected to cost $0.30, and 2 jobs of unknown price");
+    // Under a limit they do not start, so there is nothing to agree to.
+    let _ = workspace
+        .worker(&["--budget-usd", "5"])
+        .run()
+        .expect_code(4);
+    assert_eq!(executed(&workspace), [0]);
+    let _ = workspace.worker(&["--yes"]).run().expect_code(0);
+    assert_eq!(executed(&workspace), [0, 1, 2]);
 }

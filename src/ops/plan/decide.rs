@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Decides about every job that the filters match.
-    pub(super) fn plan_all(&mut self, jobs: Vec<JobRecord>) -> Vec<JobPlan> {
+    pub(in crate::ops) fn plan_all(&mut self, jobs: Vec<JobRecord>) -> Vec<JobPlan> {
         let mut places = Vec::with_capacity(jobs.len());
         let mut selected = Vec::new();
         for job in jobs {

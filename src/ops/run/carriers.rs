@@ -62,20 +62,6 @@ pub(super) fn carriers(
     carriers
 }
 
-/// Returns what the jobs are expected to cost and how many have no known price.
-pub(super) fn expected_cost(
-    request: &WorkerRequest,
-    jobs: &[PlannedJob],
-    carriers: &Carriers,
-) -> (f64, usize) {
-    let prices = jobs.iter().map(|job| price_of(request, job, carriers));
-    let prices: Vec<Option<f64>> = prices.collect();
-    // An empty sum would be minus zero.
-    let known = prices.iter().flatten().fold(0.0, |sum, usd| sum + usd);
-    let unknown = prices.iter().filter(|price| price.is_none()).count();
-    ((known * 1e6).round() / 1e6, unknown)
-}
-
 /// Returns what a job costs, nothing where nobody knows. A rehearsal and what
 /// cannot run cost nothing.
 pub(super) fn price_of(

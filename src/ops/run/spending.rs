@@ -5,34 +5,50 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::order;
-use crate::domain::select::Decision;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
+use crate::ops::plan::{Fate, Planner, Price, usd};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
-use crate::store::Purse;
 use crate::store::csv::{self, FilePurse};
+use crate::store::{JobRecord, Purse};
 use crate::workspace::provider::ProviderGate;
 
-use super::carriers::{carrier, price_of};
-use super::prepare::{matches_filters, selection};
+use super::carriers::price_of;
 use super::{Ask, Teller, WorkerRequest};
 
 /// What the jobs that may start cost at most.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Due {
     jobs: usize,
-    usd: f64,
-    unpriced: usize,
+    pub(super) usd: f64,
+    pub(super) unpriced: usize,
 }
 
 impl Due {
-    fn question(self, above_usd: f64) -> Question {
-        Question {
+    /// Adds up what the dearest `most` of these jobs cost; nobody knows which of them
+    /// other workers leave.
+    fn of(prices: &[Option<f64>], most: Option<usize>) -> Self {
+        let most = most.unwrap_or(usize::MAX);
+        let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
+        known.sort_by(|a, b| b.total_cmp(a));
+        known.truncate(most);
+        let unpriced = prices.iter().filter(|price| price.is_none()).count();
+        Self {
+            jobs: prices.len().min(most),
+            usd: (known.iter().fold(0.0, |sum, usd| sum + usd) * 1e6).round() / 1e6,
+            unpriced: unpriced.min(most),
+        }
+    }
+
+    /// Returns what a person has to agree to. What nobody knows may cost anything.
+    fn question(self, above_usd: f64) -> Option<Question> {
+        let asks = self.usd > above_usd || self.unpriced > 0;
+        asks.then_some(Question {
             jobs: self.jobs,
             expected_usd: self.usd,
             unpriced: self.unpriced,
             above_usd,
-        }
+        })
     }
 }
 
@@ -62,8 +78,15 @@ pub(in crate::ops) fn on_trial(request: &WorkerRequest, jobs: &[PlannedJob]) -> 
     order::canaries(algos.iter().map(String::as_str), canary.per_algo)
 }
 
-/// Returns what the jobs that may start cost at most.
-pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carriers) -> Due {
+/// Returns what the jobs that may start cost at most, by their entries and by what the
+/// limits leave.
+pub(super) fn due(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    jobs: &[PlannedJob],
+    carriers: &Carriers,
+    purse: &FilePurse,
+) -> Due {
     let starting = jobs
         .iter()
         .zip(on_trial(request, jobs))
@@ -71,19 +94,46 @@ pub(super) fn due(request: &WorkerRequest, jobs: &[PlannedJob], carriers: &Carri
     let prices: Vec<Option<f64>> = starting
         .map(|(planned, _)| price_of(request, planned, carriers))
         .collect();
-    let most = request.limit.unwrap_or(usize::MAX);
-    let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
-    known.sort_by(|a, b| b.total_cmp(a));
-    known.truncate(most);
-    Due {
-        jobs: prices.len().min(most),
-        usd: (known.iter().fold(0.0, |sum, usd| sum + usd) * 1e6).round() / 1e6,
-        unpriced: prices
-            .iter()
-            .filter(|price| price.is_none())
-            .count()
-            .min(most),
+    let due = Due::of(&prices, request.limit);
+    let caps = caps(&context.settings, request.spending.budget_usd);
+    if !caps.any() || due.usd <= 0.0 {
+        return due;
     }
+    let (run_id, now) = (&request.run_id, context.clock.now());
+    let mut left_usd = f64::INFINITY;
+    // A ledger that cannot be read is told by whoever needs to write it.
+    let _ = purse.look(&mut |ledger| {
+        let lowest = ledger.level(run_id, caps, now).into_iter();
+        let lowest = lowest
+            .map(|level| level.left_usd())
+            .fold(f64::INFINITY, f64::min);
+        // A job may take over what is reserved for it.
+        left_usd = lowest + ledger.standing(run_id).reserved_usd;
+    });
+    Due {
+        usd: due.usd.min(left_usd),
+        ..due
+    }
+}
+
+/// Returns what the command would buy at most, as `run plan` foretells it: without
+/// what is copied, waits for canaries or is kept back by a limit.
+fn due_by_plan(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    jobs: Vec<JobRecord>,
+) -> Result<Due, OpsError> {
+    let unlimited = WorkerRequest {
+        limit: None,
+        ..request.clone()
+    };
+    let ledger = money::ledger(context)?;
+    let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
+    let plans = planner.plan_all(jobs);
+    let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
+    let price = |price: &Price| (!price.unknown).then(|| usd(price.expected_micros));
+    let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();
+    Ok(Due::of(&prices, request.limit))
 }
 
 /// Returns what a person has to agree to before the jobs start, as far as can be
@@ -96,39 +146,29 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
     }
     let (workspace, now) = (&context.workspace, context.clock.now());
     let run = csv::read_run(workspace, &request.run_id, request.rhythm, now).ok()?;
-    let selection = selection(request);
-    let mut carriers = Carriers::new();
-    let mut jobs = Vec::new();
-    for job in run.jobs.into_iter().filter(|j| matches_filters(request, j)) {
-        let Some(Decision::Run(entry)) = job.standing.seen().map(|seen| selection.decide(seen))
-        else {
-            continue;
-        };
-        if let Some(key) = request.adapter.as_ref().or(job.algo.as_ref().ok())
-            && !carriers.contains_key(key)
-        {
-            carriers.insert(key.clone(), carrier(context, request, key));
-        }
-        jobs.push(PlannedJob { job, entry });
-    }
-    arrange(request, &mut jobs, &carriers);
-    let due = due(request, &jobs, &carriers);
-    (due.usd > above_usd).then(|| due.question(above_usd))
+    let due = due_by_plan(context, request, run.jobs).ok()?;
+    due.question(above_usd)
 }
 
-/// Asks before something expensive starts, unless that was agreed to already.
+/// Asks before something expensive starts, unless that was agreed to already. `due`
+/// is asked about where the jobs cannot be looked at more closely.
 pub(super) fn confirm(
     context: &OpsContext,
     request: &WorkerRequest,
     ask: Ask<'_>,
+    jobs: &[PlannedJob],
     due: Due,
 ) -> Result<(), OpsError> {
-    let Some(above_usd) = context.settings.global.confirm_above_usd else {
+    let above_usd = context.settings.global.confirm_above_usd;
+    let Some(above_usd) = above_usd.filter(|_| !request.spending.confirmed) else {
         return Ok(());
     };
-    let question = due.question(above_usd);
-    let agreed = request.spending.confirmed || due.usd <= above_usd || ask(&question);
-    agreed.then_some(()).ok_or_else(|| question.refused())
+    let jobs = jobs.iter().map(|planned| planned.job.clone()).collect();
+    let due = due_by_plan(context, request, jobs).unwrap_or(due);
+    match due.question(above_usd) {
+        Some(question) if !ask(&question) => Err(question.refused()),
+        _ => Ok(()),
+    }
 }
 
 /// Returns where money is accounted; a rehearsal costs nothing. Under a limit the
