@@ -56,6 +56,9 @@ pub struct Entry {
     /// What happened to it.
     #[serde(flatten)]
     pub change: Change,
+    /// Whether a person said so, who knows what was billed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
 }
 
 /// An entry as it is read: a parser knows each field of a flat line at once, and
@@ -70,6 +73,8 @@ struct Line {
     worker_id: WorkerId,
     event: Event,
     usd: f64,
+    #[serde(default)]
+    by_hand: bool,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +100,7 @@ impl From<Line> for Entry {
                 Event::Reserved => Change::Reserved { usd },
                 Event::Settled => Change::Settled { usd },
             },
+            by_hand: line.by_hand,
         }
     }
 }
@@ -164,6 +170,18 @@ pub struct Ledger {
     named: HashSet<Nonce>,
     /// Jobs that turned out dearer than what was reserved for them, and on which day.
     dearer: BTreeMap<(RunId, JobId), (Micros, String)>,
+    by_hand: Vec<ByHand>,
+}
+
+/// What a person said was billed for a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByHand {
+    /// The attempt whose reservation that ended.
+    pub stake: Stake,
+    /// How much.
+    pub usd: f64,
+    /// When it was said.
+    pub at: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -269,7 +287,12 @@ impl Ledger {
     /// Takes one line in. The money of an attempt is settled once, whoever tells
     /// it again.
     pub fn take(&mut self, entry: &Entry) {
-        let Entry { at, stake, change } = entry;
+        let Entry {
+            at,
+            stake,
+            change,
+            by_hand,
+        } = entry;
         self.named.insert(stake.nonce.clone());
         if self.settled.contains(&stake.nonce) {
             return;
@@ -295,8 +318,12 @@ impl Ledger {
                 self.reserved.insert(key, reservation);
             }
             Change::Settled { usd } => {
+                if *by_hand {
+                    let (stake, at) = (stake.clone(), *at);
+                    self.by_hand.push(ByHand { stake, usd, at });
+                }
                 let usd = micros(usd);
-                if usd == 0 && !self.may_free(stake) {
+                if usd == 0 && !by_hand && !self.may_free(stake) {
                     return;
                 }
                 self.settled.insert(stake.nonce.clone());
@@ -444,6 +471,13 @@ impl Ledger {
         let key = (stake.run_id.clone(), stake.job_id.clone());
         let own = self.reserved.get(&key);
         own.is_some_and(|own| own.stake.nonce == stake.nonce && !own.taken_over)
+    }
+
+    /// Returns what people said was billed for jobs of a run, in the order in which
+    /// they said it.
+    pub fn by_hand(&self, run: &RunId) -> impl Iterator<Item = &ByHand> {
+        let said = self.by_hand.iter();
+        said.filter(move |said| said.stake.run_id == *run)
     }
 
     /// Tells whether any line names an attempt.

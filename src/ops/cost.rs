@@ -139,7 +139,9 @@ pub fn cost_report(
             });
         }
         report.warnings.extend(found.warnings);
-        counted.extend(count(run, found.attempts));
+        let mut of_run = count(run, found.attempts);
+        settle::take_in(&mut of_run, &ledger, run);
+        counted.extend(of_run);
         let standing = ledger.standing(run);
         report.ledger_spent_usd += standing.spent_usd;
         report.ledger_reserved_usd += standing.reserved_usd;

@@ -115,7 +115,7 @@ pub fn run_explain(
     let mut numbers = numbers(context, &record, &planner, &ledger, now);
     // A job that is over leaves the count in its attempts alone.
     numbers.failures = numbers.failures.max(put_off(&attempts));
-    let (code, why) = Why {
+    let (code, mut why) = Why {
         record: &record,
         attempts: &attempts,
         plan: &plan,
@@ -125,6 +125,16 @@ pub fn run_explain(
         now,
     }
     .tell();
+    let said = ledger
+        .by_hand(run_id)
+        .filter(|said| said.stake.job_id == record.job_id);
+    if let Some(said) = said.last() {
+        why.push(format!(
+            "a person settled it by hand on {}: ${:.2} were billed (`cost settle`)",
+            said.at.iso(),
+            said.usd
+        ));
+    }
     let (state, attempt, holder) = match &record.standing {
         Standing::Known { state, holder, .. } => (
             state.status().word().to_owned(),

@@ -164,7 +164,12 @@ pub(super) fn restore(
         };
         (lines, sum) = (lines + 1, sum + usd);
         let (at, stake) = (one.at, one.stake);
-        purse.restore(&Entry { at, stake, change })?;
+        purse.restore(&Entry {
+            at,
+            stake,
+            change,
+            by_hand: false,
+        })?;
     }
     let mut told = Vec::new();
     if purse.damaged() > 0 {

@@ -152,7 +152,12 @@ impl LedgerFile {
         else {
             return Ok(None);
         };
-        let file = self.append(&stake, Change::Settled { usd }, now)?;
+        let file = self.append_entry(&Entry {
+            at: now,
+            stake: stake.clone(),
+            change: Change::Settled { usd },
+            by_hand: true,
+        })?;
         file.sync_data()?;
         Ok(Some((stake, reserved)))
     }
@@ -248,12 +253,17 @@ impl LedgerFile {
     }
 
     fn append(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<File> {
-        let entry = Entry {
+        let stake = stake.clone();
+        self.append_entry(&Entry {
             at,
-            stake: stake.clone(),
+            stake,
             change,
-        };
-        let mut line = serde_json::to_vec(&entry).expect("an entry has only plain fields");
+            by_hand: false,
+        })
+    }
+
+    fn append_entry(&mut self, entry: &Entry) -> io::Result<File> {
+        let mut line = serde_json::to_vec(entry).expect("an entry has only plain fields");
         line.push(b'\n');
         let created = !self.path.exists();
         let mut file = durable::open_append(&self.path)?;

@@ -71,6 +71,44 @@ fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
     expect_money(&workspace, 0.7, 0.0);
 }
 
+/// What `cost report` knows to be billed, and how often it does not know.
+fn reported(workspace: &TestWorkspace) -> (f64, u64) {
+    let total = json(workspace, &["cost", "report"])["total"].take();
+    let billed = total["billed_usd"].as_f64().expect("dollars");
+    (billed, total["unknown_cost_attempts"].as_u64().expect("a number"))
+}
+
+#[test]
+fn the_report_and_the_explanation_know_what_a_person_settled() {
+    let lost = "unit_price_usd: 0.4, fail: lost, fail_class: unknown";
+    let workspace = one_job_each(&[("one", lost)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    assert_eq!(reported(&workspace), (0.0, 1));
+    let _ = settle(&workspace, "0.3", &["--yes"]).expect_code(0);
+    assert_eq!(reported(&workspace), (0.3, 0));
+    let explain = ["run", "explain", "--run-id", "rk", workspace.id(0)];
+    let why = json(&workspace, &explain)["why"].to_string();
+    assert!(why.contains("settled it by hand"), "{why}");
+    // What is bought afterwards is in doubt for itself.
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let _ = workspace.worker(&again).run().expect_code(1);
+    assert_eq!(reported(&workspace), (0.3, 1));
+}
+
+#[test]
+fn what_a_person_settled_is_about_every_attempt_that_asked() {
+    let asks = "unit_price_usd: 0.4, wait_file: go, on_interrupt: ask";
+    let workspace = one_job_each(&[("one", asks)]);
+    let worker = workspace.worker(&[]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let _ = worker.kill();
+    let takeover = ["--only-status", "running"];
+    let _ = workspace.worker(&takeover).run().expect_code(1);
+    assert_eq!(reported(&workspace), (0.0, 1));
+    let _ = settle(&workspace, "0.4", &["--yes"]).expect_code(0);
+    assert_eq!(reported(&workspace), (0.4, 0));
+}
+
 #[test]
 fn a_job_that_is_cancelled_while_it_works_keeps_its_money_until_it_is_settled() {
     let workspace = one_job_each(&[("one", "unit_price_usd: 0.3, wait_file: go")]);

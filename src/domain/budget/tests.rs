@@ -29,6 +29,7 @@ fn stake(n: usize, attempt: u32) -> Stake {
 
 fn entry(stake: Stake, change: Change) -> Entry {
     Entry {
+        by_hand: false,
         at: now(),
         stake,
         change,
@@ -136,6 +137,7 @@ fn money_counts_for_the_day_on_which_it_was_granted() {
     ledger.take(&reserved(1, 1, 1.0));
     let tomorrow = now().plus(std::time::Duration::from_hours(24));
     ledger.take(&Entry {
+        by_hand: false,
         at: tomorrow,
         ..settled(1, 1, 1.0)
     });
@@ -247,4 +249,41 @@ fn no_sum_is_so_large_that_it_makes_room() {
         ledger.take(&settled(n + 10_000, 1, 1e300));
     }
     assert!(!may_start(&ledger, 99_999, 0.01, DOLLAR));
+}
+
+#[test]
+fn what_a_person_says_was_not_billed_frees_what_an_attempt_took_over() {
+    let mut ledger = Ledger::default();
+    ledger.take(&reserved(1, 1, 0.3));
+    ledger.take(&reserved(1, 2, 0.3));
+    let unbilled = settled(1, 2, 0.0);
+    ledger.take(&unbilled);
+    let run = unbilled.stake.run_id.clone();
+    assert!((ledger.standing(&run).reserved_usd - 0.3).abs() < 1e-9);
+    ledger.take(&Entry {
+        by_hand: true,
+        ..unbilled
+    });
+    assert!(ledger.standing(&run).reserved_usd.abs() < 1e-9);
+}
+
+#[test]
+fn jobs_that_were_dearer_than_reserved_are_remembered() {
+    let mut ledger = Ledger::default();
+    for n in 1..=3 {
+        ledger.take(&reserved(n, 1, 0.3));
+    }
+    ledger.take(&settled(1, 1, 0.3));
+    ledger.take(&settled(2, 1, 0.5));
+    // Its provider named another price when it accepted the request.
+    ledger.take(&reserved(3, 1, 0.4));
+    ledger.take(&settled(3, 1, 0.4));
+    // Nothing was reserved for what is said to be free.
+    let free = settled(4, 1, 0.25);
+    ledger.take(&free);
+    let told: Vec<f64> = ledger
+        .dearer(&free.stake.run_id, free.at)
+        .map(|(_, _, usd)| usd)
+        .collect();
+    assert_eq!(told, [0.5, 0.4, 0.25]);
 }

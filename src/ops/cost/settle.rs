@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::domain::budget::Ledger;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
@@ -13,6 +14,8 @@ use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::ledger::LedgerFile;
+
+use super::{Counted, micros};
 
 /// Money that is set aside for a job that nobody works on.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,4 +115,28 @@ pub fn settle(
             hint: Some("nothing was settled".into()),
         })?;
     Ok(Some(found.clone()))
+}
+
+/// Takes in what people said was billed: it ends the doubt about the job's attempts
+/// until then, but for those that were written off.
+pub(super) fn take_in(counted: &mut [Counted], ledger: &Ledger, run_id: &RunId) {
+    for said in ledger.by_hand(run_id) {
+        let mut meant = None;
+        for (place, one) in counted.iter_mut().enumerate() {
+            let record = &one.record;
+            if record.job_id != said.stake.job_id || record.started > said.at {
+                continue;
+            }
+            let own = record.nonce == said.stake.nonce;
+            if own || meant.is_none() {
+                meant = Some(place);
+            }
+            if own || !ledger.is_settled(&record.nonce) {
+                one.unknown = false;
+            }
+        }
+        if let Some(place) = meant {
+            counted[place].billed = Some(micros(said.usd));
+        }
+    }
 }

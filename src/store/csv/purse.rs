@@ -45,7 +45,9 @@ impl FilePurse {
     pub fn restore(&self, entry: &Entry) -> Result<(), StoreError> {
         let mut file = self.file();
         let path = file.path().to_owned();
-        let Entry { at, stake, change } = entry;
+        let Entry {
+            at, stake, change, ..
+        } = entry;
         file.restore(stake, *change, *at).context("write", &path)
     }
 
