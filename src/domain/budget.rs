@@ -465,6 +465,13 @@ impl Ledger {
         of_run.map(|r| (r.stake.clone(), usd(r.usd))).collect()
     }
 
+    /// Returns every reservation of any run that counts for today.
+    pub fn open_today(&self, now: Timestamp) -> Vec<(Stake, f64)> {
+        let today = day_of(now);
+        let open = self.reserved.values().filter(|r| r.day == today);
+        open.map(|r| (r.stake.clone(), usd(r.usd))).collect()
+    }
+
     /// Tells whether the reservation of an attempt ends if it was not billed. That
     /// says nothing of an attempt before it whose reservation it took over.
     pub fn may_free(&self, stake: &Stake) -> bool {

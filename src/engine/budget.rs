@@ -405,7 +405,8 @@ impl Pool<'_> {
     }
 
     /// Settles what dead workers reserved where their journals tell what was
-    /// billed: for the whole run, or for one job.
+    /// billed: for the whole run, or for one job. A limit of the day is one of all
+    /// runs, so under one theirs is settled too.
     pub(super) fn settle_what_others_left(&self, only: Option<&JobId>) {
         let Some(money) = self.money() else { return };
         if let Err(error) = self.try_settle_what_others_left(money, only) {
@@ -420,7 +421,15 @@ impl Pool<'_> {
     ) -> Result<(), StoreError> {
         let mut open = Vec::new();
         let run = self.store.run_id();
-        money.purse.look(&mut |ledger| open = ledger.open(run))?;
+        let shared = only.is_none() && money.caps.day_usd.is_some();
+        let now = self.clock.now();
+        money.purse.look(&mut |ledger| {
+            open = ledger.open(run);
+            if shared {
+                let others = ledger.open_today(now).into_iter();
+                open.extend(others.filter(|(stake, _)| stake.run_id != *run));
+            }
+        })?;
         open.retain(|(stake, _)| only.is_none_or(|job| stake.job_id == *job));
         let (stakes, amounts): (Vec<Stake>, Vec<f64>) = open.into_iter().unzip();
         if stakes.is_empty() {
@@ -429,6 +438,7 @@ impl Pool<'_> {
         let fates = self.store.fates(&stakes)?;
         for ((stake, reserved), fate) in stakes.iter().zip(amounts).zip(fates) {
             let usd = match fate {
+                Fate::Open if stake.run_id != *run => continue,
                 Fate::Open => {
                     let job = stake.job_id.clone();
                     self.till.open().inherited.insert(job);

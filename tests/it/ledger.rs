@@ -75,7 +75,10 @@ fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
 fn reported(workspace: &TestWorkspace) -> (f64, u64) {
     let total = json(workspace, &["cost", "report"])["total"].take();
     let billed = total["billed_usd"].as_f64().expect("dollars");
-    (billed, total["unknown_cost_attempts"].as_u64().expect("a number"))
+    (
+        billed,
+        total["unknown_cost_attempts"].as_u64().expect("a number"),
+    )
 }
 
 #[test]
@@ -125,6 +128,24 @@ fn a_job_that_is_cancelled_while_it_works_keeps_its_money_until_it_is_settled() 
     expect_money(&workspace, 0.0, 0.3);
     let _ = settle(&workspace, "0", &["--yes"]).expect_code(0);
     expect_money(&workspace, 0.0, 0.0);
+}
+
+#[test]
+fn what_a_dead_worker_of_another_run_did_not_spend_is_not_kept_from_the_day() {
+    let workspace = one_job_each(&[("one", "unit_price_usd: 0.3, fail: no")]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let whole = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
+    // It died before it could settle; its journal tells that nothing was billed.
+    let reserved = whole.lines().next().expect("a line").to_owned() + "\n";
+    workspace.write("tables/budget.jsonl", reserved.as_bytes());
+    change_mocks(&workspace, &[("one", "unit_price_usd: 0.3")]);
+    workspace.write("config/global.yaml", b"budget: {day_usd: 0.3}\n");
+    let build = workspace.archi3d(&["catalog", "build"]).run();
+    let _ = build.expect_code(0);
+    let batch = ["batch", "create", "--run-id", "r2", "--algos", "one"];
+    let _ = workspace.archi3d(&batch).run().expect_code(0);
+    let worker = ["run", "worker", "--run-id", "r2"];
+    let _ = workspace.archi3d(&worker).run().expect_code(0);
 }
 
 #[test]

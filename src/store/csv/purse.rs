@@ -1,12 +1,12 @@
 //! The purse on files: the workspace's ledger, and what journals tell of
 //! attempts whose worker did not come to settle them.
 
-use std::collections::HashMap;
+use std::collections::hash_map::{self, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
-use crate::domain::id::{Nonce, WorkerId};
+use crate::domain::id::{Nonce, RunId, WorkerId};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
@@ -112,19 +112,27 @@ impl Purse for FilePurse {
 impl CsvStore {
     /// Returns what the journals of their workers tell of attempts.
     pub(super) fn fates_of(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
-        let mut journals: HashMap<&WorkerId, Vec<Line>> = HashMap::new();
-        for Stake { worker_id, .. } in stakes {
-            if !journals.contains_key(worker_id) {
-                journals.insert(worker_id, self.lines_of_ended(worker_id)?);
+        let mut journals: HashMap<(&RunId, &WorkerId), Vec<Line>> = HashMap::new();
+        for stake in stakes {
+            let (run_id, worker_id) = (&stake.run_id, &stake.worker_id);
+            if let hash_map::Entry::Vacant(unread) = journals.entry((run_id, worker_id)) {
+                unread.insert(self.lines_of_ended(run_id, worker_id)?);
             }
         }
-        let fate = |stake: &Stake| told(&journals[&stake.worker_id], &stake.nonce);
+        let fate = |stake: &Stake| {
+            let lines = &journals[&(&stake.run_id, &stake.worker_id)];
+            told(lines, &stake.nonce)
+        };
         Ok(stakes.iter().map(fate).collect())
     }
 
     /// Reads a journal whose worker is gone; one that lives settles its own.
-    fn lines_of_ended(&self, worker_id: &WorkerId) -> Result<Vec<Line>, StoreError> {
-        let path = self.paths().journal(worker_id);
+    fn lines_of_ended(
+        &self,
+        run_id: &RunId,
+        worker_id: &WorkerId,
+    ) -> Result<Vec<Line>, StoreError> {
+        let path = self.shared.workspace.run(run_id).journal(worker_id);
         let own = *worker_id == self.identity.worker_id;
         if own || !path.exists() || lock::is_held(&path).context("look at", &path)? {
             return Ok(Vec::new());
