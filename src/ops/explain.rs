@@ -148,7 +148,7 @@ pub fn run_explain(
     let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {
         run_id: run_id.clone(),
-        next: next_steps(run_id, &record, code, &plan, &numbers),
+        next: next_steps(run_id, &record, code, &numbers),
         job_id: record.job_id,
         product_id: record.product_id,
         variant: record.variant,

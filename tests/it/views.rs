@@ -291,8 +291,12 @@ fn a_rehearsed_attempt_is_shown_as_one() {
 }
 
 #[test]
-fn over_the_limit_of_the_day_the_next_step_says_when() {
+fn over_a_limit_the_next_step_says_which_and_when() {
     let workspace = one_job_each(&[MIXED[0]]);
+    workspace.write("config/global.yaml", b"budget:\n  run_usd: 0.1\n");
+    let told = explain(&workspace, workspace.id(0));
+    let what = told["next"][0]["what"].as_str().expect("words");
+    assert!(what.contains("budget.run_usd"), "{what}");
     workspace.write("config/global.yaml", b"budget:\n  day_usd: 0.1\n");
     let told = explain(&workspace, workspace.id(0));
     assert_eq!(told["code"], "over_budget");

@@ -3,7 +3,6 @@
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::text::shell_word;
-use crate::ops::plan::JobPlan;
 use crate::store::{JobRecord, Standing};
 
 use super::Numbers;
@@ -22,7 +21,6 @@ pub(super) fn next_steps(
     run_id: &RunId,
     record: &JobRecord,
     code: &str,
-    plan: &JobPlan,
     numbers: &Numbers,
 ) -> Vec<NextStep> {
     let job = &record.job_id;
@@ -95,7 +93,7 @@ pub(super) fn next_steps(
                 worker(" --only-status failed --resubmit-unknown"),
             ))
         }
-        "over_budget" => Some(step(&more_money(plan, numbers), worker(""))),
+        "over_budget" => Some(step(&more_money(numbers), worker(""))),
         "unknown_price" => Some(step(
             "give it a unit_price_usd in config/adapters.yaml, then see",
             format!("archi3d run plan --run-id {run_id} --jobs '{job}'"),
@@ -119,8 +117,8 @@ pub(super) fn next_steps(
 }
 
 /// Says when a job that a limit refuses can run.
-fn more_money(plan: &JobPlan, numbers: &Numbers) -> String {
-    let price = plan.price.new_micros as f64 / 1e6;
+fn more_money(numbers: &Numbers) -> String {
+    let price = numbers.unit_usd.unwrap_or_default() - numbers.reserved_usd.unwrap_or_default();
     let refuses = |of: &str| {
         let mut limits = numbers.money.limits.iter();
         limits.any(|limit| limit.of == of && limit.left_usd() < price)
