@@ -12,7 +12,7 @@ use crate::domain::id::AlgoKey;
 use crate::domain::order;
 use crate::engine::event::EventKind;
 use crate::engine::queue::{Hold, Waiting};
-use crate::engine::{Carriers, Conditions, PlannedJob, Pool};
+use crate::engine::{Carriers, Conditions, Halt, PlannedJob, Pool};
 use crate::store::{JobRecord, consumed};
 use crate::workspace::limits::{Admission, Permit, ProviderLimits};
 
@@ -209,14 +209,16 @@ impl Pool<'_> {
             }
             Ok(Admission::Wait(pause)) => pause,
             Err(error) => {
-                // A limit that cannot be kept is no limit to go past.
+                // A limit that cannot be kept is no limit to go past, and who waits for
+                // somebody to mend a file must be told.
+                self.halt(Halt::Store);
                 self.report(EventKind::Warning {
                     message: format!(
-                        "the limits of provider {} cannot be kept, its jobs wait: {error}",
+                        "the limits of provider {} cannot be kept: {error}",
                         gate.provider
                     ),
                 });
-                Duration::from_secs(5)
+                Duration::ZERO
             }
         };
         *gate.held_until() = Some(Instant::now() + pause);

@@ -126,6 +126,42 @@ pub fn open_append(path: &Path) -> io::Result<File> {
     platform::refuse_links(&mut options).open(path)
 }
 
+/// Opens a plain file for reading; a link, a folder or a pipe is refused without
+/// waiting, with words that say what to do.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    plain(platform::without_waiting(&mut options).open(path), path)
+}
+
+/// Takes the file that was opened at `path` without following links or waiting,
+/// if it is a plain one; otherwise says what is there instead.
+pub(super) fn plain(opened: io::Result<File>, path: &Path) -> io::Result<File> {
+    let refuse = |what: &str| {
+        let reason = format!("it is {what}, not a plain file; move it away");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
+    };
+    match opened {
+        Ok(file) => {
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return refuse("a folder");
+            }
+            if !metadata.is_file() {
+                return refuse("a pipe or a device");
+            }
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        Err(error) => match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => refuse("a link"),
+            Ok(found) if found.is_dir() => refuse("a folder"),
+            Ok(found) if !found.is_file() => refuse("a pipe or a device"),
+            _ => Err(error),
+        },
+    }
+}
+
 /// Reads a whole regular file; a link, a folder or a pipe is refused without waiting.
 pub fn read_plain(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
@@ -177,7 +213,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Reads the end of a file, at most so many bytes.
 pub fn read_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = open_plain(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();

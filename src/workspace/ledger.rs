@@ -214,7 +214,7 @@ impl LedgerFile {
 
     /// Reads the lines that were added. A torn last line is not there yet.
     fn catch_up(&mut self) -> io::Result<()> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match durable::open_plain(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.forget(None);

@@ -5,15 +5,16 @@
 //! one moment in a small file, before which nothing starts. Nobody waits in here:
 //! the caller is told when to ask again.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::{Limits, Pace};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
+use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
@@ -60,7 +61,7 @@ impl ProviderLimits {
 
     /// Takes a slot and a place in the minute, or tells when to ask again.
     pub fn admit(&self, now: Timestamp) -> io::Result<Admission> {
-        fs::create_dir_all(&self.folder)?;
+        fs::create_dir_all(&self.folder).map_err(|error| named(&self.folder, &error))?;
         if let Some(pace) = self.pace
             && let Some(wait) = pace.wait(self.read_next()?, micros(now))
         {
@@ -95,7 +96,7 @@ impl ProviderLimits {
     fn free_slot(&self) -> io::Result<Option<FileLock>> {
         for number in 1..=self.slots.unwrap_or(0) {
             let path = self.path(&format!("slot-{number}.lock"));
-            if let Some(slot) = FileLock::try_acquire(&path)? {
+            if let Some(slot) = try_lock(&path)? {
                 return Ok(Some(slot));
             }
         }
@@ -107,7 +108,7 @@ impl ProviderLimits {
         let Some(pace) = self.pace else {
             return Ok(None);
         };
-        let Some(_lock) = FileLock::try_acquire(&self.path("rate.lock"))? else {
+        let Some(_lock) = try_lock(&self.path("rate.lock"))? else {
             return Ok(Some(RATE_BUSY));
         };
         match pace.take(self.read_next()?, micros(now)) {
@@ -124,10 +125,11 @@ impl ProviderLimits {
     /// Reads the moment before which nothing starts; a file that holds anything
     /// else is one of the distant future, which nobody believes.
     fn read_next(&self) -> io::Result<Option<i64>> {
-        let file = match File::open(self.path("rate")) {
+        let path = self.path("rate");
+        let file = match durable::open_plain(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(named(&path, &error)),
         };
         let mut bytes = Vec::new();
         file.take(64).read_to_end(&mut bytes)?;
@@ -138,7 +140,9 @@ impl ProviderLimits {
     fn write_next(&self, next: i64) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
-        let file = platform::refuse_links(&mut options).open(self.path("rate"))?;
+        let path = self.path("rate");
+        let opened = platform::without_waiting(&mut options).open(&path);
+        let file = durable::plain(opened, &path).map_err(|error| named(&path, &error))?;
         let text = format!("{next:020}\n");
         platform::write_at(&file, text.as_bytes(), 0)?;
         fault::io("limits.written")?;
@@ -148,6 +152,14 @@ impl ProviderLimits {
     fn path(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.provider))
     }
+}
+
+fn try_lock(path: &Path) -> io::Result<Option<FileLock>> {
+    FileLock::try_acquire(path).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn micros(at: Timestamp) -> i64 {

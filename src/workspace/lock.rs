@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::platform::{self, FileIdentity};
+use crate::workspace::durable;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl LockFile {
         let mut options = OpenOptions::new();
         // Never truncated: a file that somebody else wrote to by mistake is not ours to empty.
         options.read(true).write(true).create(true).truncate(false);
-        let file = platform::refuse_links(&mut options).open(path)?;
+        let file = durable::plain(platform::without_waiting(&mut options).open(path), path)?;
         let identity = platform::identity(&file.metadata()?);
         Ok(Self { file, identity })
     }
@@ -200,7 +201,7 @@ impl ReusedLock {
 pub fn is_held(path: &Path) -> io::Result<bool> {
     let mut options = OpenOptions::new();
     options.read(true);
-    let file = match platform::refuse_links(&mut options).open(path) {
+    let file = match durable::plain(platform::without_waiting(&mut options).open(path), path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),

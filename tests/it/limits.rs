@@ -113,3 +113,40 @@ fn a_limit_that_is_none_is_refused_with_its_line() {
         .expect_stderr("adapters.yaml:2")
         .expect_stderr("1 or more");
 }
+
+/// Puts something that is no plain file where a limit is kept, and demands that the worker says so.
+#[track_caller]
+fn expect_refusal(options: &str, name: &str, spoil: impl Fn(&std::path::Path)) {
+    let workspace = workspace(2, options);
+    let path = workspace.path("runs/.providers").join(name);
+    workspace.write("elsewhere", b"mine");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+    spoil(&path);
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(3)
+        .expect_stderr(name)
+        .expect_stderr("move it away");
+    assert_eq!(statuses(&workspace), ["enqueued"; 2]);
+    assert_eq!(workspace.bytes("elsewhere"), b"mine");
+    std::fs::remove_file(&path).expect("it can be moved away");
+    let _ = workspace.worker(&[]).run().expect_code(0);
+}
+
+#[test]
+fn a_limit_kept_in_a_pipe_or_a_link_stops_the_worker_with_a_clear_error() {
+    let link = |path: &std::path::Path| {
+        std::os::unix::fs::symlink("../../elsewhere", path).expect("the name is free");
+    };
+    let pipe = |path: &std::path::Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("mkfifo is there").success());
+    };
+    for name in ["tool.rate", "tool.rate.lock"] {
+        expect_refusal("rate_per_min: 6000", name, link);
+        expect_refusal("rate_per_min: 6000", name, pipe);
+    }
+    expect_refusal("max_parallel: 1", "tool.slot-1.lock", link);
+    expect_refusal("max_parallel: 1", "tool.slot-1.lock", pipe);
+}

@@ -21,12 +21,16 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice};
+use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::journal::{Journal, What};
 use super::projection::{self, Hint, Wanted};
 use super::registry::Registry;
+
+/// How a result's file answers that is there no more, or is no plain file any more.
+const GONE: [io::ErrorKind; 2] = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
 
 /// The least time between two changes of the table, whoever made the first.
 const MIN_REST: Duration = Duration::from_millis(60);
@@ -153,11 +157,13 @@ impl Shared {
         for artifact in &wanted.artifacts {
             let path = folder.join(&artifact.name);
             folders.extend(path.parent().map(Path::to_owned));
-            match File::open(&path).and_then(|file| file.sync_all()) {
-                // Moved away by a person since: nothing of it is left to sync.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                other => other.context("sync", &path)?,
-            }
+            let file = match durable::open_plain(&path) {
+                Ok(file) => file,
+                // Moved away or replaced by a person since: nothing of it is left to sync.
+                Err(error) if GONE.contains(&error.kind()) => continue,
+                Err(error) => return Err(error).context("sync", &path),
+            };
+            file.sync_all().context("sync", &path)?;
         }
         fault::here("fold.result_synced");
         for folder in folders {

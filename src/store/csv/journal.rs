@@ -19,6 +19,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::{Artifact, Progress, ReleaseReason};
+use crate::workspace::durable;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -290,7 +291,7 @@ pub(super) fn all(folder: &Path) -> io::Result<Vec<Found>> {
 /// Tells whether the last whole line says `closed`, by reading only the end.
 fn is_closed(path: &Path) -> io::Result<bool> {
     const TAIL: u64 = 512;
-    let mut file = File::open(path)?;
+    let mut file = durable::open_plain(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
@@ -327,7 +328,8 @@ pub(super) fn read(path: &Path) -> io::Result<(Vec<Line>, usize)> {
 
 /// Reads every line that can be understood and counts the others.
 pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
-    let bytes = fs::read(path)?;
+    let mut bytes = Vec::new();
+    durable::open_plain(path)?.read_to_end(&mut bytes)?;
     let mut reading = Reading {
         lines: Vec::new(),
         damaged: 0,
@@ -352,7 +354,7 @@ pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
 /// end of its worker's journal: the latest beat is there.
 pub(super) fn last_progress(path: &Path, nonce: &Nonce) -> io::Result<Option<Progress>> {
     const TAIL: u64 = 128 * 1024;
-    let mut file = File::open(path)?;
+    let mut file = durable::open_plain(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
@@ -376,7 +378,7 @@ pub(super) fn last_progress(path: &Path, nonce: &Nonce) -> io::Result<Option<Pro
 
 /// Appends `closed` to a dead worker's journal, ending a torn line first.
 pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Result<()> {
-    let mut file = crate::workspace::durable::open_append(path)?;
+    let mut file = durable::open_append(path)?;
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
     if length > 0 {
@@ -427,7 +429,7 @@ mod tests {
         let journal = Journal::create(path.clone()).unwrap();
         journal.append(now(), What::Folded { rows: 1 }).unwrap();
         drop(journal);
-        let mut file = crate::workspace::durable::open_append(&path).unwrap();
+        let mut file = durable::open_append(&path).unwrap();
         file.write_all(
             b"not json\n{\"at\":\"2026-01-01T00:00:00Z\",\"event\":\"later\",\"x\":1}\n{\"at\":",
         )

@@ -5,7 +5,7 @@
 //! without a content key, as earlier versions wrote them, are never offered.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +18,7 @@ use crate::domain::text::formula_safe;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::reuse::{ReuseIndex, Source};
+use crate::workspace::durable;
 use crate::workspace::paths::Workspace;
 
 use super::journal::{self, Line, What};
@@ -169,7 +170,7 @@ impl Known {
     /// Reads what was appended to a journal since the last time.
     fn read_on(&mut self, run_id: &RunId, path: &Path) -> io::Result<()> {
         let start = self.read.get(path).copied().unwrap_or(0);
-        let mut file = match File::open(path) {
+        let mut file = match durable::open_plain(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),

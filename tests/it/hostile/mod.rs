@@ -52,13 +52,15 @@ const fn case(name: &'static str, worker: Outcome, spoil: fn(&TestWorkspace)) ->
 }
 
 /// Commands that only look: they never change anything.
-const READERS: [&[&str]; 6] = [
+const READERS: [&[&str]; 8] = [
     &["run", "list"],
     &["run", "status", "--run-id", "rk"],
     &["run", "plan", "--run-id", "rk"],
     &["run", "explain", "--run-id", "rk", "job-one"],
     &["run", "attempts", "--run-id", "rk", "--json"],
     &["config", "show"],
+    &["cost", "report"],
+    &["doctor"],
 ];
 
 /// Commands that write, if only a log, each tried on a workspace of its own.

@@ -15,6 +15,13 @@ fn folder(ws: &TestWorkspace, below: &str) {
     fs::create_dir_all(ws.path(below)).expect("the name is free");
 }
 
+fn pipe(ws: &TestWorkspace, below: &str) {
+    let made = std::process::Command::new("mkfifo")
+        .arg(ws.path(below))
+        .status();
+    assert!(made.expect("mkfifo is there").success());
+}
+
 fn journal(ws: &TestWorkspace, bytes: &[u8]) {
     ws.write("runs/rk/state/journal/host-1-abcdef01.jsonl", bytes);
 }
@@ -154,6 +161,10 @@ const JOURNALS: &[Case] = &[
     case("a journal that is one long line", Works(3), |ws| {
         journal(ws, &vec![b'{'; 4 << 20]);
     }),
+    case("a journal that is a pipe", Works(3), |ws| {
+        folder(ws, "runs/rk/state/journal");
+        pipe(ws, "runs/rk/state/journal/host-1-abcdef01.jsonl");
+    }),
     case("a journal that is a folder", Works(3), |ws| {
         folder(ws, "runs/rk/state/journal/host-1-abcdef01.jsonl");
     }),
@@ -210,6 +221,24 @@ const RESULTS: &[Case] = &[
             );
         },
     ),
+    case(
+        "a ledger of money that is a pipe",
+        Stops("budget.jsonl"),
+        |ws| {
+            pipe(ws, "tables/budget.jsonl");
+        },
+    ),
+    case(
+        "a ledger of money that leads out",
+        Stops("budget.jsonl"),
+        |ws| {
+            symlink("/etc/passwd", ws.path("tables/budget.jsonl")).expect("free");
+        },
+    ),
+    case("a log that is a pipe", Works(3), |ws| {
+        folder(ws, "logs");
+        pipe(ws, "logs/worker.log");
+    }),
     case("a closed provider whose file is none", SomeFail(0), |ws| {
         ws.write("runs/.providers/mock.closed.json", b"\xff{");
     }),
