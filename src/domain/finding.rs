@@ -104,6 +104,8 @@ codes! {
         "somebody's changes are in the copy and not in the table",
     StaleCopy "copy_of_table" Note
         "it says nothing that the table does not say; a program or a person left it",
+    CopyBeside "copy_of_file" Note
+        "a program or a person left it; nobody reads what only the copy says",
     DuplicateKey "duplicate_key" Warning
         "two rows speak of one job, and tools disagree about which one counts",
     UnsafeCell "unsafe_cell" Warning

@@ -12,7 +12,7 @@ use crate::support::mocks::executions;
 use crate::support::wait_until;
 use crate::support::workspace::TestWorkspace;
 
-const REGISTRY: &str = "tables/generations.csv";
+pub const REGISTRY: &str = "tables/generations.csv";
 
 const MOCKS: &str = "adapters:
   good: {kind: mock, count_file: executions.txt}
@@ -20,7 +20,7 @@ const MOCKS: &str = "adapters:
 ";
 
 /// A run of three jobs made by `algo`, not yet worked on.
-fn waiting(algo: &str) -> TestWorkspace {
+pub fn waiting(algo: &str) -> TestWorkspace {
     let workspace = plain_products(3);
     workspace.write("config/adapters.yaml", MOCKS.as_bytes());
     build(&workspace, &[]);
@@ -30,26 +30,26 @@ fn waiting(algo: &str) -> TestWorkspace {
 }
 
 /// The same run, finished.
-fn finished() -> TestWorkspace {
+pub fn finished() -> TestWorkspace {
     let workspace = waiting("good");
     let _ = workspace.worker(&[]).run().expect_code(0);
     workspace
 }
 
-fn doctor(workspace: &TestWorkspace, options: &[&str]) -> Output {
+pub fn doctor(workspace: &TestWorkspace, options: &[&str]) -> Output {
     let mut arguments = vec!["doctor", "--json"];
     arguments.extend(options);
     workspace.archi3d(&arguments).run()
 }
 
-fn findings(output: &Output) -> Vec<Value> {
+pub fn findings(output: &Output) -> Vec<Value> {
     output.json()["findings"]
         .as_array()
         .expect("a list")
         .clone()
 }
 
-fn codes(output: &Output) -> Vec<String> {
+pub fn codes(output: &Output) -> Vec<String> {
     let findings = findings(output);
     let codes = findings.iter().map(|finding| finding["code"].as_str());
     codes.map(|code| code.expect("a word").to_owned()).collect()
@@ -57,22 +57,22 @@ fn codes(output: &Output) -> Vec<String> {
 
 /// Returns the finding with this code; panics if there is none.
 #[track_caller]
-fn found(output: &Output, code: &str) -> Value {
+pub fn found(output: &Output, code: &str) -> Value {
     let mut findings = findings(output).into_iter();
     findings
         .find(|finding| finding["code"] == code)
         .unwrap_or_else(|| panic!("no {code} in {output}"))
 }
 
-fn job(workspace: &TestWorkspace, index: usize) -> String {
+pub fn job(workspace: &TestWorkspace, index: usize) -> String {
     workspace.registry().rows[index]["job_id"].to_owned()
 }
 
-fn text(workspace: &TestWorkspace, below: &str) -> String {
+pub fn text(workspace: &TestWorkspace, below: &str) -> String {
     String::from_utf8(workspace.bytes(below)).expect("text")
 }
 
-fn journal(workspace: &TestWorkspace) -> String {
+pub fn journal(workspace: &TestWorkspace) -> String {
     let names = workspace.tree().into_keys();
     let mut journals = names.filter(|name| name.contains("/journal/") && !name.ends_with('/'));
     journals.next().expect("a journal")

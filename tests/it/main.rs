@@ -20,6 +20,7 @@
 //! - [`demo`]: from nothing to finished models with one command.
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
 //! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
+//! - [`doctor_losses`]: records that were lost or spoilt are told with what really brings them back.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
@@ -85,6 +86,7 @@ mod consolidate;
 mod demo;
 mod disputed_results;
 mod doctor;
+mod doctor_losses;
 mod engine;
 mod fault_points;
 mod fixtures;

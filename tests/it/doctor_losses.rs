@@ -1,0 +1,101 @@
+//! `doctor` where records were lost or spoilt: what is lost is told as what it is, and the remedy
+//! that is named is one.
+
+use std::fs;
+
+use crate::support::workspace::TestWorkspace;
+
+use super::doctor::{REGISTRY, codes, doctor, finished, found, job};
+
+const COPY: &str = "tables/generations-NODE7.csv";
+
+/// What a worker writes when a job ends.
+const ENDING: [&str; 5] = [
+    "generation_end",
+    "generation_duration_s",
+    "unit_price_usd",
+    "estimated_cost_usd",
+    "gen_object_path",
+];
+
+/// Sets cells of the registry's first `rows` rows.
+pub fn set_cells(workspace: &TestWorkspace, rows: usize, cells: &[(&str, &str)]) {
+    let table = workspace.registry();
+    let mut writer = csv::Writer::from_writer(b"\xef\xbb\xbf".to_vec());
+    writer.write_record(&table.columns).expect("in memory");
+    for (number, row) in table.rows.iter().enumerate() {
+        let cell = |column: &String| {
+            let new = cells.iter().find(|(name, _)| name == column);
+            let new = new.filter(|_| number < rows).map(|(_, text)| *text);
+            new.unwrap_or(&row[column]).to_owned()
+        };
+        let record: Vec<String> = table.columns.iter().map(cell).collect();
+        writer.write_record(&record).expect("in memory");
+    }
+    workspace.write(REGISTRY, &writer.into_inner().expect("in memory"));
+}
+
+/// Makes the registry forget how its first `rows` rows ended.
+fn forget_endings(workspace: &TestWorkspace, rows: usize, status: &str) {
+    let mut cells = ENDING.map(|column| (column, "")).to_vec();
+    cells.push(("status", status));
+    set_cells(workspace, rows, &cells);
+}
+
+#[test]
+fn a_copy_with_endings_that_the_table_lost_is_no_copy_with_nothing_new() {
+    for status in ["running", "enqueued"] {
+        let workspace = finished();
+        workspace.write(COPY, &workspace.bytes(REGISTRY));
+        forget_endings(&workspace, 2, status);
+        fs::remove_dir_all(workspace.path("runs/rk/state")).expect("there");
+        let output = doctor(&workspace, &[]).expect_code(1);
+        let finding = found(&output, "conflict_copy");
+        let what = finding["what"].as_str().expect("a sentence");
+        assert!(
+            what.contains("2 rows (") && what.contains("ending that the table does not have"),
+            "{what}"
+        );
+        assert_eq!(finding["places"].as_array().map(Vec::len), Some(2));
+        assert!(finding["fix"].to_string().contains("consolidate"));
+    }
+}
+
+#[test]
+fn a_copy_that_knows_the_price_of_the_same_ending_has_news() {
+    let workspace = finished();
+    workspace.write(COPY, &workspace.bytes(REGISTRY));
+    set_cells(&workspace, 1, &[("gen_object_path", "")]);
+    let output = doctor(&workspace, &[]).expect_code(1);
+    let what = found(&output, "conflict_copy")["what"].to_string();
+    assert!(
+        what.contains("with text where the table is blank"),
+        "{what}"
+    );
+}
+
+#[test]
+fn what_an_earlier_attempt_left_in_a_copy_is_no_news() {
+    let workspace = finished();
+    workspace.write(COPY, &workspace.bytes(REGISTRY));
+    let again = ["--redo", "--jobs", &job(&workspace, 0)];
+    let _ = workspace.worker(&again).run().expect_code(0);
+    let output = doctor(&workspace, &[]).expect_code(0);
+    assert_eq!(codes(&output), ["copy_of_table"], "{output}");
+}
+
+#[test]
+fn copies_of_other_files_of_ours_are_named() {
+    let workspace = finished();
+    workspace.write("tables/items (1).csv", &workspace.bytes("tables/items.csv"));
+    let manifest = workspace.bytes("runs/rk/manifest.csv");
+    workspace.write("runs/rk/manifest - Copy.csv", &manifest);
+    let output = doctor(&workspace, &[]).expect_code(0);
+    assert_eq!(codes(&output), ["copy_of_file", "copy_of_file"], "{output}");
+    // Money that only a copy knows is in no sum.
+    workspace.write("tables/budget.jsonl", b"{\"a\":1}\n");
+    workspace.write("tables/budget-NODE7.jsonl", b"{\"a\":1}\n{\"a\":2}\n");
+    let output = doctor(&workspace, &[]).expect_code(1);
+    let what = found(&output, "conflict_copy")["what"].to_string();
+    assert!(what.contains("1 line that it lacks"), "{what}");
+}
