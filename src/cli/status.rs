@@ -121,6 +121,8 @@ fn to_json(status: &RunStatus) -> Value {
         "run_id": status.run_id,
         "at": status.at,
         "total": status.total,
+        "unknown_status": status.unknown_status,
+        "without_row": status.without_row,
         "counts": counts_json(|s| status.count(s)),
         "rehearsed": status.rehearsed,
         "algos": status.algos.iter().map(|algo| json!({

@@ -60,6 +60,12 @@ pub enum SkipReason {
     Doubtful,
     /// Its status was not selected.
     NotSelected(Status),
+    /// The table has a status of somebody else's.
+    UnknownStatus,
+    /// The manifest names it, the table does not.
+    NotRegistered,
+    /// It waits in the table, and the manifest does not name it.
+    NotInManifest,
 }
 
 impl SkipReason {
@@ -75,6 +81,9 @@ impl SkipReason {
             Self::Doubtful => "possibly_billed",
             Self::NotSelected(Status::Cancelled) => "cancelled",
             Self::NotSelected(_) => "not_selected",
+            Self::UnknownStatus => "unknown_status",
+            Self::NotRegistered => "not_registered",
+            Self::NotInManifest => "not_in_manifest",
         }
     }
 
@@ -89,6 +98,9 @@ impl SkipReason {
             Self::Resumable => "left by a worker that died".to_owned(),
             Self::Doubtful => "possibly billed".to_owned(),
             Self::NotSelected(status) => format!("{status} and not selected"),
+            Self::UnknownStatus => "with a status that is not ours".to_owned(),
+            Self::NotRegistered => "without a row".to_owned(),
+            Self::NotInManifest => "waiting and not in the manifest".to_owned(),
         }
     }
 }

@@ -78,6 +78,11 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
+/// Returns `count` with the words that fit one or many: `1 job is`, `2 jobs are`.
+pub fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Returns a count with its noun: `1 job`, `2 jobs`.
 pub fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };

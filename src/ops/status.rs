@@ -39,6 +39,10 @@ pub struct RunStatus {
     pub counts: BTreeMap<Status, usize>,
     /// How many jobs there are.
     pub total: usize,
+    /// Jobs whose row has a status that is not ours; in no count.
+    pub unknown_status: usize,
+    /// Jobs of the manifest that have no row; in no count.
+    pub without_row: usize,
     /// Of the completed, those that were only rehearsed.
     pub rehearsed: usize,
     /// The same, by algorithm.
@@ -236,6 +240,8 @@ fn shape(
         at: now,
         counts,
         total: seen.total,
+        unknown_status: seen.unknown_status,
+        without_row: seen.without_row,
         worker_lives: seen.worker_lives,
         rehearsed: seen.algos.iter().map(|algo| algo.rehearsed).sum(),
         pace,

@@ -17,6 +17,10 @@ pub struct Overview {
     pub algos: Vec<AlgoOverview>,
     /// Every job there is.
     pub total: usize,
+    /// Jobs whose row has a status that is not ours, and no marker.
+    pub unknown_status: usize,
+    /// Jobs of the manifest that have no row.
+    pub without_row: usize,
     /// Who works, or worked when it died; in the order of the table.
     pub running: Vec<RunningJob>,
     /// What ended without a result, in the order of the table.

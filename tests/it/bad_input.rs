@@ -121,8 +121,8 @@ fn jobs_that_only_one_of_the_tables_has_are_reported_and_left_out() {
         .worker(&["--dry-run"])
         .run()
         .expect_code(0)
-        .expect_stderr("1 jobs of the manifest have no row")
-        .expect_stderr("1 waiting jobs of tables/generations.csv are not in the manifest");
+        .expect_stderr("1 job of the manifest has no row")
+        .expect_stderr("1 waiting job of tables/generations.csv is not in the manifest");
     assert_eq!(workspace.log().jobs("job_completed"), [workspace.id(1)]);
     assert_eq!(&workspace.row(&last)["status"], "enqueued");
 }

@@ -96,6 +96,14 @@ fn head(status: &RunStatus, page: Page) -> Vec<String> {
     )];
     let counts = Status::ALL.into_iter().filter(|s| status.count(*s) > 0);
     let mut words: Vec<String> = counts.map(|s| format!("{} {s}", status.count(s))).collect();
+    for (count, what) in [
+        (status.unknown_status, "with a status that is not ours"),
+        (status.without_row, "without a row"),
+    ] {
+        if count > 0 {
+            words.push(format!("{count} {what}"));
+        }
+    }
     if status.rehearsed > 0 {
         words.push(format!(
             "{} only rehearsed, still to make",
@@ -394,6 +402,8 @@ pub(crate) mod tests {
                 (Status::Failed, 1),
             ]),
             total: 5,
+            unknown_status: 0,
+            without_row: 0,
             worker_lives: true,
             rehearsed: 0,
             algos: vec![AlgoStatus {

@@ -6,7 +6,7 @@ use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::nearest::suggestion;
 use crate::domain::select::{Decision, Selection, SkipReason};
-use crate::domain::text::shell_word;
+use crate::domain::text::{plural, shell_word};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
@@ -91,9 +91,10 @@ impl Prepared {
                     "job {} has the status {word:?}, which is none of ours; it is left alone",
                     job.job_id
                 ));
-                self.skip(SkipReason::NotSelected(Status::Cancelled), job.job_id);
+                self.skip(SkipReason::UnknownStatus, job.job_id);
             }
-            _ => self.skip(SkipReason::NotSelected(Status::Enqueued), job.job_id),
+            Standing::NotRegistered => self.skip(SkipReason::NotRegistered, job.job_id),
+            _ => self.skip(SkipReason::NotInManifest, job.job_id),
         }
     }
 
@@ -249,10 +250,6 @@ pub(super) fn words(statuses: &[Status]) -> Vec<String> {
 pub(super) fn list(keys: &[AlgoKey]) -> Option<String> {
     let keys: Vec<&str> = keys.iter().map(AlgoKey::as_str).collect();
     (!keys.is_empty()).then(|| keys.join(","))
-}
-
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn some_of(jobs: &[JobId]) -> String {

@@ -280,6 +280,7 @@ impl Joined {
         let strays = listed.len() - known;
         self.odd |= strays > 0;
         self.seen.total += strays;
+        self.seen.without_row = strays;
     }
 
     fn take(&mut self, row: RowSeen, kinds: u8) {
@@ -300,6 +301,7 @@ impl Joined {
             }
             None if kinds == 0 => {
                 self.odd = true;
+                self.seen.unknown_status += 1;
                 self.closer.push(closer(Closer::Word));
             }
             _ => self.closer.push(closer(Closer::Markers)),

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::Rhythm;
+use crate::domain::text::plural;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
@@ -356,14 +357,29 @@ fn warn_of_strays(run: &mut RunJobs) {
     let not_in_manifest = count(&Standing::NotInManifest);
     if not_registered > 0 {
         run.warnings.push(format!(
-            "{not_registered} jobs of the manifest have no row in tables/generations.csv and are left out; \
-             `archi3d batch create` makes their rows"
+            "{} no row in tables/generations.csv and {} left out; `archi3d batch create` makes {}",
+            plural(
+                not_registered,
+                "job of the manifest has",
+                "jobs of the manifest have"
+            ),
+            if not_registered == 1 { "is" } else { "are" },
+            if not_registered == 1 {
+                "its row"
+            } else {
+                "their rows"
+            },
         ));
     }
     if not_in_manifest > 0 {
         run.warnings.push(format!(
-            "{not_in_manifest} waiting jobs of tables/generations.csv are not in the manifest and are left out; \
-             `archi3d batch create` puts them in"
+            "{} not in the manifest and left out; `archi3d batch create` puts {} in",
+            plural(
+                not_in_manifest,
+                "waiting job of tables/generations.csv is",
+                "waiting jobs of tables/generations.csv are"
+            ),
+            if not_in_manifest == 1 { "it" } else { "them" },
         ));
     }
 }
