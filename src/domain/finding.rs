@@ -130,6 +130,10 @@ codes! {
         "the table alone says so; workers take it as completed",
     Unpublished "unpublished_result" Warning
         "a finished result is safe in a journal but nobody can see it",
+    UnknownStatus "unknown_status" Warning
+        "no command knows what it means: the job is left alone and in no count",
+    RunningUnheld "running_without_holder" Warning
+        "the job stands still, and a worker that is told to go on with it makes and pays for it again",
     DeadLease "dead_lease" Warning
         "the job stands still: the worker that had it is gone",
     DeadWorker "dead_worker" Note

@@ -61,6 +61,15 @@ impl StateFile {
         Self::ErrorText,
     ];
 
+    /// Those that tell a job's state.
+    pub const MARKERS: [Self; 5] = [
+        Self::InProgress,
+        Self::Completed,
+        Self::Failed,
+        Self::Released,
+        Self::Cancelled,
+    ];
+
     /// Returns the ending, with its dot.
     pub fn ending(self) -> &'static str {
         match self {

@@ -215,7 +215,7 @@ impl<'a> Work<'a> {
         if let Some(own) = &evidence.own {
             return self.wanted_by_own(own, status, model_fault.is_none());
         }
-        self.wanted_by_signs(model_fault.is_none())
+        self.wanted_by_signs(status, model_fault.is_none())
     }
 
     fn downgrade(&self) -> Wanted {
@@ -259,7 +259,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn wanted_by_signs(&mut self, has_model: bool) -> Option<Wanted> {
+    fn wanted_by_signs(&mut self, status: Status, has_model: bool) -> Option<Wanted> {
         let evidence = self.evidence;
         if evidence.completed.is_some() && has_model {
             let reason = "marker .completed and a model";
@@ -276,6 +276,10 @@ impl<'a> Work<'a> {
             Some(_) => {
                 self.reason(STALE);
                 None
+            }
+            None if status == Status::Running && has_model && evidence.is_whole => {
+                let reason = "a whole result, and no marker of anybody who works on it";
+                Some(Wanted::new(Status::Completed, reason))
             }
             None => None,
         }

@@ -28,6 +28,8 @@ mod report;
 
 use plan::{Decider, Plan};
 
+pub(in crate::ops) use evidence::is_whole_result;
+
 pub use report::{ConsolidateReport, Finding, MergedRow, RowChange};
 
 /// What is to be set right.

@@ -23,6 +23,7 @@ mod links;
 mod locks;
 mod mend;
 mod place;
+mod rows;
 mod runs;
 mod setup;
 mod tables;

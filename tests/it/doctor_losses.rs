@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use crate::support::mocks::executions;
 use crate::support::workspace::TestWorkspace;
 
-use super::doctor::{REGISTRY, codes, doctor, finished, found, job};
+use super::doctor::{REGISTRY, codes, doctor, finished, found, job, waiting};
 
 const COPY: &str = "tables/generations-NODE7.csv";
 
@@ -98,4 +99,95 @@ fn copies_of_other_files_of_ours_are_named() {
     let output = doctor(&workspace, &[]).expect_code(1);
     let what = found(&output, "conflict_copy")["what"].to_string();
     assert!(what.contains("1 line that it lacks"), "{what}");
+}
+
+#[test]
+fn running_rows_that_nobody_holds_are_told_and_their_whole_results_brought_in() {
+    let workspace = finished();
+    let bought = executions(&workspace).len();
+    forget_endings(&workspace, 3, "running");
+    fs::remove_dir_all(workspace.path("runs/rk/state")).expect("there");
+    // Of the third nobody can tell whether it is whole.
+    let model = format!("runs/rk/outputs/{}/generated.glb", job(&workspace, 2));
+    let mut bytes = workspace.bytes(&model);
+    *bytes.last_mut().expect("not empty") ^= 1;
+    workspace.write(&model, &bytes);
+    let output = doctor(&workspace, &[]).expect_code(1);
+    let finding = found(&output, "running_without_holder");
+    let what = finding["what"].as_str().expect("a sentence");
+    assert!(what.starts_with("2 jobs ("), "{output}");
+    assert!(what.contains("whole result"), "{output}");
+    let fix = finding["fix"].as_str().expect("a command").to_owned();
+    assert!(fix.starts_with("archi3d consolidate --run-id rk"), "{fix}");
+    assert_eq!(codes(&output).len(), 2, "{output}");
+    let _ = workspace
+        .archi3d(&["consolidate", "--run-id", "rk"])
+        .run()
+        .expect_code(0);
+    let rows = workspace.registry().rows;
+    let statuses: Vec<&str> = rows.iter().map(|row| &row["status"]).collect();
+    assert_eq!(statuses, ["completed", "completed", "running"]);
+    assert!(rows[0]["gen_object_path"].ends_with("/generated.glb"));
+    // What was brought in is not bought again.
+    let resume = ["--only-status", "enqueued,running"];
+    let _ = workspace.worker(&resume).run().expect_code(0);
+    assert_eq!(executions(&workspace).len(), bought + 1);
+    let _ = doctor(&workspace, &["--deep"]).expect_code(0);
+}
+
+#[test]
+fn a_rehearsal_that_nobody_holds_is_never_taken_for_a_result() {
+    let workspace = waiting("good");
+    let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    set_cells(
+        &workspace,
+        3,
+        &[
+            ("status", "running"),
+            ("price_source", ""),
+            ("algo_version", ""),
+        ],
+    );
+    fs::remove_dir_all(workspace.path("runs/rk/state")).expect("there");
+    let _ = doctor(&workspace, &[]).expect_code(1);
+    let _ = workspace
+        .archi3d(&["consolidate", "--run-id", "rk"])
+        .run()
+        .expect_code(0);
+    assert_eq!(workspace.registry().count("running"), 3);
+}
+
+#[test]
+fn a_status_of_somebody_else_and_a_job_without_a_row_are_called_what_they_are() {
+    let workspace = waiting("good");
+    set_cells(&workspace, 1, &[("status", "weird")]);
+    let table = String::from_utf8(workspace.bytes(REGISTRY)).expect("text");
+    let kept: Vec<&str> = table.split_inclusive('\n').take(3).collect();
+    workspace.write(REGISTRY, kept.concat().as_bytes());
+    let output = doctor(&workspace, &[]).expect_code(1);
+    let what = found(&output, "unknown_status")["what"].to_string();
+    assert!(what.contains("weird"), "{what}");
+    found(&output, "job_without_row");
+    let status = ["run", "status", "--run-id", "rk"];
+    let _ = workspace
+        .archi3d(&status)
+        .run()
+        .expect_code(0)
+        .expect_stdout("1 enqueued, 1 with a status that is not ours, 1 without a row");
+    let output = workspace
+        .worker(&[])
+        .run()
+        .expect_code(0)
+        .expect_stderr("1 with a status that is not ours, 1 without a row")
+        .expect_stderr("1 job of the manifest has no row");
+    assert!(!output.stderr.contains("cancel"), "{output}");
+    let told = workspace
+        .archi3d(&[&status[..], &["--json"]].concat())
+        .run();
+    let (json, count) = (told.json(), |name: &str| told.json()[name].clone());
+    assert_eq!(json["counts"]["completed"], 1);
+    assert_eq!(
+        (count("unknown_status"), count("without_row")),
+        (1.into(), 1.into())
+    );
 }

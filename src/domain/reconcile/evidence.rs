@@ -54,6 +54,17 @@ pub struct Evidence {
     pub error_text: Option<String>,
     /// Somebody is changing the job's state at this moment.
     pub is_changing: bool,
+    /// Its folder has a whole result of a worker, by the worker's own list of the
+    /// files, and no attempt is under way. Only looked for where no marker is there.
+    pub is_whole: bool,
+}
+
+impl Evidence {
+    /// Tells whether nobody left a marker, not even one that cannot be understood.
+    pub fn has_no_marker(&self) -> bool {
+        let signs = self.completed.is_some() || self.failed.is_some() || self.lease.is_some();
+        !signs && self.own.is_none() && self.damaged.is_empty() && !self.is_changing
+    }
 }
 
 /// A marker another tool can write too.

@@ -2,13 +2,11 @@
 //! against each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::RunId;
-use crate::domain::job::Status;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::births;
 use crate::store::csv;
@@ -47,6 +45,9 @@ pub(super) fn look(
             Ok(exam) => {
                 live += exam.live_workers;
                 run.tell(&exam);
+                if let Some(table) = table.as_deref_mut() {
+                    run.look_for_holders(table, &exam);
+                }
             }
             Err(error) => {
                 let finding = unreadable(&format!("runs/{run_id}/state"), &error);
@@ -124,7 +125,7 @@ fn create_again(table: Option<&Table>, run_id: &RunId) -> String {
 
 /// One run under examination.
 pub(super) struct RunCheck<'a> {
-    workspace: &'a Workspace,
+    pub(super) workspace: &'a Workspace,
     pub(super) run_id: &'a RunId,
     checkup: &'a mut Checkup,
 }
@@ -199,96 +200,6 @@ impl RunCheck<'_> {
         let known: HashSet<&str> = listed.rows.iter().map(|row| row.job_id.as_str()).collect();
         self.look_at_rows(table, &known, &again);
         self.look_at_record(table);
-    }
-
-    /// Looks at the rows: are waiting ones listed, are models of completed ones there.
-    fn look_at_rows(&mut self, table: &mut Table, listed: &HashSet<&str>, again: &str) {
-        let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
-        let text = |table: &Table, row: usize, name: &str| {
-            let cell = table.column(name).map(|column| table.cell(row, column));
-            String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
-        };
-        let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
-        let state = self.workspace.run(self.run_id).state();
-        let marked: HashSet<_> = fs::read_dir(state)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name())
-            .collect();
-        for row in rows {
-            let job = text(table, row, "job_id");
-            match Status::parse(&text(table, row, "status")) {
-                Some(Status::Enqueued) if !listed.contains(job.as_str()) => {
-                    unlisted.push((job, row));
-                }
-                Some(Status::Completed) => {
-                    let marker = format!("{job}.completed");
-                    if !marked.is_empty() && !marked.contains(OsStr::new(&marker)) {
-                        unmarked.push((job.clone(), row));
-                    }
-                    let path = text(table, row, "gen_object_path");
-                    let file = self.workspace.absolute(&path).filter(|_| !path.is_empty());
-                    let there = file.is_some_and(|file| {
-                        fs::symlink_metadata(file)
-                            .is_ok_and(|found| found.is_file() && found.len() > 0)
-                    });
-                    if !there {
-                        gone.push((job, row));
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.tell_rows(
-            table,
-            Code::RowNotInManifest,
-            &unlisted,
-            "waiting and not in the manifest",
-            again,
-        );
-        let look = format!(
-            "archi3d consolidate --run-id {} --dry-run shows what is on disk",
-            self.run_id
-        );
-        self.tell_rows(
-            table,
-            Code::Unmarked,
-            &unmarked,
-            "completed without a marker",
-            &look,
-        );
-        let fix = format!(
-            "archi3d consolidate --run-id {run}; then archi3d run worker --run-id {run} --only-status failed",
-            run = shell_word(self.run_id.as_str())
-        );
-        self.tell_rows(
-            table,
-            Code::ResultMissing,
-            &gone,
-            "completed without a model on disk",
-            &fix,
-        );
-    }
-
-    fn tell_rows(
-        &mut self,
-        table: &Table,
-        code: Code,
-        rows: &[(String, usize)],
-        how: &str,
-        fix: &str,
-    ) {
-        if rows.is_empty() {
-            return;
-        }
-        let names: Vec<String> = rows.iter().map(|(job, _)| job.clone()).collect();
-        let what = format!("{} {how}", such_as(rows.len(), "job", &names));
-        let places = rows.iter().take(20);
-        let finding = places.fold(Finding::new(code, what).fix(fix), |finding, (_, row)| {
-            finding.at(REGISTRY, Some(table.line_of(*row)))
-        });
-        self.find(finding);
     }
 
     /// Looks whether the rows could be made again if the table were lost.
