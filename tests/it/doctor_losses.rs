@@ -191,3 +191,66 @@ fn a_status_of_somebody_else_and_a_job_without_a_row_are_called_what_they_are() 
         (1.into(), 1.into())
     );
 }
+
+#[test]
+fn a_damaged_marker_of_a_finished_job_is_made_again_from_the_journal() {
+    for spoil in ["cut", "garbage", "empty"] {
+        let workspace = finished();
+        let marker = format!("runs/rk/state/{}.completed", job(&workspace, 1));
+        let sound = workspace.bytes(&marker);
+        let spoilt: &[u8] = match spoil {
+            "cut" => &sound[..200],
+            "garbage" => b"garbage\n",
+            _ => b"",
+        };
+        workspace.write(&marker, spoilt);
+        let table = workspace.bytes(REGISTRY);
+        let output = doctor(&workspace, &[]).expect_code(1);
+        let finding = found(&output, "damaged_marker");
+        assert_eq!(finding["fix"], "archi3d doctor --fix", "{output}");
+        assert_eq!(finding["places"][0]["path"], marker.as_str(), "{output}");
+        let output = doctor(&workspace, &["--fix", "--yes"]).expect_code(0);
+        assert_eq!(codes(&output), [""; 0], "{output}");
+        let line = |bytes: &[u8]| {
+            let text = String::from_utf8(bytes.to_vec()).expect("text");
+            let mut lines = text.lines().map(str::to_owned);
+            lines.find(|line| line.starts_with("archi3d:"))
+        };
+        assert_eq!(line(&workspace.bytes(&marker)), line(&sound));
+        assert!(workspace.path(&format!("{marker}.corrupt-1")).exists());
+        assert_eq!(workspace.bytes(REGISTRY), table);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        assert_eq!(executions(&workspace).len(), 3);
+    }
+}
+
+#[test]
+fn a_damaged_marker_that_no_journal_explains_is_set_aside() {
+    let workspace = finished();
+    fs::remove_dir_all(workspace.path("runs/rk/state/journal")).expect("there");
+    let marker = format!("runs/rk/state/{}.completed", job(&workspace, 1));
+    let cut = workspace.bytes(&marker)[..200].to_vec();
+    workspace.write(&marker, &cut);
+    let output = doctor(&workspace, &["--fix", "--yes"]).expect_code(0);
+    assert_eq!(codes(&output), ["completed_without_marker"], "{output}");
+    assert_eq!(workspace.bytes(&format!("{marker}.corrupt-1")), cut);
+    assert_eq!(workspace.registry().count("completed"), 3);
+}
+
+#[test]
+fn the_marker_of_a_result_comes_back_and_not_that_of_an_earlier_failure() {
+    let workspace = waiting("good");
+    let yaml = |fails: &str| format!("adapters: {{good: {{kind: mock{fails}}}}}\n");
+    workspace.write("config/adapters.yaml", yaml(", fail: no").as_bytes());
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    workspace.write("config/adapters.yaml", yaml("").as_bytes());
+    let again = ["--only-status", "failed"];
+    let _ = workspace.worker(&again).run().expect_code(0);
+    let marker = format!("runs/rk/state/{}.completed", job(&workspace, 0));
+    let sound = workspace.bytes(&marker);
+    workspace.write(&marker, &sound[..200]);
+    let _ = doctor(&workspace, &["--fix", "--yes"]).expect_code(0);
+    assert_eq!(workspace.registry().count("completed"), 3);
+    assert_eq!(workspace.jobs_with("failed"), [""; 0]);
+    assert_eq!(workspace.jobs_with("completed").len(), 3);
+}

@@ -2,7 +2,7 @@
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::text::{counted, shell_word};
-use crate::store::csv::RunExam;
+use crate::store::csv::{Remedy, RunExam};
 
 use super::runs::{MEND, REGISTRY, RunCheck};
 
@@ -128,13 +128,22 @@ impl RunCheck<'_> {
     fn tell_leftovers(&mut self, exam: &RunExam) {
         let run_id = self.run_id;
         let typed = shell_word(run_id.as_str());
-        for (path, reason) in &exam.damaged_markers {
-            let shown = self.shown(path);
-            let finding = Finding::new(Code::DamagedMarker, format!("cannot be used: {reason}"));
-            let fix = format!(
-                "archi3d run worker --run-id {typed}: it is set aside when its job is claimed"
-            );
-            self.find(finding.at(shown, None).fix(fix));
+        for marker in &exam.damaged_markers {
+            let shown = self.shown(&marker.path);
+            let what = format!("cannot be used: {}", marker.reason);
+            let finding = Finding::new(Code::DamagedMarker, what).at(&shown, None);
+            self.find(match marker.remedy {
+                Remedy::FromJournal => finding
+                    .changes([format!("make {shown} again from the journal")])
+                    .fix(MEND),
+                Remedy::SetAside => finding
+                    .changes([format!("set {shown} aside, which no journal explains")])
+                    .fix(MEND),
+                Remedy::AtClaim => finding.fix(format!(
+                    "archi3d run worker --run-id {typed} --only-status enqueued,running: it is set \
+                     aside when its job is claimed"
+                )),
+            });
         }
         for (path, lines) in &exam.damaged_journals {
             let shown = self.shown(path);

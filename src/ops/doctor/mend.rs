@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::finding::{Code, Finding};
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::ops::{OpsContext, OpsError, births, identity, table_file};
 use crate::platform::fault;
 use crate::store::Store;
-use crate::store::csv::{CsvStore, CsvStoreOptions, refuse_links_outside};
+use crate::store::csv::{self, CsvStore, CsvStoreOptions, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -33,6 +33,7 @@ pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsE
     let mut troubles = Vec::new();
     let mut recover = BTreeSet::new();
     let mut record = BTreeSet::new();
+    let mut damaged = BTreeSet::new();
     let mut sweep = false;
     for finding in findings.iter().filter(|finding| finding.is_mendable()) {
         let run_id = finding
@@ -41,7 +42,12 @@ pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsE
             .and_then(|run| RunId::parse(run).ok());
         match (finding.code, run_id) {
             (Code::Unrecorded, Some(run_id)) => drop(record.insert(run_id)),
-            (_, Some(run_id)) => drop(recover.insert(run_id)),
+            (code, Some(run_id)) => {
+                if code == Code::DamagedMarker {
+                    damaged.insert(run_id.clone());
+                }
+                recover.insert(run_id);
+            }
             (_, None) => sweep = true,
         }
     }
@@ -54,7 +60,7 @@ pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsE
         troubles.extend(recorded.err().map(|error| format!("run {run_id}: {error}")));
     }
     for run_id in recover {
-        match recover_run(context, &run_id) {
+        match recover_run(context, &run_id, damaged.contains(&run_id)) {
             Ok(warnings) => troubles.extend(warnings),
             Err(error) => troubles.push(format!("run {run_id}: {error}")),
         }
@@ -94,8 +100,13 @@ fn record_rows(context: &OpsContext, run_id: &RunId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Does for a run what every worker does before its first job.
-fn recover_run(context: &OpsContext, run_id: &RunId) -> Result<Vec<String>, StoreError> {
+/// Does for a run what every worker does before its first job; `damaged` also sees to
+/// its damaged markers.
+fn recover_run(
+    context: &OpsContext,
+    run_id: &RunId,
+    damaged: bool,
+) -> Result<Vec<String>, StoreError> {
     let store = CsvStore::open(CsvStoreOptions {
         workspace: context.workspace.clone(),
         run_id: run_id.clone(),
@@ -107,6 +118,16 @@ fn recover_run(context: &OpsContext, run_id: &RunId) -> Result<Vec<String>, Stor
     })?;
     let recovery = store.recover(context.clock.now())?;
     fault::here("mend.recovered");
+    if damaged {
+        let now = context.clock.now();
+        let exam = csv::examine(&context.workspace, run_id, None, now, false)?;
+        let jobs: Vec<JobId> = exam
+            .damaged_markers
+            .into_iter()
+            .map(|marker| marker.job_id)
+            .collect();
+        store.mend_markers(&jobs, now)?;
+    }
     store.close(context.clock.now())?;
     Ok(recovery.warnings)
 }

@@ -4,7 +4,7 @@
 //! Used by `doctor`. It takes no lock and writes nothing, and leaves out what a
 //! live worker is still at: its rows may be behind for a moment.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -22,6 +22,7 @@ use super::evidence::Evidence;
 use super::journal::{self, Finished};
 use super::liveness::Watch;
 use super::marker::{Marker, RecordKind};
+use super::mend::{self, DamagedMarker};
 use super::projection::{self, StateNames};
 use super::recover;
 use super::snapshot;
@@ -42,8 +43,8 @@ pub struct RunExam {
     pub orphan_staging: Vec<PathBuf>,
     /// Temporary files of dead writers.
     pub temporaries: Vec<PathBuf>,
-    /// Markers that cannot be used, and why.
-    pub damaged_markers: Vec<(PathBuf, String)>,
+    /// Markers that cannot be used.
+    pub damaged_markers: Vec<DamagedMarker>,
     /// Journals with lines that cannot be read, and how many.
     pub damaged_journals: Vec<(PathBuf, usize)>,
     /// Journals that their dead workers did not close.
@@ -101,12 +102,14 @@ pub fn examine(
         return Ok(exam);
     }
     let mut suspects = BTreeSet::new();
-    let live = exam.read_journals(&paths, &mut suspects)?;
+    let mut endings = HashMap::new();
+    let live = exam.read_journals(&paths, &mut suspects, &mut endings)?;
     let watch = snapshot::watch_to_read(workspace, Rhythm::default());
     let names = StateNames::list(&paths).context("list", &paths.state())?;
     for (name, _) in names.jobs() {
         if let Ok(job) = JobId::parse(name) {
-            exam.look_at_job(&paths, &watch, &job, (now, deep))?;
+            let ending = endings.get(&job);
+            exam.look_at_job(&paths, &watch, (&job, ending), (now, deep))?;
         }
     }
     exam.orphan_staging = sweep::orphan_staging(&paths)?;
@@ -131,6 +134,7 @@ impl RunExam {
         &mut self,
         paths: &RunPaths,
         suspects: &mut BTreeSet<JobId>,
+        endings: &mut HashMap<JobId, Finished>,
     ) -> Result<HashSet<WorkerId>, StoreError> {
         let folder = paths.journals();
         let mut live = HashSet::new();
@@ -141,16 +145,24 @@ impl RunExam {
                 self.damaged_journals
                     .push((found.path.clone(), reading.damaged));
             }
-            if !unclosed.contains(&found) {
-                continue;
-            }
-            if lock::is_held(&found.path).context("look at", &found.path)? {
+            let closed = !unclosed.contains(&found);
+            if !closed && lock::is_held(&found.path).context("look at", &found.path)? {
                 live.insert(found.worker_id.clone());
                 continue;
             }
             let story = story::tell(&found, reading.lines);
-            for finished in &story.finished {
-                self.look_at_ending(paths, finished)?;
+            for finished in story.finished {
+                if !closed {
+                    self.look_at_ending(paths, &finished)?;
+                }
+                let known = endings.get(&finished.job_id);
+                let later = known.is_none_or(|known| known.attempt < finished.attempt);
+                if later && mend::leaves_marker(&finished) {
+                    endings.insert(finished.job_id.clone(), finished);
+                }
+            }
+            if closed {
+                continue;
             }
             suspects.extend(story.jobs);
             self.dead_journals.push(found.path);
@@ -173,14 +185,20 @@ impl RunExam {
         &mut self,
         paths: &RunPaths,
         watch: &Watch,
-        job: &JobId,
+        (job, ending): (&JobId, Option<&Finished>),
         (now, deep): (Timestamp, bool),
     ) -> Result<(), StoreError> {
         let state = paths.state();
         let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
-        for (marker, reason) in evidence.corrupt() {
-            let path = paths.state_file(job, marker.kind.file());
-            self.damaged_markers.push((path, reason.to_owned()));
+        for marker in &evidence.markers {
+            if let Some((reason, remedy)) = mend::judge(paths, marker, ending) {
+                self.damaged_markers.push(DamagedMarker {
+                    path: paths.state_file(job, marker.kind.file()),
+                    job_id: job.clone(),
+                    reason,
+                    remedy,
+                });
+            }
         }
         if let Some(lease) = evidence.lease() {
             let rules = evidence

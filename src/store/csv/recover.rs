@@ -26,6 +26,7 @@ use super::evidence::{self, Evidence};
 use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::journal::{self, Finished};
 use super::marker::{Body, Marker, Record, RecordKind};
+use super::mend::leaves_marker;
 use super::projection::{self, StateNames};
 use super::registry::Registry;
 use super::story::{Story, Submitted, story_of, tell};
@@ -131,7 +132,7 @@ impl CsvStore {
 
     /// Publishes a dead worker's ending if it is still the job's latest and its
     /// files are what the journal says. The caller holds the job's lock.
-    fn roll_forward(
+    pub(super) fn roll_forward(
         &self,
         finished: &Finished,
         author: &Author,
@@ -197,10 +198,7 @@ impl CsvStore {
     }
 
     pub(super) fn files_match(&self, finished: &Finished) -> bool {
-        let staging = self.paths().staging().join(&finished.staging);
-        let output = self.paths().output(&finished.job_id);
-        matches(&staging, &finished.outputs)
-            || (!staging.exists() && matches(&output, &finished.outputs))
+        files_match(self.paths(), finished)
     }
 
     /// Sees to it that a purchase made by a dead worker reaches the next attempt.
@@ -296,30 +294,45 @@ impl CsvStore {
         }
     }
 
-    /// Publishes the latest result of `job` that any dead worker's journal has.
+    /// Publishes the latest ending of `job` that any dead worker's journal has.
     pub(super) fn roll_forward_by_job(&self, job: &JobId) -> Result<Option<JobState>, StoreError> {
         let now = self.shared.clock.now();
+        match self.latest_ending(job)? {
+            Some((finished, author)) => self.roll_forward(&finished, &author, now),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the latest ending of `job` that left a marker, by the journals of
+    /// workers that have ended.
+    pub(super) fn latest_ending(
+        &self,
+        job: &JobId,
+    ) -> Result<Option<(Finished, Author)>, StoreError> {
         let folder = self.paths().journals();
+        let mut latest: Option<(Finished, Author)> = None;
         for found in journal::all(&folder).context("list", &folder)? {
             let own = found.worker_id == self.identity.worker_id;
             if own || lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
-            let Some(story) = story_of(&found)? else {
+            let Some(Story {
+                author, finished, ..
+            }) = story_of(&found)?
+            else {
                 continue;
             };
-            let latest = story
-                .finished
-                .iter()
-                .filter(|f| f.job_id == *job)
-                .max_by_key(|f| f.attempt);
-            if let Some(finished) = latest
-                && let Some(state) = self.roll_forward(finished, &story.author, now)?
+            let of_job = finished
+                .into_iter()
+                .filter(|f| f.job_id == *job && leaves_marker(f));
+            let known = latest.as_ref().map_or(0, |(latest, _)| latest.attempt);
+            if let Some(finished) = of_job.max_by_key(|f| f.attempt)
+                && finished.attempt > known
             {
-                return Ok(Some(state));
+                latest = Some((finished, author));
             }
         }
-        Ok(None)
+        Ok(latest)
     }
 
     /// Tells whether a worker that lives took the job and has not given it up: what
@@ -479,6 +492,15 @@ fn says_nothing(marker: &Marker) -> bool {
 fn has_foreign_result(evidence: &Evidence) -> bool {
     let mut markers = evidence.markers.iter();
     markers.any(|m| m.kind.is_terminal() && m.body == Body::Foreign && !is_wreck(m))
+}
+
+/// Tells whether the files of a result are what its journal says, wherever they
+/// are on their way.
+pub(super) fn files_match(paths: &RunPaths, finished: &Finished) -> bool {
+    let staging = paths.staging().join(&finished.staging);
+    let output = paths.output(&finished.job_id);
+    matches(&staging, &finished.outputs)
+        || (!staging.exists() && matches(&output, &finished.outputs))
 }
 
 pub(super) fn matches(folder: &Path, outputs: &[Artifact]) -> bool {
