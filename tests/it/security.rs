@@ -125,6 +125,48 @@ fn a_program_sees_only_what_it_needs_and_what_its_entry_names() {
 const CANARY: &str = "cänary/\"42\\x-SECRET-9f8e7d6c5b4a";
 
 #[test]
+fn a_secret_in_the_name_of_a_file_is_kept_nowhere() {
+    let program = format!(
+        "{MAKES}
+key = os.environ['FAL_KEY']
+open(key + '.log', 'w').write('what it said')
+os.makedirs('notes/' + key)
+open('notes/' + key + '/a.txt', 'w').write('more')
+shutil.copy(os.environ['ARCHI3D_WORKSPACE'] + '/cube.glb', key + '.glb')
+say(event='result', success=True, generated_glb=key + '.glb', previews=[key + '.png'])
+"
+    );
+    let workspace = python(1, &program, &["env: [FAL_KEY]"]);
+    let key = "canary-9f8e7d6c5b4a";
+    let with_key =
+        |words: &[&str]| -> Output { workspace.archi3d(words).env("FAL_KEY", key).run() };
+    let outputs = [
+        with_key(&["run", "worker", "--run-id", "rk", "--verbose"]).expect_code(0),
+        with_key(&["run", "attempts", "--run-id", "rk", "--json"]),
+        with_key(&["adapters", "check", "tool", "--yes"]).expect_code(0),
+        with_key(&["adapters", "check", "tool", "--yes", "--json"]),
+    ];
+    for output in &outputs {
+        assert!(!output.stdout.contains(key), "{output}");
+        assert!(!output.stderr.contains(key), "{output}");
+    }
+    assert_eq!(files_with(workspace.root(), key), [""; 0]);
+    let names: Vec<String> = workspace.tree().into_keys().collect();
+    assert!(!names.iter().any(|name| name.contains(key)), "{names:?}");
+    // Nothing is lost but the name.
+    let folder = format!("runs/rk/outputs/{}", workspace.id(0));
+    assert_eq!(
+        workspace.bytes(&format!("{folder}/masked.log")),
+        b"what it said"
+    );
+    assert_eq!(
+        workspace.bytes(&format!("{folder}/notes/masked/a.txt")),
+        b"more"
+    );
+    assert!(workspace.path(&format!("{folder}/generated.glb")).exists());
+}
+
+#[test]
 fn a_secret_is_kept_nowhere_in_no_form_and_on_no_border() {
     let program = format!(
         "{MAKES}

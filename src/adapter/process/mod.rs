@@ -8,6 +8,7 @@
 mod command;
 mod crew;
 mod log;
+mod names;
 mod protocol;
 mod scrub;
 mod secrets;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::domain::secret::is_secret;
 
 /// What stands where a secret stood.
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// Shorter values are no secrets but words that occur everywhere.
 const MIN_BYTES: usize = 8;
@@ -111,6 +111,11 @@ impl Secrets {
         found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         found.dedup();
         Self(found)
+    }
+
+    /// Tells whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Tells whether `text` holds one of them.

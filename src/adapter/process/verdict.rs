@@ -4,8 +4,10 @@
 //! may have been paid for, and whether it is usable is checked by whoever asked.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::names::mask_names;
 use super::protocol::{Answer, Complaint};
 use super::scrub::scrub;
 use super::session::{Outcome, Stopped};
@@ -44,7 +46,7 @@ impl Circumstances<'_> {
     /// Decides what the run of a program brought.
     pub(super) fn judge(&self, mut outcome: Outcome) -> Result<GenerationResult, AdapterError> {
         if let Some(answer) = outcome.answer.take() {
-            return Ok(self.result(answer, outcome.ended));
+            return self.result(answer, outcome.ended);
         }
         if let Some(error) = outcome.unnoted.take() {
             return Err(error);
@@ -66,7 +68,7 @@ impl Circumstances<'_> {
         }
         let clean_end = outcome.ended == Some(Ended::Code(0)) && outcome.stopped.is_none();
         if clean_end && self.is_there(naming::GENERATED_GLB) {
-            return Ok(self.result(Answer::default(), outcome.ended));
+            return self.result(Answer::default(), outcome.ended);
         }
         Err(self.failed(&outcome))
     }
@@ -171,7 +173,15 @@ impl Circumstances<'_> {
         }
     }
 
-    fn result(&self, answer: Answer, ended: Option<Ended>) -> GenerationResult {
+    fn result(
+        &self,
+        answer: Answer,
+        ended: Option<Ended>,
+    ) -> Result<GenerationResult, AdapterError> {
+        let secrets = &self.shared.secrets;
+        let renamed =
+            mask_names(self.out_dir, secrets).map_err(|error| self.unmaskable(&error, ended))?;
+        let place = |named: PathBuf| renamed.now(&named, self.out_dir, secrets);
         // A file that cannot be looked through cannot be taken as a result either,
         // which whoever checks the result finds out and says.
         let _ = scrub(self.out_dir, &self.shared.secrets);
@@ -179,11 +189,13 @@ impl Circumstances<'_> {
             let line = one_line(&self.shared.secrets.mask_text(&text));
             line.chars().take(MAX_FACT_CHARS).collect()
         };
-        let model = answer.generated_glb;
-        GenerationResult {
+        let model = answer.generated_glb.map(place);
+        let previews = answer.previews;
+        let previews = previews.map(|named| named.into_iter().map(place).collect());
+        Ok(GenerationResult {
             success: true,
             generated_glb: Some(model.unwrap_or_else(|| naming::GENERATED_GLB.into())),
-            previews: answer.previews.unwrap_or_else(|| self.standard_previews()),
+            previews: previews.unwrap_or_else(|| self.standard_previews()),
             algo_version: answer.algo_version.map(fact),
             unit_price_usd: answer.unit_price_usd,
             estimated_cost_usd: answer.estimated_cost_usd,
@@ -192,6 +204,19 @@ impl Circumstances<'_> {
                 .raw_metadata
                 .map(|metadata| self.shared.secrets.mask_map(metadata)),
             detail: self.detail(ended),
+        })
+    }
+
+    /// The result may have been paid for, but to list it would be to tell the secret.
+    fn unmaskable(&self, error: &io::Error, ended: Option<Ended>) -> AdapterError {
+        AdapterError::Failed {
+            class: ErrorClass::Unknown,
+            message: format!(
+                "{} left a file with a secret in its name that cannot be renamed: {error}",
+                self.program
+            ),
+            detail: self.detail(ended),
+            retry_after: None,
         }
     }
 
