@@ -121,6 +121,15 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
         Ok(names) => names.iter().map(str::to_owned).collect(),
         Err(error) => return Err(unreadable(&error)),
     };
+    if names.iter().all(String::is_empty) {
+        return Err(Fault {
+            line: None,
+            what: "is empty".into(),
+            hint: "give a CSV file with a line of column names and a line for each purchase",
+        });
+    }
+    // The reader takes everything up to the end of the file for one cell then.
+    let unclosed = text.matches('"').count() % 2 == 1;
     let id = find(&names, id, &ID_NAMES, "request ids")?;
     let amount = find(&names, amount, &AMOUNT_NAMES, "amounts")?;
     let mut invoice = Invoice {
@@ -134,10 +143,20 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
             record.get(id).unwrap_or(""),
             record.get(amount).unwrap_or(""),
         );
-        if key.is_empty() && sum.is_empty() {
+        let micros = parse_amount(sum);
+        let blank = key.is_empty() && sum.is_empty();
+        let swallowed = record.iter().any(|cell| cell.contains('\n'));
+        if unclosed && (swallowed || (micros.is_none() && !blank)) {
+            return Err(Fault {
+                line,
+                what: "a quote is opened here and never closed".into(),
+                hint: "close it, or save the table again as CSV",
+            });
+        }
+        if blank {
             continue;
         }
-        let micros = parse_amount(sum).ok_or_else(|| Fault {
+        let micros = micros.ok_or_else(|| Fault {
             line,
             what: format!("{sum:?} in column {:?} is no amount", names[amount]),
             hint: "amounts look like 0.30, $1,234.50 or 0,30",
@@ -173,7 +192,14 @@ fn unreadable(error: &::csv::Error) -> Fault {
 
 /// Finds a column by the name given, or else by the names that it may have.
 fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Result<usize, Fault> {
-    let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-'], "_");
+    let plain = |name: &str| {
+        let words = name.split(|c: char| !c.is_alphanumeric() && c != '$');
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        words.join("_")
+    };
     let by_name = |wanted: &str| names.iter().position(|name| plain(name) == plain(wanted));
     let found = match given {
         Some(given) => by_name(given),
@@ -312,6 +338,18 @@ mod tests {
         assert_eq!(fault(b"request_id,amount\r\n\r\nb,lots\r\n").line, Some(3));
         assert_eq!(fault(b"who,what\na,b\n").line, Some(1));
         assert_eq!(fault(b"id,amount\na,\xFF\n").line, Some(2));
+        for empty in [&b""[..], b"\n", b"\xEF\xBB\xBF"] {
+            assert_eq!(fault(empty).what, "is empty");
+        }
+        for open in [
+            &b"id,amount\na,\"0.3\nb,0.4\n"[..],
+            b"id,amount\n\"a,0.3\nb,0.4\n",
+        ] {
+            let fault = fault(open);
+            assert_eq!(fault.line, Some(2));
+            assert!(fault.what.contains("never closed"), "{}", fault.what);
+        }
+        read(b"Request-ID,Amount (USD)\na,0.3\n", None, None).expect("usual names");
         let given = read(b"id,amount\n", Some("order"), None).expect_err("no such column");
         assert_eq!(given.hint, NAME_COLUMNS);
     }
