@@ -254,3 +254,42 @@ fn the_marker_of_a_result_comes_back_and_not_that_of_an_earlier_failure() {
     assert_eq!(workspace.jobs_with("failed"), [""; 0]);
     assert_eq!(workspace.jobs_with("completed").len(), 3);
 }
+
+#[test]
+fn every_place_that_everybody_may_write_is_in_the_command() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = finished();
+    for (below, mode) in [("runs/rk/state", 0o777), ("logs", 0o777), (REGISTRY, 0o666)] {
+        let open = fs::Permissions::from_mode(mode);
+        fs::set_permissions(workspace.path(below), open).expect("ours");
+    }
+    let output = doctor(&workspace, &[]).expect_code(1);
+    let fix = found(&output, "world_writable")["fix"].to_string();
+    for below in ["runs/rk/state", "logs", REGISTRY] {
+        assert!(fix.contains(below), "{fix}");
+    }
+}
+
+#[test]
+fn a_young_file_of_a_dead_writer_is_shown_before_it_is_removed() {
+    let workspace = finished();
+    let left = "tables/.generations.csv.1-abc.tmp";
+    workspace.write(left, b"");
+    let output = doctor(&workspace, &[]).expect_code(1);
+    assert_eq!(found(&output, "leftover_file")["places"][0]["path"], left);
+    // Whoever holds the lock may be writing it.
+    let lock = fs::File::open(workspace.path("tables/generations.lock")).expect("there");
+    lock.lock().expect("free");
+    assert_eq!(codes(&doctor(&workspace, &[]).expect_code(0)), [""; 0]);
+}
+
+#[test]
+fn a_marker_from_the_time_to_come_tells_of_a_wrong_clock() {
+    let workspace = finished();
+    let marker = workspace.path(&format!("runs/rk/state/{}.completed", job(&workspace, 0)));
+    let file = fs::File::options().write(true).open(marker).expect("there");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(3 * 3600);
+    file.set_modified(later).expect("ours");
+    let output = doctor(&workspace, &[]).expect_code(1);
+    found(&output, "clock_skew");
+}

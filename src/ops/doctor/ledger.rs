@@ -1,7 +1,7 @@
 //! The ledger of money against the journals of the runs.
 
 use crate::domain::finding::{Code, Finding};
-use crate::domain::text::counted;
+use crate::domain::text::{counted, shell_word};
 use crate::ops::lost_money;
 use crate::workspace::ledger::LedgerFile;
 
@@ -52,7 +52,9 @@ pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Che
             counted(known.len(), "purchase")
         );
         let fix = format!(
-            "archi3d run worker --run-id {run_id} --budget-usd 0 writes them back and buys nothing"
+            "archi3d run worker --run-id {} --budget-usd 0 writes them back and buys nothing new; jobs \
+             that cost nothing and purchases that are made already go on",
+            shell_word(run_id.as_str())
         );
         let finding = Finding::new(Code::LedgerBehind, what).of_run(run_id);
         checkup.find(finding.at(SHOWN, None).fix(fix));

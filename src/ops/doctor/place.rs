@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::domain::finding::{Code, Finding, Severity};
+use crate::domain::text::{counted, shell_word};
 use crate::platform::place::{self, Space};
 use crate::platform::{self, FileSystemKind};
 use crate::workspace::paths::Workspace;
@@ -158,6 +159,15 @@ fn look_at_permissions(workspace: &Workspace, checkup: &mut Checkup) {
         }
     }
     let mut open: Vec<String> = Vec::new();
+    for file in [
+        workspace.registry(),
+        workspace.tables().join("budget.jsonl"),
+    ] {
+        let metadata = fs::symlink_metadata(&file).ok();
+        if metadata.is_some_and(|found| found.is_file() && place::is_world_writable(&found)) {
+            open.push(shown(workspace, &file));
+        }
+    }
     for folder in folders {
         let shown = shown(workspace, &folder);
         let Ok(metadata) = fs::symlink_metadata(&folder) else {
@@ -177,9 +187,13 @@ fn look_at_permissions(workspace: &Workspace, checkup: &mut Checkup) {
             open.push(shown);
         }
     }
-    if let Some(first) = open.first() {
-        let what = format!("{} folders can be written by everybody", open.len());
-        let fix = format!("chmod o-w {first}");
+    if !open.is_empty() {
+        let what = format!(
+            "{} can be written by everybody",
+            counted(open.len(), "place")
+        );
+        let named: Vec<String> = open.iter().map(|path| shell_word(path)).collect();
+        let fix = format!("chmod o-w {}", named.join(" "));
         let finding = Finding::new(Code::WorldWritable, what).fix(fix);
         let finding = open
             .iter()

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::finding::{Code, Finding, such_as};
@@ -9,6 +10,7 @@ use crate::domain::text::{counted, formula_safe, shell_word};
 use crate::ops::table_file;
 use crate::store::csv::table::Table;
 use crate::workspace::durable;
+use crate::workspace::lock;
 use crate::workspace::paths::Workspace;
 
 use super::{Checkup, unreadable};
@@ -77,19 +79,28 @@ fn look_for_temporaries(workspace: &Workspace, checkup: &mut Checkup) {
         let ours = durable::is_temporary(&name);
         let written = entry.metadata().and_then(|found| found.modified());
         let age = written.ok().and_then(|at| at.elapsed().ok());
-        if !(ours || theirs) || age.is_none_or(|age| age < WRITING) {
+        let young = age.is_none_or(|age| age < WRITING);
+        let of_registry = ours && name.starts_with(".generations.csv.");
+        if !(ours || theirs) || (young && !(of_registry && is_orphan(workspace, &entry.path()))) {
             continue;
         }
         let path = format!("tables/{name}");
         let finding = Finding::new(Code::LeftoverFile, "left by a writer that died");
         let finding = finding.at(&path, None);
-        checkup.find(if ours && name.starts_with(".generations.csv.") {
+        checkup.find(if of_registry {
             let changes = [format!("remove {path}")];
             finding.changes(changes).fix("archi3d doctor --fix")
         } else {
             finding.fix(format!("rm {path}"))
         });
     }
+}
+
+/// Tells whether the writer of a temporary registry is gone: it would hold the lock
+/// until the file has its name.
+fn is_orphan(workspace: &Workspace, path: &Path) -> bool {
+    let held = lock::is_held(&workspace.registry_lock());
+    held.is_ok_and(|held| !held) && path.symlink_metadata().is_ok()
 }
 
 fn look_at_keys(table: &Table, lines: &[usize], checkup: &mut Checkup) {

@@ -191,6 +191,7 @@ impl RunExam {
         let state = paths.state();
         let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
         for marker in &evidence.markers {
+            self.look_ahead(paths, job, marker, now);
             if let Some((reason, remedy)) = mend::judge(paths, marker, ending) {
                 self.damaged_markers.push(DamagedMarker {
                     path: paths.state_file(job, marker.kind.file()),
@@ -225,6 +226,21 @@ impl RunExam {
             }
         }
         Ok(())
+    }
+
+    /// A file that was written in the time to come was written by another clock.
+    fn look_ahead(&mut self, paths: &RunPaths, job: &JobId, marker: &Marker, now: Timestamp) {
+        let path = paths.state_file(job, marker.kind.file());
+        let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
+        let written = written
+            .ok()
+            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let Some(written) = written else { return };
+        let written = i64::try_from(written.as_secs()).unwrap_or(i64::MAX);
+        let seconds = now.as_datetime().timestamp().saturating_sub(written);
+        if marker.kind != RecordKind::InProgress && seconds < 0 {
+            self.skews.push(Skew { path, seconds });
+        }
     }
 
     /// A heartbeat writes its own time and thereby sets the file's.
