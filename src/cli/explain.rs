@@ -15,7 +15,7 @@ use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table}
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use crate::domain::lease::Verdict;
-use crate::domain::text::one_line;
+use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::explain::{Explanation, run_explain};
 
@@ -147,10 +147,17 @@ fn numbers(told: &Explanation) -> String {
     };
     add(
         "attempts",
-        format!(
-            "{} so far, {} of {} retries used",
-            told.attempt, numbers.failures, numbers.retries
-        ),
+        match (numbers.failures, numbers.retries) {
+            // Put off without a retry, as when a provider is out of credit.
+            (failures, retries) if failures > retries => {
+                let times = counted(failures as usize, "time");
+                format!("{} so far, put off {times}", told.attempt)
+            }
+            (failures, retries) => format!(
+                "{} so far, {failures} of {retries} retries used",
+                told.attempt
+            ),
+        },
     );
     let price = numbers.unit_usd.map_or_else(|| "unknown".into(), dollars);
     add("price", price);

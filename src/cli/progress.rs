@@ -347,11 +347,15 @@ fn started_line(run: &str, started: &WorkerStarted) -> String {
 fn canary_line(result: &CanaryResult) -> String {
     let time = Duration::try_from_secs_f64(result.avg_duration_s).unwrap_or_default();
     format!(
-        "canary {}: {} completed, {} failed, {}, {} each; {} more wait",
+        "canary {}: {} completed, {} failed, {}{}, {} each; {} more wait",
         result.algo,
         result.completed,
         result.failed,
         dollars(result.spent_usd),
+        match result.possibly_billed {
+            0 => String::new(),
+            count => format!(" and {count} possibly billed"),
+        },
         short_duration(time),
         result.waiting
     )

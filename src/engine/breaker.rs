@@ -87,6 +87,8 @@ impl Pool<'_> {
                     Ended::Completed => trial.completed += 1,
                     Ended::Failed(..) => {
                         trial.failed += 1;
+                        let unknown = matches!(ended, Ended::Failed(ErrorClass::Unknown, _));
+                        trial.possibly_billed += usize::from(unknown && usd.is_none());
                         trial.telling += usize::from(telling);
                     }
                 }
@@ -159,6 +161,7 @@ impl Pool<'_> {
                 completed: trial.completed,
                 failed: trial.failed,
                 spent_usd: (trial.spent_usd * 1e6).round() / 1e6,
+                possibly_billed: trial.possibly_billed,
                 avg_duration_s: (mean * 1e6).round() / 1e6,
                 waiting: self.queue.remaining_in(lane),
             };

@@ -220,6 +220,8 @@ pub struct CanaryResult {
     pub failed: usize,
     /// What they cost.
     pub spent_usd: f64,
+    /// Of the failed, those that may have been billed with nobody knows what.
+    pub possibly_billed: usize,
     /// How long one took on average, in seconds.
     pub avg_duration_s: f64,
     /// How many jobs of the algorithm wait behind them.
@@ -515,6 +517,7 @@ impl CanaryResult {
             "completed": self.completed,
             "failed": self.failed,
             "spent_usd": self.spent_usd,
+            "possibly_billed": self.possibly_billed,
             "avg_duration_s": self.avg_duration_s,
             "waiting": self.waiting,
         })

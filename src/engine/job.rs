@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::id::JobId;
+use crate::domain::job::JobState;
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
@@ -104,6 +105,14 @@ impl Pool<'_> {
                 self.settle_what_others_left(Some(&job_id));
                 self.count(|tally| tally.summary.rolled_forward += 1);
                 self.report(EventKind::RolledForward { job_id });
+            }
+            Claim::Changed(JobState::Cancelled { .. }) => {
+                self.count(|tally| tally.summary.skipped += 1);
+                self.report(EventKind::Notice {
+                    message: format!(
+                        "job {job_id} is cancelled, as somebody has asked for, and left out"
+                    ),
+                });
             }
             _ => self.count(|tally| tally.summary.skipped += 1),
         }

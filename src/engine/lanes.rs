@@ -46,6 +46,8 @@ pub(super) struct Trial {
     /// Of the failed, those that speak about the algorithm.
     pub(super) telling: usize,
     pub(super) spent_usd: f64,
+    /// Of the failed, those that may have been billed with nobody knows what.
+    pub(super) possibly_billed: usize,
     pub(super) duration: Duration,
 }
 

@@ -21,6 +21,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
+use crate::domain::text::plural;
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
@@ -441,8 +442,9 @@ impl Pool<'_> {
         for (algo, (reason, jobs)) in &tally.paused {
             self.report(EventKind::Warning {
                 message: format!(
-                    "algo {algo} is paused ({reason}); {jobs} of its jobs wait. When it works \
-                     again: archi3d adapters resume {algo}, or run the same command again"
+                    "algo {algo} is paused ({reason}); {}. When it works again: archi3d adapters \
+                     resume {algo}, or run the same command again",
+                    plural(*jobs, "of its jobs waits", "of its jobs wait")
                 ),
             });
         }

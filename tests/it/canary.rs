@@ -26,6 +26,17 @@ fn canaries_run_then_the_worker_stops_and_says_how_to_release_the_rest() {
 }
 
 #[test]
+fn a_canary_that_may_have_been_billed_is_not_told_as_free() {
+    let lost = "unit_price_usd: 0.4, fail: lost, fail_class: unknown";
+    let workspace = workspace(&[("one", lost)], &["one", "one"]);
+    let _ = workspace
+        .worker(&["--canary", "1"])
+        .run()
+        .expect_code(1)
+        .expect_stderr("0 completed, 1 failed, $0.00 and 1 possibly billed");
+}
+
+#[test]
 fn with_release_the_rest_of_a_good_algo_goes_on_and_a_broken_one_costs_its_canaries() {
     let workspace = workspace(
         &[("good", ""), ("bad", "fail: broken")],

@@ -140,6 +140,22 @@ fn a_purchase_of_a_dead_worker_is_told_and_gone_on_with_after_undo() {
 }
 
 #[test]
+fn a_request_to_stop_that_outlived_its_holder_is_told_by_whoever_honours_it() {
+    let workspace = mocks(1, "wait_file: go");
+    let worker = workspace.worker(&[]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let _ = worker.kill();
+    workspace.write(&format!("runs/rk/state/{}.cancel", workspace.id(0)), b"");
+    let resume = ["--only-status", "enqueued,running"];
+    let _ = workspace
+        .worker(&resume)
+        .run()
+        .expect_code(0)
+        .expect_stderr(&format!("job {} is cancelled", workspace.id(0)));
+    assert_eq!(statuses(&workspace), ["cancelled"]);
+}
+
+#[test]
 fn a_cancel_that_dies_halfway_is_finished_by_another() {
     let workspace = mocks(300, "");
     let running = cancel(&workspace, &[]).spawn();

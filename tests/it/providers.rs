@@ -25,6 +25,13 @@ fn a_provider_without_credit_is_closed_for_all_its_algos_and_all_workers_until_r
     assert_eq!(log.summary()["failed"], 0);
     assert_eq!(log.events("provider_closed")[0]["provider"], "acme");
 
+    let explain = ["run", "explain", "--run-id", "rk", workspace.id(0)];
+    let _ = workspace
+        .archi3d(&explain)
+        .run()
+        .expect_code(0)
+        .expect_stdout("1 so far, put off 1 time");
+
     // Another worker takes none of its jobs either, and says the same.
     let _ = workspace
         .worker(&[])

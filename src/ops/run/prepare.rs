@@ -152,10 +152,11 @@ impl Prepared {
         if skipped(SkipReason::Doubtful) > 0 {
             let doubtful = &self.skips[&SkipReason::Doubtful];
             teller.warn(format!(
-                "{} possibly billed without a result ({}) and left alone; look for them at the provider, \
-                 then add --resubmit-unknown to buy them again",
+                "{} possibly billed without a result ({}) and left alone; look for {them} at the \
+                 provider, then add --resubmit-unknown to buy {them} again",
                 plural(doubtful.len(), "failed job was", "failed jobs were"),
-                some_of(doubtful)
+                some_of(doubtful),
+                them = if doubtful.len() == 1 { "it" } else { "them" },
             ));
         }
         if skipped(SkipReason::RealResult) > 0 {
