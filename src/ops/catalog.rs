@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -239,7 +239,16 @@ fn find_products(
         .into_iter()
         .flatten()
         .map(|dir| dir.join(PRODUCTS_JSON));
-    Ok(usual.find(|path| path.exists()))
+    let found = usual.find(|path| path.exists());
+    // Opening a pipe would wait for a writer; only who names one means it.
+    if let Some(path) = found.as_ref().filter(|path| !path.is_file()) {
+        let reason = io::Error::other("it is not a plain file; move it away");
+        return Err(CatalogError::Products {
+            path: path.clone(),
+            source: ProductsError::Unreadable(reason),
+        });
+    }
+    Ok(found)
 }
 
 fn load_products(path: &Path, found: &Scan) -> Result<Products, CatalogError> {

@@ -10,6 +10,19 @@ fn one_product() -> TestWorkspace {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_the_products_file_is_not_waited_for() {
+    let workspace = one_product();
+    let pipe = workspace.path("products-with-3d.json");
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let output = workspace.archi3d(&["catalog", "build"]).run();
+    assert_ne!(output.code(), Some(0));
+    let _ = output
+        .expect_stderr("products-with-3d.json")
+        .expect_stderr("not a plain file");
+}
+
+#[test]
 fn a_file_that_python_wrote_beyond_the_standard_is_read() {
     let workspace = one_product();
     let json =
