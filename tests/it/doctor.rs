@@ -462,11 +462,24 @@ fn without_the_registry_every_command_names_the_one_that_makes_it_again() {
 }
 
 #[test]
-fn the_command_for_a_missing_manifest_names_the_algorithms_of_the_run() {
+fn the_commands_for_a_lost_or_spoilt_manifest_list_the_same_jobs_again() {
     let workspace = TestWorkspace::with_products(1).algo("mock").build();
-    fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
+    let manifest = workspace.path("runs/rk/manifest.csv");
+    let before = fs::read(&manifest).expect("there");
+    fs::remove_file(&manifest).expect("there");
     let _ = workspace
         .archi3d(&["doctor"])
         .run()
-        .expect_stdout("archi3d batch create --run-id rk --algos mock");
+        .expect_stdout("archi3d registry rebuild --run-id rk");
+    fs::write(&manifest, b"job_id\n\"cut").expect("writable");
+    let _ = workspace.archi3d(&["doctor"]).run().expect_stdout(
+        "mv runs/rk/manifest.csv runs/rk/manifest.csv.spoilt && archi3d registry rebuild --run-id rk",
+    );
+    fs::rename(&manifest, workspace.path("runs/rk/manifest.csv.spoilt")).expect("there");
+    let _ = workspace
+        .archi3d(&["registry", "rebuild", "--run-id", "rk"])
+        .run()
+        .expect_code(0);
+    assert_eq!(fs::read(&manifest).expect("there"), before);
+    let _ = workspace.archi3d(&["doctor"]).run().expect_code(0);
 }

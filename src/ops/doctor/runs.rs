@@ -95,15 +95,33 @@ fn look_for_folders(table: &Table, folders: &BTreeSet<RunId>, checkup: &mut Chec
         let what = format!("run {run:?} has {} and no folder", counted(rows, "row"));
         let finding = Finding::new(Code::RunWithoutFolder, what).of_run(&run);
         let fix = format!(
-            "archi3d batch create --run-id {}, or put runs/{run} back",
+            "put runs/{run} back, or archi3d registry rebuild --run-id {} to list its jobs again",
             shell_word(&run)
         );
         checkup.find(finding.at(REGISTRY, Some(line)).fix(fix));
     }
 }
 
-/// Returns the command that lists a run's jobs again; with the run's own algorithms,
-/// as others would add jobs.
+/// Returns the command that lists a run's jobs again: the same and no others. A list
+/// that cannot be used is only moved aside by a person.
+fn list_again(workspace: &Workspace, run_id: &RunId) -> String {
+    let path = workspace.run(run_id).manifest();
+    let command = format!(
+        "archi3d registry rebuild --run-id {}",
+        shell_word(run_id.as_str())
+    );
+    match fs::symlink_metadata(&path) {
+        Ok(found) if found.len() > 0 => {
+            let shown = workspace.relative(&path).unwrap_or_default();
+            let (from, to) = (shell_word(&shown), shell_word(&format!("{shown}.spoilt")));
+            format!("mv {from} {to} && {command}")
+        }
+        _ => command,
+    }
+}
+
+/// Returns the command that completes a run's list; with the run's own algorithms, as
+/// others would add jobs.
 fn create_again(table: Option<&Table>, run_id: &RunId) -> String {
     let of_run = table.and_then(|table| Some((table, table.column("algo")?)));
     let algos: BTreeSet<String> = of_run
@@ -154,7 +172,11 @@ impl RunCheck<'_> {
             Ok(manifest) => manifest,
             Err(error) if recorded || paths.manifest().symlink_metadata().is_ok() => {
                 let finding = Finding::new(Code::ManifestUnreadable, error.to_string());
-                return self.find(finding.at(manifest, None).fix(again));
+                return self.find(
+                    finding
+                        .at(manifest, None)
+                        .fix(list_again(self.workspace, run_id)),
+                );
             }
             // A folder without anything of ours in it is no run.
             Err(_) => return,
@@ -165,7 +187,11 @@ impl RunCheck<'_> {
                 counted(listed.faults.len(), "line")
             );
             let finding = Finding::new(Code::ManifestUnreadable, what);
-            self.find(finding.at(&manifest, None).fix(&again));
+            self.find(
+                finding
+                    .at(&manifest, None)
+                    .fix(list_again(self.workspace, run_id)),
+            );
         }
         let Some(table) = table else { return };
         let index = table.index(run_id.as_str());
