@@ -109,13 +109,16 @@ impl Pool<'_> {
 
     fn cost_of(&self, job: &JobRecord) -> Cost {
         let dearest = self.till.open().dearest.get(&self.algo_of(job)).copied();
+        let carrier = self.carrier_of(job).ok();
         // What cannot run costs nothing.
-        match self.carrier_of(job).map(|carrier| carrier.price.unit_usd) {
-            Ok(Some(usd)) if usd.max(dearest.unwrap_or(0.0)) > 0.0 => {
-                Cost::Usd(usd.max(dearest.unwrap_or(0.0)))
-            }
-            Ok(None) => Cost::Unknown,
-            _ => Cost::Free,
+        let Some(carrier) = carrier.filter(|carrier| carrier.obstacle.is_none()) else {
+            return Cost::Free;
+        };
+        let dearest = dearest.unwrap_or(0.0);
+        match carrier.price.unit_usd {
+            Some(usd) if usd.max(dearest) > 0.0 => Cost::Usd(usd.max(dearest)),
+            Some(_) => Cost::Free,
+            None => Cost::Unknown,
         }
     }
 

@@ -173,6 +173,9 @@ impl Pool<'_> {
             Ok(carrier) => carrier,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::Permanent, reason)),
         };
+        if let Some(obstacle) = &carrier.obstacle {
+            return Attempt::Failed(Failure::new(ErrorClass::Permanent, obstacle.clone()));
+        }
         if let Some(failure) = self.ask_first(lease, carrier) {
             return Attempt::Failed(failure);
         }

@@ -80,6 +80,8 @@ pub struct Carrier {
     pub limits: Limits,
     /// After so many failures in a row the algorithm pauses; 0 means never.
     pub breaker_failures: u32,
+    /// What keeps it from making anything; what was made earlier can still be reused.
+    pub obstacle: Option<String>,
 }
 
 impl Carrier {
@@ -95,6 +97,15 @@ impl Carrier {
             recipe: None,
             limits: Limits::default(),
             breaker_failures: 0,
+            obstacle: None,
+        }
+    }
+
+    /// Returns what a generation costs, if known; what cannot be made costs nothing.
+    pub fn unit_usd(&self) -> Option<f64> {
+        match self.obstacle {
+            Some(_) => Some(0.0),
+            None => self.price.unit_usd,
         }
     }
 }

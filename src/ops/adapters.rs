@@ -110,32 +110,20 @@ fn entry(
     if let Err(error) = registry::build(settings, None, &env) {
         problems.push(error.to_string());
     }
+    problems.extend(obstacles(context, settings));
     let mut program = None;
     let mut variables = Vec::new();
-    match settings.kind.as_deref() {
-        None => problems.push(Endpoint::new(settings).remedy().to_owned()),
-        Some("process") => {
-            let process = Process::new(settings, &env);
-            match process.program(context.workspace.root()) {
-                Ok(path) => program = Some(path),
-                Err(reason) => problems.push(format!("algo {}: {reason}", settings.key)),
-            }
-            let unset = process.unset();
-            variables = texts(settings, "env")
-                .into_iter()
-                .map(|name| {
-                    let set = !unset.contains(&name);
-                    (name, set)
-                })
-                .collect();
-            problems.extend(unset.iter().map(|name| {
-                format!(
-                    "algo {}: the variable {name} is not set; set it in the environment or in .env",
-                    settings.key
-                )
-            }));
-        }
-        Some(_) => {}
+    if settings.kind.as_deref() == Some("process") {
+        let process = Process::new(settings, &env);
+        program = process.program(context.workspace.root()).ok();
+        let unset = process.unset();
+        let named = texts(settings, "env").into_iter();
+        variables = named
+            .map(|name| {
+                let set = !unset.contains(&name);
+                (name, set)
+            })
+            .collect();
     }
     Ok(AdapterEntry {
         key: settings.key.clone(),
@@ -150,6 +138,28 @@ fn entry(
         variables,
         problems,
     })
+}
+
+/// Returns what keeps every job of an algorithm from being made, whatever its entry
+/// says: no command, no such program, variables that are not set.
+pub(super) fn obstacles(context: &OpsContext, settings: &AlgoSettings) -> Vec<String> {
+    let key = &settings.key;
+    match settings.kind.as_deref() {
+        None => vec![Endpoint::new(settings).remedy().to_owned()],
+        Some("process") => {
+            let env = |name: &str| context.settings.env_value(&real_env, name);
+            let process = Process::new(settings, &env);
+            let program = process.program(context.workspace.root()).err();
+            let program = program.map(|reason| format!("algo {key}: {reason}"));
+            let unset = process.unset().into_iter().map(|name| {
+                format!(
+                    "algo {key}: the variable {name} is not set; set it in the environment or in .env"
+                )
+            });
+            program.into_iter().chain(unset).collect()
+        }
+        Some(_) => Vec::new(),
+    }
 }
 
 /// Returns how long one attempt may take: what the entry says, else an hour for a

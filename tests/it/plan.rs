@@ -312,3 +312,29 @@ fn blanked(table: &str, line: &str) -> String {
         .collect();
     cells.join(",")
 }
+
+#[test]
+fn what_cannot_be_made_is_planned_as_failing_and_starts_no_program() {
+    let adapters = "adapters:
+  keyless: {kind: process, command: [touch, started], env: [NOBODY_SETS_THIS], unit_price_usd: 0.4}
+  mistyped: {kind: process, command: [pyhton3-is-no-program], unit_price_usd: 0.4}
+  address: {endpoint: somebody/something, unit_price_usd: 0.4}
+";
+    for (algo, why) in [
+        ("keyless", "the variable NOBODY_SETS_THIS is not set"),
+        ("mistyped", "pyhton3-is-no-program"),
+        ("address", "has only an endpoint"),
+    ] {
+        let workspace = TestWorkspace::with_products(1)
+            .algo(algo)
+            .adapters(adapters)
+            .build();
+        let planned = plan(&workspace, &[]);
+        assert_eq!(fates(&planned), ["blocked unusable_algo"], "{planned}");
+        let output = workspace.worker(&[]).run().expect_code(1);
+        let _ = output.expect_stderr(why);
+        let started = |name: &String| name.ends_with("started");
+        assert!(!workspace.tree().keys().any(started));
+        assert_eq!(ledger(&workspace), (0.0, 0.0));
+    }
+}

@@ -277,6 +277,9 @@ impl<'a> Planner<'a> {
     fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
         let job = &planned.job;
         let why = match self.key_of(job).map(|key| &self.carriers[key]) {
+            Some(Ok(carrier)) if carrier.obstacle.is_some() => {
+                carrier.obstacle.clone().unwrap_or_default()
+            }
             Some(Ok(carrier)) => {
                 let closure = self.closure_of(carrier)?;
                 if closure.until.is_some() {

@@ -14,7 +14,7 @@ use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::engine::{Carrier, Carriers, PlannedJob};
-use crate::ops::adapters::{provider_of, time_limit};
+use crate::ops::adapters::{obstacles, provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError, real_env};
 
 use super::{Teller, WorkerRequest};
@@ -72,7 +72,7 @@ pub(super) fn price_of(
     let own = planned.job.algo.as_ref().ok();
     let key = request.adapter.as_ref().or(own);
     match key.and_then(|key| carriers.get(key)) {
-        Some(Ok(carrier)) if !request.dry_run => carrier.price.unit_usd,
+        Some(Ok(carrier)) if !request.dry_run => carrier.unit_usd(),
         _ => Some(0.0),
     }
 }
@@ -95,6 +95,7 @@ pub(in crate::ops) fn carrier(
         context.settings.env_value(&real_env, name)
     })
     .map_err(|error| error.to_string())?;
+    let obstacle = obstacles(context, settings).into_iter().next();
     let option = |name: &str| settings.options.get(name);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
     let provider = provider_of(settings)?;
@@ -134,6 +135,7 @@ pub(in crate::ops) fn carrier(
         recipe: Recipe::of(settings).filter(|_| !request.dry_run),
         limits,
         breaker_failures,
+        obstacle: obstacle.filter(|_| !request.dry_run),
         ..Carrier::new(adapter)
     })
 }
