@@ -153,7 +153,8 @@ pub(super) fn obstacles(context: &OpsContext, settings: &AlgoSettings) -> Vec<St
             let program = program.map(|reason| format!("algo {key}: {reason}"));
             let unset = process.unset().into_iter().map(|name| {
                 format!(
-                    "algo {key}: the variable {name} is not set; set it in the environment or in .env"
+                    "algo {key}: the variable {name} is not set; set it in the environment or in .env, \
+                     to nothing if the program can do without"
                 )
             });
             program.into_iter().chain(unset).collect()
