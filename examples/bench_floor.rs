@@ -55,7 +55,7 @@ const REPETITIONS: usize = 5;
 
 /// The rest between two writings of the table, as the committer takes it.
 const MIN_REST: Duration = Duration::from_millis(60);
-const REST_FACTOR: u32 = 4;
+const REST_FACTOR: u32 = 9;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

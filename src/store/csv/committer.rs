@@ -34,13 +34,16 @@ const GONE: [io::ErrorKind; 2] = [io::ErrorKind::NotFound, io::ErrorKind::Invali
 
 /// The least time between two changes of the table, whoever made the first.
 const MIN_REST: Duration = Duration::from_millis(60);
-/// A fold is followed by a rest of this many times its own duration,
-const REST_FACTOR: u32 = 4;
+/// A fold is followed by a rest of this many times its own duration, so that large
+/// tables cost no more than a tenth of a core,
+const REST_FACTOR: u32 = 9;
 /// but never by a longer one than this.
 const MAX_REST: Duration = Duration::from_secs(10);
 /// With so many hints waiting only the time for which the table was locked counts:
 /// long syncs make long rests, and what waits is kept in memory.
-const MANY_HINTS: usize = 4096;
+const MANY_HINTS: usize = 16 << 10;
+/// How many times as long as we kept the table it is left to others, whatever waits.
+const TABLE_REST_FACTOR: u32 = 4;
 /// After this long a person hears that a lock is busy, and then every so often.
 const TELL_AFTER: Duration = Duration::from_secs(2);
 const TELL_AGAIN: Duration = Duration::from_secs(10);
@@ -415,11 +418,9 @@ impl Loop {
         let start = Instant::now();
         match self.fold_all() {
             Ok(locked) => {
-                let rest = |time: Duration| {
-                    Instant::now() + (time * REST_FACTOR).clamp(MIN_REST, MAX_REST)
-                };
-                self.table_rest_until = rest(locked);
-                self.rest_until = rest(start.elapsed());
+                let rest = |time: Duration| Instant::now() + time.clamp(MIN_REST, MAX_REST);
+                self.table_rest_until = rest(locked * TABLE_REST_FACTOR);
+                self.rest_until = rest(start.elapsed() * REST_FACTOR);
             }
             Err(error) => {
                 self.complain(&error);
