@@ -1,7 +1,7 @@
 //! Writes what happens in a run into a log of the workspace, one JSON object a line.
 //!
 //! Progress reports stay out of it. That a job starts or has ended well is written
-//! within [`GATHER`], many lines at a time; everything else at once, with what
+//! within milliseconds, many lines at a time; everything else at once, with what
 //! waits. Trouble with the log is told once, through the sink given, and never
 //! harms a job.
 
