@@ -186,9 +186,9 @@ pub fn is_busy(error: &io::Error) -> bool {
     imp::is_busy(error)
 }
 
-/// Keeps room on the disk for the first `length` bytes of a file, so that a
-/// later write cannot fail for want of it. Does nothing where that is unknown.
-pub fn reserve(file: &File, length: u64) -> io::Result<()> {
+/// Keeps room on the disk for the bytes of a file from one place to another, so that
+/// a later write there cannot fail for want of it. Does nothing where that is unknown.
+pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     fault::io("reserve.before")?;
-    imp::reserve(file, length)
+    imp::reserve(file, from, to)
 }

@@ -313,19 +313,19 @@ pub(super) fn is_busy(_error: &io::Error) -> bool {
     false
 }
 
-pub(super) fn reserve(file: &File, length: u64) -> io::Result<()> {
+pub(super) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{FallocateFlags, fallocate};
         use rustix::io::Errno;
-        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, length) {
+        match fallocate(file, FallocateFlags::KEEP_SIZE, from, to - from) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (file, length);
+        let _ = (file, from, to);
         Ok(())
     }
 }

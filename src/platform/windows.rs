@@ -174,7 +174,7 @@ pub(super) fn is_busy(error: &io::Error) -> bool {
     )
 }
 
-pub(super) fn reserve(_file: &File, _length: u64) -> io::Result<()> {
+pub(super) fn reserve(_file: &File, _from: u64, _to: u64) -> io::Result<()> {
     Ok(())
 }
 

@@ -41,7 +41,7 @@ const REST_FACTOR: u32 = 9;
 const MAX_REST: Duration = Duration::from_secs(10);
 /// With so many hints waiting only the time for which the table was locked counts:
 /// long syncs make long rests, and what waits is kept in memory.
-const MANY_HINTS: usize = 16 << 10;
+const MANY_HINTS: usize = 8 << 10;
 /// How many times as long as we kept the table it is left to others, whatever waits.
 const TABLE_REST_FACTOR: u32 = 4;
 /// After this long a person hears that a lock is busy, and then every so often.

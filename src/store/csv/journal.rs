@@ -175,7 +175,7 @@ impl Journal {
     pub(super) fn create(path: PathBuf) -> io::Result<Self> {
         let file = platform::publish_locked(&path)?
             .ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
-        if let Err(error) = platform::reserve(&file, RESERVE) {
+        if let Err(error) = platform::reserve(&file, 0, RESERVE) {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
@@ -202,15 +202,21 @@ impl Journal {
         let end = pen.end + line.len() as u64;
         if end + RESERVE / 2 > pen.reserved {
             // Trouble shows when the room is really needed, not before.
-            if platform::reserve(&pen.file, end + RESERVE).is_ok() {
+            let from = pen.reserved.max(pen.end);
+            if platform::reserve(&pen.file, from, end + RESERVE).is_ok() {
                 pen.reserved = end + RESERVE;
             }
         }
         fault::io("journal.appending")?;
-        platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
+        let written = platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
             // A line that did not fit must not swallow the next one.
             let _ = pen.file.set_len(pen.end);
-        })?;
+        });
+        if written.is_err() {
+            // What was reserved beyond the end is gone with it.
+            pen.reserved = pen.end;
+        }
+        written?;
         fault::here("journal.appended");
         pen.end = end;
         Ok(())
