@@ -154,6 +154,12 @@ pub trait JobReporter {
     /// Notes that the provider accepted the request. When this returns, the id
     /// survives a crash and a power loss; the adapter may go on only then.
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError>;
+
+    /// Notes that the adapter says it has succeeded, before anything of it is
+    /// checked: from here on its files outlive the worker. An adapter that lingers
+    /// after its answer tells this itself; for others the caller does when
+    /// [`Adapter::generate`] returns.
+    fn made(&mut self, result: &GenerationResult);
 }
 
 /// Something that turns pictures into a model.

@@ -31,6 +31,8 @@ impl JobReporter for Recorder {
     fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
         Ok(())
     }
+
+    fn made(&mut self, _: &GenerationResult) {}
 }
 
 impl Bench {

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
+use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
 use crate::domain::job::JobState;
 use crate::domain::lease::Lease;
@@ -28,7 +29,7 @@ use crate::engine::output;
 use crate::engine::queue::Waiting;
 use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord, Progress, StoreError};
+use crate::store::{Beat, Claim, JobRecord, Made, Progress, StoreError};
 use crate::workspace::artifact::ArtifactError;
 
 /// What is said of a result that was made and paid for and that our disk spoilt.
@@ -199,7 +200,7 @@ impl Pool<'_> {
         } else {
             reuse::content_key(carrier, &request.used_images)
         };
-        let mut attempt = self.call(carrier, &request, lease, stop);
+        let mut attempt = self.call(carrier, &request, content_key.as_ref(), lease, stop);
         if let Attempt::Made(checked) = &mut attempt {
             checked.content_key = content_key;
         }
@@ -264,13 +265,17 @@ impl Pool<'_> {
         &self,
         carrier: &Carrier,
         request: &GenerationRequest,
+        content_key: Option<&ContentKey>,
         lease: &Lease,
         stop: &JobStop,
     ) -> Attempt {
         let mut reporter = Reporter {
             pool: self,
             lease,
+            carrier,
+            content_key,
             submitted: None,
+            settled: false,
         };
         let forgotten = self.forgets(lease);
         let resumed = lease.request_id.clone().filter(|_| !forgotten);
@@ -287,6 +292,12 @@ impl Pool<'_> {
                 carrier.adapter.generate(request, &mut context)
             }))
         };
+        if let Ok(Ok(result)) = &outcome
+            && result.success
+        {
+            reporter.settled = true;
+            reporter.made(result);
+        }
         let submitted = reporter.submitted.is_some();
         let purchase = reporter.submitted.or(resumed);
         let mut attempt = match outcome {
@@ -428,7 +439,11 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 struct Reporter<'a> {
     pool: &'a Pool<'a>,
     lease: &'a Lease,
+    carrier: &'a Carrier,
+    content_key: Option<&'a ContentKey>,
     submitted: Option<String>,
+    /// Whether the adapter has returned.
+    settled: bool,
 }
 
 impl JobReporter for Reporter<'_> {
@@ -471,5 +486,38 @@ impl JobReporter for Reporter<'_> {
                     retry_after: None,
                 }
             })
+    }
+
+    fn made(&mut self, result: &GenerationResult) {
+        // A rehearsal is worth nothing.
+        if self.pool.conditions.dry_run {
+            return;
+        }
+        let lease = self.lease;
+        let version = || self.carrier.adapter.version().map(str::to_owned);
+        let made = Made {
+            model: result
+                .generated_glb
+                .as_deref()
+                .map(|path| Made::inside(path, &lease.staging)),
+            previews: result
+                .previews
+                .iter()
+                .map(|path| Made::inside(path, &lease.staging))
+                .collect(),
+            algo_version: result.algo_version.clone().or_else(version),
+            price: output::settle_price(&self.carrier.price, result),
+            told: result.raw_metadata.clone(),
+            content_key: self.content_key.cloned(),
+            settled: self.settled,
+        };
+        let paid = made.price.estimated_usd.is_some_and(|usd| usd > 0.0)
+            || self.submitted.is_some()
+            || lease.request_id.is_some();
+        let now = self.pool.clock.now();
+        if let Err(error) = self.pool.store.made(lease, &made, paid, now) {
+            let what = format!("cannot write down what job {} made", lease.job_id);
+            self.pool.store_failed(&what, &error);
+        }
     }
 }

@@ -45,7 +45,11 @@ pub(super) fn check(
         artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
     let mut files = artifact::inventory_of(staging, &standard)?;
     if result.raw_metadata.is_some() || files.len() > standard.names.len() {
-        files.push(write_metadata(staging, result.raw_metadata, &files)?);
+        files.push(write_metadata(
+            staging,
+            result.raw_metadata.as_ref(),
+            &files,
+        )?);
         files.sort_by(|a, b| a.name.cmp(&b.name));
     }
     let folder = workspace
@@ -58,13 +62,8 @@ pub(super) fn check(
     let product = Product {
         object: paths.next().unwrap_or_default(),
         previews: paths.collect(),
+        price: settle_price(price, &result),
         algo_version: result.algo_version,
-        price: settle_price(
-            price,
-            result.unit_price_usd,
-            result.estimated_cost_usd,
-            result.price_source,
-        ),
     };
     let artifacts = files
         .into_iter()
@@ -84,19 +83,15 @@ pub(super) fn check(
 }
 
 /// The adapter's own figures win; the configured price fills what it leaves open.
-fn settle_price(
-    configured: &Price,
-    unit: Option<f64>,
-    estimated: Option<f64>,
-    source: Option<String>,
-) -> Price {
+pub(super) fn settle_price(configured: &Price, result: &GenerationResult) -> Price {
+    let (unit, estimated) = (result.unit_price_usd, result.estimated_cost_usd);
     let usable = |value: Option<f64>| value.filter(|usd| usd.is_finite() && *usd >= 0.0);
     let own = usable(unit).or(usable(estimated)).is_some();
     let unit_usd = usable(unit).or(configured.unit_usd);
     Price {
         unit_usd,
         estimated_usd: usable(estimated).or(unit_usd),
-        source: source.or_else(|| {
+        source: result.price_source.clone().or_else(|| {
             if own {
                 Some("adapter".to_owned())
             } else {
@@ -109,7 +104,7 @@ fn settle_price(
 /// Writes what the adapter told and what it left, and returns the file.
 fn write_metadata(
     staging: &Path,
-    raw: Option<Map<String, Value>>,
+    raw: Option<&Map<String, Value>>,
     files: &[CheckedFile],
 ) -> Result<CheckedFile, ArtifactError> {
     let listed: Vec<Value> = files
@@ -198,16 +193,21 @@ mod tests {
             estimated_usd: None,
             source: Some("static_table".into()),
         };
-        let plain = settle_price(&configured, None, None, None);
+        let said = |unit_price_usd, estimated_cost_usd| GenerationResult {
+            unit_price_usd,
+            estimated_cost_usd,
+            ..GenerationResult::default()
+        };
+        let plain = settle_price(&configured, &said(None, None));
         assert_eq!(
             (plain.unit_usd, plain.estimated_usd),
             (Some(0.4), Some(0.4))
         );
         assert_eq!(plain.source.as_deref(), Some("static_table"));
-        let own = settle_price(&configured, Some(0.5), Some(0.6), None);
+        let own = settle_price(&configured, &said(Some(0.5), Some(0.6)));
         assert_eq!((own.unit_usd, own.estimated_usd), (Some(0.5), Some(0.6)));
         assert_eq!(own.source.as_deref(), Some("adapter"));
-        let nonsense = settle_price(&configured, Some(f64::NAN), Some(-1.0), None);
+        let nonsense = settle_price(&configured, &said(Some(f64::NAN), Some(-1.0)));
         assert_eq!(nonsense, plain);
     }
 }

@@ -39,12 +39,14 @@ use crate::domain::time::Timestamp;
 pub mod attempt;
 pub mod csv;
 pub mod error;
+mod made;
 pub mod memory;
 pub mod overview;
 pub mod purse;
 pub mod reuse;
 
 pub use error::StoreError;
+pub use made::Made;
 pub use purse::{Fate, Purse};
 
 /// One worker process, as records name it.
@@ -405,6 +407,19 @@ pub trait Store: Send + Sync {
         cost_usd: Option<f64>,
         now: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// Notes that the adapter says it has succeeded. When this returns, the result
+    /// is published or kept whatever becomes of this process; with `durably` also
+    /// after a power loss. Told again, the later words count.
+    fn made(
+        &self,
+        _lease: &Lease,
+        _made: &Made,
+        _durably: bool,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Notes how far a running job is, for whoever watches; losing it loses nothing.
     fn note_progress(

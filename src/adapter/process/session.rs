@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::protocol::{self, Answer, Complaint, Event};
 use super::streams::{self, Ears, Shared};
+use super::verdict;
 use crate::adapter::{AdapterError, JobContext};
 use crate::cancel::StopReason;
 use crate::platform::process::{Ended, Group};
@@ -217,6 +218,9 @@ impl Session<'_, '_> {
             }) => self.note_purchase(request_id, cost_usd),
             Some(Event::Progress { fraction, message }) => self.pass_on(fraction, message),
             Some(Event::Result(answer)) => {
+                // Before anything else: whatever ends us now, the result is not lost.
+                let said = verdict::as_said(&answer, &self.shared.secrets);
+                self.context.reporter.made(&said);
                 self.said_answer.get_or_insert_with(Instant::now);
                 self.outcome.answer = Some(*answer);
             }

@@ -289,6 +289,7 @@ fn secrets_deep_in_the_defaults_are_masked() {
 #[derive(Default)]
 struct SlowDisk {
     remarks: Vec<String>,
+    made: Vec<crate::adapter::GenerationResult>,
 }
 
 impl crate::adapter::JobReporter for SlowDisk {
@@ -299,6 +300,10 @@ impl crate::adapter::JobReporter for SlowDisk {
     fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
         std::thread::sleep(Duration::from_millis(700));
         Ok(())
+    }
+
+    fn made(&mut self, result: &crate::adapter::GenerationResult) {
+        self.made.push(result.clone());
     }
 }
 
@@ -327,9 +332,17 @@ fn remarks_have_no_secrets_and_a_result_is_heard_after_a_slow_purchase() {
     let script = r#"x=$(printf '%0195d' 0)
         echo "{\"event\":\"progress\",\"fraction\":0.1,\"message\":\"$x$FAL_KEY\"}"
         for id in a b; do echo "{\"event\":\"submitted\",\"request_id\":\"$id\"}"; done
-        echo '{"event":"result","success":true}'; kill -9 $$"#;
+        echo "{\"event\":\"result\",\"success\":true,\"algo_version\":\"$FAL_KEY\",
+        \"raw_metadata\":{\"key\":\"$FAL_KEY\"},\"generated_glb\":\"$FAL_KEY.glb\"}" | tr -d '\n'
+        echo; kill -9 $$"#;
     let result = shell(script).generate(&request, &mut context);
     assert!(result.expect("announced").success);
     let masked = format!("{}***", "0".repeat(195));
     assert_eq!(reporter.remarks, [masked], "no start of a secret is left");
+    let [made] = &reporter.made[..] else {
+        panic!("an answer is told once: {:?}", reporter.made);
+    };
+    assert_eq!(made.algo_version.as_deref(), Some("***"));
+    assert_eq!(made.raw_metadata.as_ref().expect("told")["key"], "***");
+    assert_eq!(made.generated_glb, None, "its name is a secret");
 }

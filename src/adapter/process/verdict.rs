@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::names::mask_names;
 use super::protocol::{Answer, Complaint};
 use super::scrub::scrub;
+use super::secrets::Secrets;
 use super::session::{Outcome, Stopped};
 use super::streams::Shared;
 use crate::adapter::{AdapterError, GenerationResult};
@@ -185,25 +186,15 @@ impl Circumstances<'_> {
         // A file that cannot be looked through cannot be taken as a result either,
         // which whoever checks the result finds out and says.
         let _ = scrub(self.out_dir, &self.shared.secrets);
-        let fact = |text: String| {
-            let line = one_line(&self.shared.secrets.mask_text(&text));
-            line.chars().take(MAX_FACT_CHARS).collect()
-        };
+        let said = as_said(&answer, secrets);
         let model = answer.generated_glb.map(place);
         let previews = answer.previews;
         let previews = previews.map(|named| named.into_iter().map(place).collect());
         Ok(GenerationResult {
-            success: true,
             generated_glb: Some(model.unwrap_or_else(|| naming::GENERATED_GLB.into())),
             previews: previews.unwrap_or_else(|| self.standard_previews()),
-            algo_version: answer.algo_version.map(fact),
-            unit_price_usd: answer.unit_price_usd,
-            estimated_cost_usd: answer.estimated_cost_usd,
-            price_source: answer.price_source.map(fact),
-            raw_metadata: answer
-                .raw_metadata
-                .map(|metadata| self.shared.secrets.mask_map(metadata)),
             detail: self.detail(ended),
+            ..said
         })
     }
 
@@ -271,6 +262,40 @@ impl Circumstances<'_> {
         }
         (!text.is_empty()).then_some(text)
     }
+}
+
+/// Returns what an answer says, as far as it can be told before the program has
+/// ended: its files may still get other names, and one whose name holds a secret
+/// is not named.
+pub(super) fn as_said(answer: &Answer, secrets: &Secrets) -> GenerationResult {
+    let is_public = |path: &&PathBuf| !secrets.are_in(&path.to_string_lossy());
+    let previews = answer.previews.iter().flatten();
+    GenerationResult {
+        success: true,
+        generated_glb: answer.generated_glb.as_ref().filter(is_public).cloned(),
+        previews: previews.filter(is_public).cloned().collect(),
+        algo_version: answer
+            .algo_version
+            .as_deref()
+            .map(|text| fact(text, secrets)),
+        unit_price_usd: answer.unit_price_usd,
+        estimated_cost_usd: answer.estimated_cost_usd,
+        price_source: answer
+            .price_source
+            .as_deref()
+            .map(|text| fact(text, secrets)),
+        raw_metadata: answer
+            .raw_metadata
+            .clone()
+            .map(|told| secrets.mask_map(told)),
+        detail: None,
+    }
+}
+
+/// Returns a fact about a result on one line, short and without secrets.
+fn fact(text: &str, secrets: &Secrets) -> String {
+    let line = one_line(&secrets.mask_text(text));
+    line.chars().take(MAX_FACT_CHARS).collect()
 }
 
 /// Says that something was bought which nobody can ask for.

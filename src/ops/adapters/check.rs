@@ -435,4 +435,6 @@ impl JobReporter for Purchase {
         self.0 = Some(request_id.to_owned());
         Ok(())
     }
+
+    fn made(&mut self, _: &GenerationResult) {}
 }

@@ -18,7 +18,7 @@ use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
-use crate::store::{Artifact, Progress, ReleaseReason};
+use crate::store::{Artifact, Made, Progress, ReleaseReason};
 use crate::workspace::durable;
 
 /// One line of a journal.
@@ -56,6 +56,8 @@ pub(super) enum What {
         request_id: String,
         cost_usd: Option<f64>,
     },
+    /// The adapter said that it succeeded; nothing of it is checked yet.
+    Made(Box<MadeLine>),
     Finished(Box<Finished>),
     Released {
         job_id: JobId,
@@ -107,6 +109,7 @@ impl What {
             Self::Claimed { job_id, .. } | Self::Submitted { job_id, .. } => {
                 (job_id == job).then_some(true)
             }
+            Self::Made(made) => (made.job_id == *job).then_some(true),
             Self::Finished(finished) => (finished.job_id == *job).then_some(true),
             Self::Released { job_id, .. }
             | Self::Cancelled { job_id, .. }
@@ -114,6 +117,23 @@ impl What {
             _ => None,
         }
     }
+}
+
+/// What an attempt made; enough to check and publish it from its staging folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct MadeLine {
+    pub(super) job_id: JobId,
+    pub(super) attempt: u32,
+    pub(super) nonce: Nonce,
+    pub(super) entry: Entry,
+    pub(super) claimed_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request_id: Option<String>,
+    #[serde(default)]
+    pub(super) purchases: u32,
+    /// The staging folder's name.
+    pub(super) staging: String,
+    pub(super) result: Made,
 }
 
 /// How an attempt ended; enough to publish it again from nothing.

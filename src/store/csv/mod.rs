@@ -24,8 +24,8 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Beat, Claim, Ending, Fate, Finish, NoticeSink, Progress, Recovery, ReleaseReason, Restored,
-    RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
+    Beat, Claim, Ending, Fate, Finish, Made, NoticeSink, Progress, Recovery, ReleaseReason,
+    Restored, RunJobs, Setback, Store, StoreNotice, Withdrawal, WorkerIdentity,
 };
 use crate::workspace::lock::{FileLock, ParkedLock};
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -43,6 +43,7 @@ mod hollow;
 mod inspect;
 mod journal;
 mod liveness;
+mod made;
 pub mod manifest;
 mod marker;
 mod mend;
@@ -294,6 +295,16 @@ impl Store for CsvStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.note_submitted(lease, request_id, cost_usd, now)
+    }
+
+    fn made(
+        &self,
+        lease: &Lease,
+        made: &Made,
+        durably: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.note_made(lease, made, durably, now)
     }
 
     fn note_progress(

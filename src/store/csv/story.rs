@@ -94,7 +94,11 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 story.finished.retain(|finished| finished.nonce != nonce);
                 ended.insert(nonce);
             }
-            What::Progress { .. } | What::Folded { .. } | What::Closed { .. } | What::Other => {}
+            What::Made(_)
+            | What::Progress { .. }
+            | What::Folded { .. }
+            | What::Closed { .. }
+            | What::Other => {}
         }
     }
     story
