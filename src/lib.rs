@@ -15,6 +15,7 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod engine;
+pub mod model;
 pub mod ops;
 pub mod platform;
 pub mod store;

@@ -194,6 +194,25 @@ pub fn check(reader: &mut impl Read, size: u64) -> Result<(), GlbError> {
     }
 }
 
+/// Takes a whole file apart: its description, and the binary that it speaks of.
+pub fn chunks(bytes: &[u8]) -> Result<(&[u8], &[u8]), GlbError> {
+    if let Some(fault) = fault(bytes, bytes.len() as u64) {
+        return Err(GlbError::Head(fault));
+    }
+    let chunk = |at: usize, kind: &[u8]| {
+        let length = word(bytes, at)? as usize;
+        let start = at.checked_add(8)?;
+        let end = start.checked_add(length)?;
+        (bytes.get(at + 4..start)? == kind)
+            .then(|| bytes.get(start..end))
+            .flatten()
+            .map(|content| (content, end.next_multiple_of(4)))
+    };
+    let (json, next) = chunk(12, b"JSON").ok_or(GlbError::NoJson)?;
+    let binary = chunk(next, b"BIN\0").map_or(&[][..], |(content, _)| content);
+    Ok((json, binary))
+}
+
 impl Description {
     fn has_triangle(&self) -> bool {
         let mut primitives = self.meshes.iter().flat_map(|mesh| &mesh.primitives);

@@ -113,7 +113,7 @@ fn inflated(grid: &Grid) -> Vec<f32> {
 
 /// Returns the brightness blurred within the object, `width` wide where the longest side is 1.
 fn blurred(grid: &Grid, width: f32) -> Vec<f32> {
-    use crate::adapter::relief::number::floor;
+    use crate::model::number::floor;
     let weight = |point: usize| if grid.is_inside(point) { 1.0 } else { 0.0 };
     let mut weights: Vec<f32> = (0..grid.coverage.len()).map(weight).collect();
     let mut values: Vec<f32> = grid

@@ -4,8 +4,8 @@
 use image::RgbaImage;
 
 use crate::adapter::relief::frame::Frame;
-use crate::adapter::relief::number::floor;
 use crate::adapter::relief::silhouette::{Origin, Silhouette};
+use crate::model::number::floor;
 
 /// From here on a point belongs to the object; a little low, so that thin parts stay.
 pub(super) const EDGE: f32 = 0.45;

@@ -6,7 +6,8 @@
 
 use crate::adapter::relief::depth::Heights;
 use crate::adapter::relief::grid::Grid;
-use crate::adapter::relief::number::index;
+use crate::model::number::index;
+use crate::model::vector::{cross, difference, unit};
 
 /// A closed triangle mesh with a texture position per vertex.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -253,37 +254,4 @@ fn normals(mesh: &Mesh) -> Vec<[f32; 3]> {
         }
     }
     sums.into_iter().map(unit).collect()
-}
-
-/// Returns the vector from `b` to `a`.
-pub(super) fn difference(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// Returns the vector at right angles to both, as long as the area between them.
-pub(super) fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-}
-
-/// Returns the scalar product.
-pub(super) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// Returns the vector with length 1; one without length points to +Z.
-pub(super) fn unit(vector: [f32; 3]) -> [f32; 3] {
-    // Tiny triangles: scale up before squaring, or the square is lost.
-    let largest = vector
-        .iter()
-        .fold(0.0_f32, |most, value| most.max(value.abs()));
-    if largest < f32::MIN_POSITIVE {
-        return [0.0, 0.0, 1.0];
-    }
-    let scaled = vector.map(|value| value / largest);
-    let length = dot(scaled, scaled).sqrt();
-    scaled.map(|value| value / length)
 }

@@ -11,18 +11,17 @@ mod glb;
 mod grid;
 mod jpeg;
 mod mesh;
-mod number;
 mod picture;
-mod render;
 mod silhouette;
 #[cfg(test)]
 mod tests;
 mod texture;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
-use image::{RgbImage, RgbaImage};
+use image::{DynamicImage, RgbImage, RgbaImage};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::relief::frame::Frame;
@@ -35,6 +34,8 @@ use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult,
 use crate::domain::algo::AlgoSettings;
 use crate::domain::naming;
 use crate::domain::retry::ErrorClass;
+use crate::model::vector::difference;
+use crate::model::{self, Fit, Material, Part, Texture, Wrap};
 
 /// What stands in `algo_version`; changes whenever the same picture gives another model.
 pub const VERSION: &str = "relief-1";
@@ -99,7 +100,7 @@ impl Relief {
 
     fn metadata(self, picture: &Picture, model: &Model, started: Instant) -> Map<String, Value> {
         let (low, high) = mesh::bounds(&model.mesh.positions);
-        let size = mesh::difference(high, low);
+        let size = difference(high, low);
         let facts = [
             ("adapter", json!("relief")),
             ("vertices", json!(model.mesh.positions.len())),
@@ -164,10 +165,12 @@ impl Adapter for Relief {
         let file = glb::write(&model.mesh, &texture, &request.product_id);
         let generated = sample::put(request.out_dir.join(naming::GENERATED_GLB), &file)?;
         let mut previews = Vec::new();
-        for (number, view) in (1_u8..).zip(render::VIEWS) {
+        let metadata = self.metadata(&picture, &model, started);
+        let shown = shown_as(model.mesh, model.texture);
+        for (number, view) in (1_u8..).zip(model::PREVIEW_VIEWS) {
             step(context, 0.5 + 0.15 * f64::from(number), "drawing previews")?;
-            let drawn = render::draw(&model.mesh, &model.texture, view);
-            let bytes = render::encode(&drawn).map_err(unwritable)?;
+            let drawn = model::draw(&shown, view, model::PREVIEW_SIDE, Fit::View);
+            let bytes = model::encode_png(&drawn).map_err(unwritable)?;
             previews.push(put_preview(&request.out_dir, number, &bytes)?);
         }
         context.reporter.progress(1.0, None);
@@ -176,9 +179,28 @@ impl Adapter for Relief {
             generated_glb: Some(generated),
             previews,
             algo_version: Some(VERSION.to_owned()),
-            raw_metadata: Some(self.metadata(&picture, &model, started)),
+            raw_metadata: Some(metadata),
             ..GenerationResult::default()
         })
+    }
+}
+
+/// Returns the relief as what can be drawn.
+fn shown_as(mesh: Mesh, texture: RgbImage) -> model::Model {
+    let texture = DynamicImage::ImageRgb8(texture).into_rgba8();
+    model::Model {
+        parts: vec![Part {
+            positions: mesh.positions,
+            normals: mesh.normals,
+            texture_places: mesh.texture_places,
+            colours: Vec::new(),
+            triangles: mesh.triangles,
+            material: Material {
+                texture: Texture::new(&texture, [Wrap::Clamp; 2]).map(Arc::new),
+                ..Material::default()
+            },
+        }],
+        notes: Vec::new(),
     }
 }
 

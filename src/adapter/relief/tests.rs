@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use image::{Rgba, RgbaImage};
 use serde_json::json;
 
-use super::mesh::{cross, difference, dot};
 use super::*;
 use crate::adapter::testing::{Bench, entry};
 use crate::cancel::{Stage, StopReason};
+use crate::model::number;
+use crate::model::vector::{cross, difference, dot};
+use crate::model::{PREVIEW_SIDE, backdrop};
 
 fn relief(options: Value) -> Relief {
     Relief::new(&entry(Some("relief"), options))
@@ -212,7 +214,7 @@ fn the_rim_wears_the_objects_colours_and_not_the_backgrounds() {
 fn coverage_and_variance(preview: &RgbImage) -> (f64, f64) {
     let mut values = Vec::new();
     for (x, y, pixel) in preview.enumerate_pixels() {
-        let background = render::backdrop(x, y).map(number::byte);
+        let background = backdrop(x, y, PREVIEW_SIDE).map(number::byte);
         if pixel.0 != background {
             values.extend(pixel.0.map(f64::from));
         }
@@ -224,7 +226,7 @@ fn coverage_and_variance(preview: &RgbImage) -> (f64, f64) {
         .map(|value| (value - mean).powi(2))
         .sum::<f64>()
         / count;
-    let pixels = f64::from(render::SIDE * render::SIDE);
+    let pixels = f64::from(PREVIEW_SIDE * PREVIEW_SIDE);
     (values.len() as f64 / 3.0 / pixels, variance)
 }
 

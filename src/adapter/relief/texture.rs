@@ -6,8 +6,8 @@ use image::codecs::jpeg::JpegEncoder;
 use image::{ExtendedColorType, ImageError, Rgb, RgbImage, RgbaImage};
 
 use crate::adapter::relief::frame::Frame;
-use crate::adapter::relief::number::byte;
 use crate::adapter::relief::silhouette::{INSIDE, Origin, Silhouette};
+use crate::model::number::byte;
 
 const JPEG_QUALITY: u8 = 90;
 

@@ -1,6 +1,6 @@
 //! From computed numbers to array positions and colour values, saturating.
 //!
-//! The one place of the relief maker where a float becomes an integer, so that
+//! The one place of this room where a float becomes an integer, so that
 //! no other file has to argue why its casts are harmless.
 
 /// Returns the nearest whole number in `0..=255`.
@@ -9,7 +9,7 @@
     clippy::cast_sign_loss,
     reason = "a cast from float saturates, which is what is wanted"
 )]
-pub(super) fn byte(value: f32) -> u8 {
+pub(crate) fn byte(value: f32) -> u8 {
     (value + 0.5) as u8
 }
 
@@ -19,17 +19,17 @@ pub(super) fn byte(value: f32) -> u8 {
     clippy::cast_sign_loss,
     reason = "a cast from float saturates, which is what is wanted"
 )]
-pub(super) fn floor(value: f32) -> usize {
+pub(crate) fn floor(value: f32) -> usize {
     value as usize
 }
 
 /// Returns the whole number above, as a position.
-pub(super) fn ceil(value: f32) -> usize {
+pub(crate) fn ceil(value: f32) -> usize {
     floor(value.ceil())
 }
 
 /// Returns a position as the number that files store; nothing here comes near the end.
-pub(super) fn index(position: usize) -> u32 {
+pub(crate) fn index(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
