@@ -148,6 +148,9 @@ pub fn seconds_cell(duration: std::time::Duration) -> String {
 
 /// Returns an amount as people write it; cents are too coarse for one model.
 pub fn dollars(amount: f64) -> String {
+    if amount < 0.0 {
+        return format!("-{}", dollars(-amount));
+    }
     let text = format!("{amount:.4}");
     let whole = text.trim_end_matches('0');
     let decimals = whole.rsplit('.').next().map_or(0, str::len);

@@ -5,7 +5,6 @@
 //! are in millionths of a dollar. Reads only.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
@@ -15,6 +14,7 @@ use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::csv;
 
+mod amount;
 pub mod invoice;
 pub mod settle;
 
@@ -111,7 +111,10 @@ pub fn cost_report(
     by: By,
 ) -> Result<CostReport, OpsError> {
     let runs = match only {
-        Some(run) => vec![run.clone()],
+        Some(run) => {
+            csv::refuse_linked_run(&context.workspace, run)?;
+            vec![run.clone()]
+        }
         None => all_runs(context)?,
     };
     let now = context.clock.now();
@@ -129,10 +132,7 @@ pub fn cost_report(
     let mut counted = Vec::new();
     for run in &runs {
         let found = csv::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
-        if only.is_some()
-            && found.attempts.is_empty()
-            && !context.workspace.run(run).root().exists()
-        {
+        if only.is_some() && found.attempts.is_empty() && !context.workspace.has_run(run) {
             return Err(OpsError::Setup {
                 message: format!("run {run} does not exist"),
                 hint: Some("check --run-id; runs are the folders under runs/".into()),
@@ -166,21 +166,13 @@ pub fn cost_report(
 }
 
 pub(super) fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
-    let folder = context.workspace.runs();
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(OpsError::Setup {
-                message: format!("{} cannot be listed: {error}", folder.display()),
-                hint: None,
-            });
+    context.workspace.run_ids().map_err(|error| {
+        let folder = context.workspace.runs();
+        OpsError::Setup {
+            message: format!("{} cannot be listed: {error}", folder.display()),
+            hint: None,
         }
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut runs: Vec<RunId> = names.filter_map(|name| RunId::parse(&name).ok()).collect();
-    runs.sort();
-    Ok(runs)
+    })
 }
 
 /// Says for each attempt of a run what it counts for; rehearsals are left out.

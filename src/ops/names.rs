@@ -3,8 +3,6 @@
 //! For shells that complete words: quick, reads only, and what cannot be read has
 //! no names.
 
-use std::fs;
-
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::ops::{OpsContext, OpsError};
@@ -12,17 +10,10 @@ use crate::store::csv;
 
 /// Returns the runs that have a manifest, by name.
 pub fn run_ids(context: &OpsContext) -> Vec<String> {
-    let entries = fs::read_dir(context.workspace.runs());
-    let names = entries.into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut runs: Vec<String> = names
-        .filter(|name| {
-            let run = RunId::parse(name).ok();
-            run.is_some_and(|run| context.workspace.run(&run).manifest().is_file())
-        })
-        .collect();
-    runs.sort();
-    runs
+    let runs = context.workspace.run_ids().unwrap_or_default().into_iter();
+    runs.filter(|run| context.workspace.run(run).manifest().is_file())
+        .map(String::from)
+        .collect()
 }
 
 /// Returns the jobs of a run in the order of its manifest.

@@ -13,7 +13,7 @@ use crate::domain::id::RunId;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::OpsError;
 use crate::platform::{self, fault};
-use crate::store::csv::refuse_links_outside;
+use crate::store::csv::{refuse_linked_run, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -100,7 +100,8 @@ fn check_run(workspace: &Workspace, request: &RebuildRequest) -> Result<(), OpsE
         old.table
             .map(|table| manifests::runs_in(&table).contains(run_id))
     };
-    if workspace.run(run_id).root().is_dir() || has_rows() == Some(true) {
+    refuse_linked_run(workspace, run_id)?;
+    if workspace.has_run(run_id) || has_rows() == Some(true) {
         return Ok(());
     }
     Err(OpsError::Setup {

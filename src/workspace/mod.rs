@@ -8,4 +8,5 @@ pub mod lock;
 pub mod log;
 pub mod paths;
 pub mod provider;
+pub mod runs;
 pub mod scan;

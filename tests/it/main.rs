@@ -28,6 +28,7 @@
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
 //! - [`limits`]: what providers bear holds for all workers together and holds up nobody else.
+//! - `linked_runs`: a link in the place of a run is no run.
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
@@ -98,6 +99,8 @@ mod kill_and_resume;
 mod known_failures;
 mod ledger;
 mod limits;
+#[cfg(unix)]
+mod linked_runs;
 mod machine_output;
 mod next_command;
 mod odd_environment;

@@ -206,6 +206,17 @@ fn an_invoice_is_compared_by_request_id_and_exit_code_1_means_it_differs() {
         missing["match"]["only_ours"][0]["request_id"],
         json!(request)
     );
+    // A credit is taken off what was charged, however it is signed.
+    for credit in ["0.05-", "(0,05)", "-$0.05", "\u{2212}0.05", "0.05 CR"] {
+        let rows = format!("{request};0.30\r\n{request};{credit}\r\n");
+        let _ = invoice(&rows).expect_code(0);
+    }
+    let _ = invoice(&format!("{request};-0.25-\r\n"))
+        .expect_code(2)
+        .expect_stderr("invoice.csv:2:");
+    let alone = invoice(&format!("{request};0.25-\r\n")).expect_code(1);
+    let theirs = &alone.json()["match"]["different"][0]["invoice_usd"];
+    assert_eq!(theirs, &json!(-0.25));
     let _ = invoice("x;lots\r\n")
         .expect_code(2)
         .expect_stderr("invoice.csv:2:");

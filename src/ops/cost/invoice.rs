@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::ops::OpsError;
 
 use super::Purchase;
+use super::amount::{self, Style};
 
 /// Names of columns that hold ids, the likeliest first.
 const ID_NAMES: [&str; 6] = [
@@ -31,6 +32,26 @@ const AMOUNT_NAMES: [&str; 8] = [
     "price",
     "total",
     "usd",
+];
+
+/// Names of columns that say what kind of line it is.
+const KIND_NAMES: [&str; 5] = [
+    "type",
+    "kind",
+    "transaction_type",
+    "entry_type",
+    "line_type",
+];
+
+/// Kinds of lines whose amount comes back, however it is signed.
+const CREDITS: [&str; 7] = [
+    "credit",
+    "credit_note",
+    "refund",
+    "refunded",
+    "reversal",
+    "chargeback",
+    "rebate",
 ];
 
 /// How our purchases and an invoice agree.
@@ -132,18 +153,24 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
     let unclosed = text.matches('"').count() % 2 == 1;
     let id = find(&names, id, &ID_NAMES, "request ids")?;
     let amount = find(&names, amount, &AMOUNT_NAMES, "amounts")?;
+    let kind = KIND_NAMES
+        .iter()
+        .find_map(|name| names.iter().position(|found| plain(found) == *name))
+        .filter(|kind| ![id, amount].contains(kind));
     let mut invoice = Invoice {
         columns: (names[id].clone(), names[amount].clone()),
         ..Invoice::default()
     };
-    for record in reader.records() {
-        let record = record.map_err(|error| unreadable(&error))?;
+    let records = reader.records().collect::<Result<Vec<_>, _>>();
+    let records = records.map_err(|error| unreadable(&error))?;
+    let style = Style::of(records.iter().filter_map(|record| record.get(amount)));
+    for record in records {
         let line = record.position().map(|at| line_at(text, at.byte()));
         let (key, sum) = (
             record.get(id).unwrap_or(""),
             record.get(amount).unwrap_or(""),
         );
-        let micros = parse_amount(sum);
+        let micros = amount::parse(sum, style);
         let blank = key.is_empty() && sum.is_empty();
         let swallowed = record.iter().any(|cell| cell.contains('\n'));
         if unclosed && (swallowed || (micros.is_none() && !blank)) {
@@ -159,8 +186,21 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
         let micros = micros.ok_or_else(|| Fault {
             line,
             what: format!("{sum:?} in column {:?} is no amount", names[amount]),
-            hint: "amounts look like 0.30, $1,234.50 or 0,30",
+            hint: "amounts look like 0.30, $1,234.50 or 0,30, credits like -0.30, 0.30- or (0.30); \
+                   one column writes all of them the same way",
         })?;
+        let word = kind.and_then(|kind| record.get(kind)).unwrap_or("");
+        let micros = match credit(word) {
+            Some(true) => -micros.abs(),
+            None if micros > 0 => {
+                return Err(Fault {
+                    line,
+                    what: format!("{word:?} may be a charge or a credit"),
+                    hint: "write credits with a minus, or take the column of kinds out",
+                });
+            }
+            _ => micros,
+        };
         if key.is_empty() {
             // A line of totals, most often; it belongs to no request.
             continue;
@@ -190,16 +230,28 @@ fn unreadable(error: &::csv::Error) -> Fault {
     }
 }
 
+/// Tells whether a line of this kind brings money back; nothing if it may or may not.
+fn credit(word: &str) -> Option<bool> {
+    let word = plain(word);
+    let about = ["credit", "refund", "reversal", "chargeback", "rebate"];
+    if CREDITS.contains(&word.as_str()) {
+        return Some(true);
+    }
+    (!about.iter().any(|about| word.contains(about))).then_some(false)
+}
+
+/// Returns a name in small letters with `_` between its words.
+fn plain(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric() && c != '$');
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words.join("_")
+}
+
 /// Finds a column by the name given, or else by the names that it may have.
 fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Result<usize, Fault> {
-    let plain = |name: &str| {
-        let words = name.split(|c: char| !c.is_alphanumeric() && c != '$');
-        let words: Vec<String> = words
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect();
-        words.join("_")
-    };
     let by_name = |wanted: &str| names.iter().position(|name| plain(name) == plain(wanted));
     let found = match given {
         Some(given) => by_name(given),
@@ -213,42 +265,6 @@ fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Re
         },
         hint: NAME_COLUMNS,
     })
-}
-
-/// Reads an amount as people write it, in millionths.
-fn parse_amount(text: &str) -> Option<i64> {
-    let mut digits: String = text
-        .chars()
-        .filter(|c| !c.is_whitespace() && *c != '\'')
-        .collect();
-    for unit in ["USD", "usd", "US$", "$"] {
-        digits = digits.replace(unit, "");
-    }
-    let negative = digits.starts_with('-') || (digits.starts_with('(') && digits.ends_with(')'));
-    let digits = digits.trim_matches(['(', ')', '-', '+']);
-    if digits.is_empty()
-        || !digits
-            .bytes()
-            .all(|b| b.is_ascii_digit() || b == b'.' || b == b',')
-    {
-        return None;
-    }
-    let plain = match (digits.rfind('.'), digits.rfind(',')) {
-        (Some(dot), Some(comma)) if dot > comma => digits.replace(',', ""),
-        (Some(_), Some(_)) => digits.replace('.', "").replace(',', "."),
-        (None, Some(comma)) if is_thousands(digits, comma) => digits.replace(',', ""),
-        (None, Some(_)) if digits.matches(',').count() == 1 => digits.replace(',', "."),
-        (None, Some(_)) => return None,
-        _ => digits.to_owned(),
-    };
-    let usd: f64 = plain.parse().ok()?;
-    let micros = super::micros(usd);
-    Some(if negative { -micros } else { micros })
-}
-
-/// Tells whether commas stand where thousands end: `1,234` but not `0,30`.
-fn is_thousands(digits: &str, last: usize) -> bool {
-    digits.len() - last == 4 && !digits.starts_with('0')
 }
 
 impl Invoice {
@@ -293,26 +309,6 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_read_as_people_write_them() {
-        for (text, micros) in [
-            ("0.30", Some(300_000)),
-            ("$0.30", Some(300_000)),
-            ("0,30", Some(300_000)),
-            ("USD 1,234.50", Some(1_234_500_000)),
-            ("1.234,50", Some(1_234_500_000)),
-            ("1,234", Some(1_234_000_000)),
-            ("1 234.5", Some(1_234_500_000)),
-            ("-0.30", Some(-300_000)),
-            ("(0.30)", Some(-300_000)),
-            ("", None),
-            ("free", None),
-            ("1,2,3", None),
-        ] {
-            assert_eq!(parse_amount(text), micros, "{text:?}");
-        }
-    }
-
-    #[test]
     fn every_id_is_in_one_of_four_lists() {
         let table = b"\xEF\xBB\xBFDate;Request ID;Amount\r\n\
             d;a;0,30\r\nd;\"b\";$0.40\r\nd;c;1\r\nd;c;1\r\n;;\r\ntotal;;2,70\r\n";
@@ -329,6 +325,26 @@ mod tests {
         assert_eq!(found.only_ours, [("d".to_owned(), None)]);
         assert_eq!(found.repeated, ["c"]);
         assert!(!found.agrees());
+    }
+
+    #[test]
+    fn a_credit_is_subtracted_from_what_was_charged() {
+        let sum = |table: &str| {
+            let invoice = read(table.as_bytes(), None, None).expect("readable");
+            invoice.amounts["a"].0
+        };
+        assert_eq!(sum("id,amount\na,0.30\na,0.10-\n"), 200_000);
+        assert_eq!(
+            sum("id,type,amount\na,charge,0.30\na,Refund,0.10\n"),
+            200_000
+        );
+        assert_eq!(
+            sum("id,type,amount\na,usage,0.30\na,credit,(0.10)\n"),
+            200_000
+        );
+        let unclear = read(b"id,type,amount\na,credit usage,0.30\n", None, None);
+        let fault = unclear.expect_err("credits that are used, or given back");
+        assert_eq!(fault.line, Some(2));
     }
 
     #[test]

@@ -93,11 +93,8 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
 /// Returns a lock file that nobody waits for: each run's own for trying, else the
 /// registry's, which is held for moments only.
 fn lock_to_try(workspace: &Workspace) -> Option<PathBuf> {
-    let runs = fs::read_dir(workspace.runs())
-        .into_iter()
-        .flatten()
-        .flatten();
-    let probes = runs.map(|run| run.path().join("state/probe.lock"));
+    let runs = workspace.run_ids().unwrap_or_default().into_iter();
+    let probes = runs.map(|run| workspace.run(&run).state().join("probe.lock"));
     let registry = std::iter::once(workspace.registry_lock());
     let is_plain = |path: &PathBuf| {
         let inside = path

@@ -148,15 +148,9 @@ fn look_at_permissions(workspace: &Workspace, checkup: &mut Checkup) {
         workspace.logs(),
         workspace.config(),
     ];
-    if let Ok(runs) = fs::read_dir(workspace.runs()) {
-        for run in runs
-            .flatten()
-            .filter(|run| run.file_type().is_ok_and(|kind| kind.is_dir()))
-        {
-            folders.push(run.path());
-            folders.push(run.path().join("state"));
-            folders.push(run.path().join("state/journal"));
-        }
+    for run_id in workspace.run_ids().unwrap_or_default() {
+        let run = workspace.run(&run_id);
+        folders.extend([run.root().to_owned(), run.state(), run.journals()]);
     }
     let mut open: Vec<String> = Vec::new();
     for file in [

@@ -61,20 +61,13 @@ pub(super) fn look(
 
 /// Lists the runs that have a folder of their own; links are told elsewhere.
 pub(super) fn folders(workspace: &Workspace, checkup: &mut Checkup) -> BTreeSet<RunId> {
-    let entries = match fs::read_dir(workspace.runs()) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return BTreeSet::new(),
+    match workspace.run_ids() {
+        Ok(runs) => runs.into_iter().collect(),
         Err(error) => {
             checkup.find(unreadable("runs", &error));
-            return BTreeSet::new();
+            BTreeSet::new()
         }
-    };
-    let runs = entries.flatten().filter(|entry| {
-        let kind = entry.file_type();
-        kind.is_ok_and(|kind| kind.is_dir())
-    });
-    runs.filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok())
-        .collect()
+    }
 }
 
 /// Tells of rows whose run has no folder.

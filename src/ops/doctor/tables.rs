@@ -50,17 +50,8 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) -> Option<Table
 
 /// Without a registry something is wrong only where there are runs.
 fn look_why_missing(workspace: &Workspace, checkup: &mut Checkup) {
-    let runs = fs::read_dir(workspace.runs())
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut made = runs.filter(|run| {
-        ["rows.csv", "manifest.csv", "state"]
-            .iter()
-            .any(|name| run.path().join(name).exists())
-    });
     checkup.fact("rows", "no registry");
-    if made.next().is_some() {
+    if workspace.has_records() {
         let what = "there is no registry, though there are runs";
         let finding = Finding::new(Code::TableMissing, what).at(SHOWN, None);
         checkup.find(finding.fix("archi3d registry rebuild"));

@@ -41,7 +41,7 @@ pub(super) fn list_again(
         // Rows of a run without a folder may be another tool's; it must be named.
         let chosen = match &request.run_id {
             Some(only) => *only == run_id,
-            None => workspace.run(&run_id).root().is_dir(),
+            None => workspace.has_run(&run_id),
         };
         if chosen && is_missing(workspace, &run_id) {
             list_run(workspace, &run_id, &mut table, report)?;

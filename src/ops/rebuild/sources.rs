@@ -170,22 +170,7 @@ impl RunRecords {
 
 /// Lists the runs that have a folder, by name.
 pub(super) fn runs(workspace: &Workspace) -> Result<Vec<RunId>, StoreError> {
-    let folder = workspace.runs();
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).context("list", &folder),
-    };
-    let mut runs = Vec::new();
-    for entry in entries {
-        let entry = entry.context("list", &folder)?;
-        let plain = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let name = entry.file_name();
-        let run_id = name.to_str().and_then(|name| RunId::parse(name).ok());
-        runs.extend(run_id.filter(|_| plain));
-    }
-    runs.sort();
-    Ok(runs)
+    workspace.run_ids().context("list", &workspace.runs())
 }
 
 /// Reads everything that is known of a run.

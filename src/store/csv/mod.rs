@@ -78,7 +78,7 @@ pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
 pub use mend::{DamagedMarker, Remedy};
-pub use open::{read_manifest, refuse_links_outside};
+pub use open::{read_manifest, refuse_linked_run, refuse_links_outside};
 pub use overview::{algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;

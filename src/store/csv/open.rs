@@ -145,14 +145,9 @@ pub(super) fn check_run(
 
 /// Returns ` (did you mean …?)` if a run is called almost so.
 fn alike(workspace: &Workspace, run_id: &RunId) -> String {
-    let entries = std::fs::read_dir(workspace.runs());
-    let names = entries.into_iter().flatten().flatten();
-    let names = names.filter(|entry| entry.path().join("manifest.csv").is_file());
-    let mut names: Vec<String> = names
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    suggestion(run_id.as_str(), names.iter().map(String::as_str))
+    let mut runs = workspace.run_ids().unwrap_or_default();
+    runs.retain(|run| workspace.run(run).manifest().is_file());
+    suggestion(run_id.as_str(), runs.iter().map(RunId::as_str))
 }
 
 /// Returns which version of a file is on disk, if there is one.
@@ -191,7 +186,8 @@ pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
 }
 
 /// Refuses to write where a link moves a folder of records out of the workspace:
-/// those of the workspace, and of one run.
+/// those of the workspace, and of one run. In the place of a run's own folder any
+/// link is refused: it is no run.
 pub fn refuse_links_outside(
     workspace: &Workspace,
     run_id: Option<&RunId>,
@@ -202,9 +198,10 @@ pub fn refuse_links_outside(
         workspace.runs(),
         workspace.providers(),
     ];
-    if let Some(paths) = run_id.map(|run_id| workspace.run(run_id)) {
+    if let Some(run_id) = run_id {
+        refuse_linked_run(workspace, run_id)?;
+        let paths = workspace.run(run_id);
         folders.extend([
-            paths.root().to_owned(),
             paths.state(),
             paths.journals(),
             paths.outputs(),
@@ -216,6 +213,19 @@ pub fn refuse_links_outside(
     }
     let mut folders = folders.iter();
     folders.try_for_each(|folder| check_inside(workspace, folder))
+}
+
+/// Refuses a link in the place of a run's folder, wherever it leads.
+pub fn refuse_linked_run(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
+    let Some(target) = workspace.linked_run(run_id) else {
+        return Ok(());
+    };
+    let target = target.display();
+    Err(StoreError::Setup {
+        what: format!("a link to {target} stands in the place of run {run_id}; links are not runs"),
+        path: workspace.run(run_id).root().to_owned(),
+        hint: "name the run itself, or put the real folder there".into(),
+    })
 }
 
 /// Refuses a folder that a link moves out of the workspace.

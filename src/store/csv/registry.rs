@@ -18,6 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::platform::{self, FileVersion};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
 
 use super::RowBrief;
 use super::codec::decode;
@@ -116,13 +117,7 @@ impl Registry {
 /// the registry can be made again from them.
 pub fn missing_hint(path: &Path) -> String {
     let root = path.parent().and_then(Path::parent);
-    let runs = root.map(|root| fs::read_dir(root.join("runs")));
-    let mut folders = runs.into_iter().flatten().flatten().flatten();
-    let recorded = folders.any(|run| {
-        let names = ["rows.csv", "manifest.csv", "state"];
-        names.iter().any(|name| run.path().join(name).exists())
-    });
-    if recorded {
+    if root.is_some_and(|root| Workspace::new(root).has_records()) {
         "`archi3d registry rebuild` makes it again from what the runs have recorded".into()
     } else {
         "run `archi3d batch create` first, or pass the right --workspace".into()

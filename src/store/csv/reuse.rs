@@ -71,7 +71,8 @@ impl FileReuse {
         if !fresh && known.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
             return Ok(());
         }
-        for run_id in self.runs()? {
+        let runs = self.workspace.runs();
+        for run_id in self.workspace.run_ids().context("list", &runs)? {
             let folder = self.workspace.run(&run_id).journals();
             for found in journal::all(&folder).context("list", &folder)? {
                 known
@@ -81,25 +82,6 @@ impl FileReuse {
         }
         known.looked = Some(Instant::now());
         Ok(())
-    }
-
-    fn runs(&self) -> Result<Vec<RunId>, StoreError> {
-        let folder = self.workspace.runs();
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).context("list", &folder),
-        };
-        let mut runs = Vec::new();
-        for entry in entries {
-            let entry = entry.context("list", &folder)?;
-            // A link may lead anywhere; what lies outside is none of ours.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let name = entry.file_name();
-                runs.extend(name.to_str().and_then(|name| RunId::parse(name).ok()));
-            }
-        }
-        Ok(runs)
     }
 
     /// Returns the result if its marker still stands and its files are there.
