@@ -157,8 +157,9 @@ fn filter(bencher: Bencher<'_, '_>, text: &str) {
     let filter = JobsFilter::parse(text).expect("a valid filter");
     let ids: Vec<String> = (0..1_000).map(job_id).collect();
     bencher.bench(|| {
+        let chosen = filter.among(ids.iter().map(String::as_str));
         ids.iter()
-            .filter(|id| filter.matches(black_box(id)))
+            .filter(|id| chosen.matches(black_box(id)))
             .count()
     });
 }

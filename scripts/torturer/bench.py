@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where cargo puts what it builds.
+TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 IMAGE = "dataset/1/images/p_A.jpg"
 HASH = "3b3b11db81dff5b7e956faba4a73d6a20621febb"
 CREATED = "2026-11-16T02:14:48.720720+00:00"
@@ -32,7 +34,7 @@ ODD_NOTES = ['"a ""quoted"" note"', "007", "1e5", '"two\nlines"', "0.1000", "  b
 
 def binary(name):
     """Returns a binary that `build` has put aside."""
-    return str(ROOT / "target" / "torture" / name)
+    return str(TARGET / "torture" / name)
 
 
 def build(release=False):
@@ -40,9 +42,9 @@ def build(release=False):
     command = ["cargo", "build", "--quiet", "--bin", "archi3d"]
     command += ["--release"] if release else ["--features", "failpoints"]
     subprocess.run(command, cwd=ROOT, check=True)
-    folder = ROOT / "target" / "torture"
+    folder = TARGET / "torture"
     folder.mkdir(parents=True, exist_ok=True)
-    built = ROOT / "target" / ("release" if release else "debug") / "archi3d"
+    built = TARGET / ("release" if release else "debug") / "archi3d"
     # Kept under its own name: the next build of the tests replaces the other one.
     name = "release" if release else "faulty"
     fresh = folder / f".{name}.{os.getpid()}"

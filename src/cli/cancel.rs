@@ -73,11 +73,11 @@ pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let printer = ui.clone();
     let tell: Teller = Arc::new(move |message| printer.warn(message));
     let confirmed = |preview: &Preview| args.yes || agreed(&request, preview, ui);
-    match cancel_jobs(&context, &request, &confirmed, &tell)? {
-        Some(report) => show(&request, &report, global, ui)?,
-        None => ui.say("nothing was changed"),
-    }
-    Ok(Exit::Done)
+    let Some(report) = cancel_jobs(&context, &request, &confirmed, &tell)? else {
+        ui.say("nothing was changed");
+        return Ok(Exit::Done);
+    };
+    show(&request, &report, global, ui)
 }
 
 /// Asks a person before work that goes on is thrown away.
@@ -97,9 +97,16 @@ fn show(
     report: &CancelReport,
     global: &Global,
     ui: &Ui,
-) -> Result<(), CliError> {
+) -> Result<Exit, CliError> {
+    let exit = match report.preview.matched {
+        0 => Exit::NoMatch,
+        _ => Exit::Done,
+    };
+    if let Some(reading) = &report.preview.reading {
+        ui.say(reading);
+    }
     if ui.is_json() {
-        ui.data_json(&to_json(&request.run_id, request.undo, report))?;
+        ui.data_json(&to_json(&request.run_id, request.undo, report, exit))?;
     } else {
         ui.say(&sentence(request, report));
     }
@@ -128,7 +135,7 @@ fn show(
             workspace_option(global)
         ));
     }
-    Ok(())
+    Ok(exit)
 }
 
 /// Says in one line what became of the jobs.
@@ -192,7 +199,7 @@ fn jobs(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn to_json(run_id: &RunId, undo: bool, report: &CancelReport) -> Value {
+fn to_json(run_id: &RunId, undo: bool, report: &CancelReport, exit: Exit) -> Value {
     let count = |status: Status| report.preview.by_status.get(&status).copied().unwrap_or(0);
     json!({
         "run_id": run_id,
@@ -211,6 +218,6 @@ fn to_json(run_id: &RunId, undo: bool, report: &CancelReport) -> Value {
             "job_id": job,
             "request_id": id,
         })).collect::<Vec<_>>(),
-        "exit_code": 0,
+        "exit_code": exit.code(),
     })
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::signal::Signal;
 use crate::domain::filter::FilterError;
 use crate::domain::id::IdError;
-use crate::engine::event::Summary;
+use crate::engine::event::{NO_MATCH, Summary};
 use crate::ops::OpsError;
 
 /// How the program ends.
@@ -27,6 +27,8 @@ pub enum Exit {
     Store,
     /// The budget is used up.
     Budget,
+    /// No job of the run is what the filters ask for.
+    NoMatch,
     /// The program has a bug.
     Bug,
     /// A signal stopped it.
@@ -44,6 +46,7 @@ impl Exit {
             Self::Request => 2,
             Self::Store => 3,
             Self::Budget => 4,
+            Self::NoMatch => 5,
             Self::Bug => 70,
             Self::Interrupted(signal) => signal.exit_code(),
             Self::Worker(code) => code,
@@ -59,6 +62,7 @@ impl Exit {
             (_, Some(signal)) => Self::Interrupted(signal),
             (Some("interrupted"), None) => Self::Interrupted(Signal::Interrupt),
             (Some("budget"), None) => Self::Budget,
+            (Some(NO_MATCH), None) => Self::NoMatch,
             _ if summary.failed > 0 || summary.blocked > 0 => Self::JobsFailed,
             _ => Self::Done,
         }
@@ -218,6 +222,7 @@ mod tests {
             (1, Some("fail_fast"), None, 1),
             (1, Some("store"), int, 3),
             (0, Some("budget"), None, 4),
+            (0, Some("no_match"), None, 5),
             (1, Some("interrupted"), int, 130),
             (0, Some("interrupted"), Some(Signal::Terminate), 143),
             (0, Some("interrupted"), Some(Signal::Hangup), 129),

@@ -50,16 +50,23 @@ pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     for warning in &plan.warnings {
         ui.warn(warning);
     }
+    if let Some(reading) = &plan.reading {
+        ui.say(reading);
+    }
+    let exit = match plan.jobs.len() {
+        0 => Exit::NoMatch,
+        _ => Exit::Done,
+    };
     if ui.is_json() {
         ui.data_json(&to_json(&plan))?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     let page = Page {
         verbose: args.list || ui.is_verbose(),
         ..Page::of_terminal()
     };
     ui.data(&to_text(&plan, page))?;
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn sums_json(sums: &Sums) -> Value {

@@ -20,8 +20,8 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: String,
 
-    /// Only jobs whose id matches: plain text means "contains", `* ? [ {` make a
-    /// glob on the whole id, one of `^ $ ( ) | \ +` or `.*` makes a regex
+    /// Only jobs whose id matches, in capitals or not: as text that it contains, else
+    /// as a glob on the whole id, else as a regex; the first that matches any job
     #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
     jobs: Option<String>,
 

@@ -357,7 +357,7 @@ mod tests {
         assert!(canary.per_algo == 2 && canary.release);
         assert_eq!(request.spending.budget_usd, Some(2.5));
         assert!(request.spending.confirmed);
-        assert_eq!(request.jobs.map(|jobs| jobs.kind()), Some("glob"));
+        assert_eq!(request.jobs.expect("given").text(), "d6*");
         assert_eq!(
             request.only_status,
             Some(vec![Status::Failed, Status::Running])

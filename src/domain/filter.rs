@@ -18,6 +18,12 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// How much of a refused pattern a message shows, in characters.
 const SHOWN_CHARS: usize = 60;
 
+/// What makes a pattern more than text that an id contains.
+const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
+
+/// What only a regular expression has.
+const REGEX_ONLY: [char; 7] = ['^', '$', '(', ')', '|', '\\', '+'];
+
 /// A filter that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
@@ -56,24 +62,26 @@ fn meant(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!(" (did you mean {word}?)"))
 }
 
-/// Selects jobs by their id.
+/// Selects jobs by their id, in capitals or not.
 #[derive(Debug, Clone)]
 pub struct JobsFilter {
     text: String,
-    matcher: Matcher,
+    /// Every way to understand the text, in the order in which they are tried.
+    readings: Vec<Reading>,
 }
 
 #[derive(Debug, Clone)]
-enum Matcher {
-    Contains,
+enum Reading {
+    /// The text in small letters.
+    Contains(String),
     Glob(GlobMatcher),
     Regex(Regex),
 }
 
 impl JobsFilter {
-    /// Reads a pattern: plain text means "contains", text with `* ? [ {` is a
-    /// glob on the whole id, and one of `^ $ ( ) | \ +` or `.*` makes it a
-    /// regular expression that may match anywhere.
+    /// Reads a pattern. It is plain text that an id contains, or a glob on the whole
+    /// id, or a regular expression that may match anywhere: [`Self::among`] takes the
+    /// first that matches anything.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let refuse = |kind, reason: String| FilterError::Pattern {
             kind,
@@ -88,25 +96,35 @@ impl JobsFilter {
             let reason = format!("it is longer than {MAX_PATTERN_BYTES} bytes");
             return Err(refuse("pattern", reason));
         }
-        let matcher = if is_regex(text) {
+        let mut readings = vec![Reading::Contains(text.to_lowercase())];
+        let mut refusal = None;
+        if text.contains(GLOB_SIGNS) {
+            match GlobBuilder::new(text).case_insensitive(true).build() {
+                Ok(glob) => readings.push(Reading::Glob(glob.compile_matcher())),
+                Err(error) => refusal = Some(refuse("glob", error.kind().to_string())),
+            }
+        }
+        if may_be_regex(text) {
             let regex = RegexBuilder::new(text)
+                .case_insensitive(true)
                 .size_limit(MAX_COMPILED_BYTES)
                 .dfa_size_limit(MAX_COMPILED_BYTES)
-                .build()
-                .map_err(|error| refuse("regex", regex_reason(&error)))?;
-            Matcher::Regex(regex)
-        } else if text.contains(['*', '?', '[', '{']) {
-            let glob = GlobBuilder::new(text)
-                .build()
-                .map_err(|error| refuse("glob", error.kind().to_string()))?;
-            Matcher::Glob(glob.compile_matcher())
-        } else {
-            Matcher::Contains
-        };
-        Ok(Self {
-            text: text.to_owned(),
-            matcher,
-        })
+                .build();
+            match regex {
+                Ok(regex) => readings.push(Reading::Regex(regex)),
+                Err(error) if text.contains(REGEX_ONLY) => {
+                    return Err(refuse("regex", regex_reason(&error)));
+                }
+                Err(_) => {}
+            }
+        }
+        match refusal {
+            Some(refusal) if readings.len() == 1 => Err(refusal),
+            _ => Ok(Self {
+                text: text.to_owned(),
+                readings,
+            }),
+        }
     }
 
     /// Returns the pattern as it was given.
@@ -114,22 +132,42 @@ impl JobsFilter {
         &self.text
     }
 
-    /// Returns how the pattern was understood: `contains`, `glob` or `regex`.
-    pub fn kind(&self) -> &'static str {
-        match self.matcher {
-            Matcher::Contains => "contains",
-            Matcher::Glob(_) => "glob",
-            Matcher::Regex(_) => "regex",
+    /// Understands the pattern in the first way that matches any of `ids`: contains,
+    /// glob, regex.
+    pub fn among<'i>(&self, ids: impl Iterator<Item = &'i str> + Clone) -> Chosen<'_> {
+        let matches_any = |reading: &&Reading| ids.clone().any(|id| reading.matches(id));
+        Chosen(self.readings.iter().find(matches_any))
+    }
+}
+
+impl Reading {
+    fn matches(&self, id: &str) -> bool {
+        match self {
+            Self::Contains(text) => id.to_lowercase().contains(text),
+            Self::Glob(glob) => glob.is_match(id),
+            Self::Regex(regex) => regex.is_match(id),
         }
+    }
+}
+
+/// A pattern as it was understood among the jobs of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen<'f>(Option<&'f Reading>);
+
+impl Chosen<'_> {
+    /// Returns how the pattern was understood: `contains`, `glob` or `regex`; nothing
+    /// if it matches no job in any way.
+    pub fn kind(self) -> Option<&'static str> {
+        self.0.map(|reading| match reading {
+            Reading::Contains(_) => "contains",
+            Reading::Glob(_) => "glob",
+            Reading::Regex(_) => "regex",
+        })
     }
 
     /// Tells whether the pattern selects `id`.
-    pub fn matches(&self, id: &str) -> bool {
-        match &self.matcher {
-            Matcher::Contains => id.contains(&self.text),
-            Matcher::Glob(glob) => glob.is_match(id),
-            Matcher::Regex(regex) => regex.is_match(id),
-        }
+    pub fn matches(self, id: &str) -> bool {
+        self.0.is_some_and(|reading| reading.matches(id))
     }
 }
 
@@ -140,8 +178,14 @@ impl PartialEq for JobsFilter {
     }
 }
 
-fn is_regex(text: &str) -> bool {
-    text.contains(['^', '$', '(', ')', '|', '\\', '+']) || text.contains(".*")
+/// Tells whether a pattern can be meant as a regex. `d6*` and `d6?` cannot: as a
+/// regex they would match far more than whoever wrote a glob has in mind.
+fn may_be_regex(text: &str) -> bool {
+    let is_glob_only = text.split(['*', '?']).rev().skip(1).any(|before| {
+        let after_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
+        before.is_empty() || after_word
+    });
+    text.contains(REGEX_ONLY) || text.contains('.') || (text.contains(['[', '{']) && !is_glob_only)
 }
 
 /// Returns the last line of the parser's drawing, which is the reason in words.
@@ -191,29 +235,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pattern_says_how_it_was_understood_and_what_it_selects() {
-        let id = "d610ebfd455b";
-        for (pattern, kind, selects) in [
-            ("d610", "contains", true),
-            ("D610", "contains", false),
-            ("610.bfd", "contains", false),
-            ("*455b", "glob", true),
-            ("455*", "glob", false),
-            ("??10*", "glob", true),
-            ("[cd]6*", "glob", true),
-            ("{d610,41ee}*", "glob", true),
-            ("d610", "contains", true),
-            ("^d610", "regex", true),
-            ("455b$", "regex", true),
-            ("^(d610|41ee)", "regex", true),
-            ("d6.*5b", "regex", true),
-            ("d6.*zz", "regex", false),
-            ("\\d{3}ebfd", "regex", true),
-            ("e+b", "regex", true),
+    fn a_pattern_is_understood_in_the_first_way_that_matches_anything() {
+        let ids = ["d610ebfd455b", "41ee2eedbabf"];
+        for (pattern, kind, selected) in [
+            ("d610", Some("contains"), 1),
+            ("D610", Some("contains"), 1),
+            ("e", Some("contains"), 2),
+            ("610.bfd", Some("regex"), 1),
+            ("d6.0", Some("regex"), 1),
+            ("d6[0-9]0", Some("regex"), 1),
+            ("[0-9a-f]{4}EBFD", Some("regex"), 1),
+            ("*455b", Some("glob"), 1),
+            ("455*", None, 0),
+            ("x*", None, 0),
+            ("d61?", None, 0),
+            ("??10*", Some("glob"), 1),
+            ("[CD]6*", Some("glob"), 1),
+            ("{d610,41ee}*", Some("glob"), 2),
+            ("^d610", Some("regex"), 1),
+            ("455b$", Some("regex"), 1),
+            ("^(d610|41ee)", Some("regex"), 2),
+            ("d6.*5b", Some("regex"), 1),
+            ("d6.*zz", None, 0),
+            ("\\d{3}ebfd", Some("regex"), 1),
+            ("e+b", Some("regex"), 1),
         ] {
             let filter = JobsFilter::parse(pattern).expect(pattern);
-            assert_eq!(filter.kind(), kind, "{pattern}");
-            assert_eq!(filter.matches(id), selects, "{pattern}");
+            let chosen = filter.among(ids.iter().copied());
+            assert_eq!(chosen.kind(), kind, "{pattern}");
+            let matching = ids.iter().filter(|id| chosen.matches(id)).count();
+            assert_eq!(matching, selected, "{pattern}");
             assert_eq!(filter.text(), pattern);
         }
     }
@@ -221,8 +272,9 @@ mod tests {
     #[test]
     fn a_glob_must_match_the_whole_id_and_a_star_crosses_everything() {
         let filter = JobsFilter::parse("a*z").expect("valid");
-        assert!(filter.matches("a b/c.z"));
-        assert!(!filter.matches("a b z!"));
+        let selects = |id: &str| filter.among(std::iter::once(id)).matches(id);
+        assert!(selects("a b/c.z"));
+        assert!(!selects("a b z!"));
     }
 
     #[test]
@@ -274,7 +326,7 @@ mod tests {
         #[test]
         fn no_pattern_panics(pattern in "\\PC{0,40}", id in "\\PC{0,20}") {
             if let Ok(filter) = JobsFilter::parse(&pattern) {
-                filter.matches(&id);
+                filter.among(std::iter::once(id.as_str())).matches(&id);
             }
         }
     }

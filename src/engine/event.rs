@@ -228,6 +228,9 @@ pub struct CanaryResult {
     pub waiting: usize,
 }
 
+/// What ended a worker whose filters match no job of the run.
+pub const NO_MATCH: &str = "no_match";
+
 /// So many jobs that are left are named at most; one more says that there are too many.
 pub const NAMED_AT_MOST: usize = 20;
 
@@ -307,7 +310,7 @@ pub struct Summary {
     /// Whether it was a rehearsal.
     pub dry_run: bool,
     /// Why it stopped early, if it did (`fail_fast`, `interrupted`, `store`,
-    /// `budget`, `limit`, `canary`).
+    /// `budget`, `limit`, `canary`), or [`NO_MATCH`].
     pub stopped_by: Option<String>,
     /// The jobs that are left.
     pub left: Box<Left>,

@@ -183,6 +183,7 @@ pub fn create(
     } else {
         let lock = workspace.registry_lock();
         fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
+        workspace.make_reports();
         let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;
         let _held = held.ok_or_else(|| BatchError::Busy {
             lock: workspace.relative(&lock).unwrap_or_default(),

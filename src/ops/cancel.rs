@@ -14,6 +14,7 @@ use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
+use crate::ops::filters::Filters;
 use crate::ops::run::notice_text;
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, identity};
@@ -48,6 +49,8 @@ pub struct Preview {
     pub meant: usize,
     /// Of these, jobs that a live worker is carrying out.
     pub live: usize,
+    /// How `--jobs` was understood, if it matches a job.
+    pub reading: Option<String>,
 }
 
 /// What became of a request.
@@ -84,7 +87,11 @@ pub fn cancel_jobs(
 ) -> Result<Option<CancelReport>, OpsError> {
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
-    let preview = preview(request, &run);
+    let filters = &Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
+    for unmatched in filters.unmatched(&request.run_id, &run.jobs) {
+        tell(&unmatched);
+    }
+    let preview = preview(request, filters, &run);
     if preview.meant == 0 {
         return Ok(Some(CancelReport {
             preview,
@@ -104,7 +111,11 @@ pub fn cancel_jobs(
         preview,
         ..CancelReport::default()
     };
-    for job in run.jobs.iter().filter(|job| is_meant(request, job)) {
+    for job in run
+        .jobs
+        .iter()
+        .filter(|job| is_meant(request, filters, job))
+    {
         let now = context.clock.now();
         if request.undo {
             report.restore(&store, &job.job_id, now)?;
@@ -162,14 +173,17 @@ fn open(
     Ok(store)
 }
 
-fn preview(request: &CancelRequest, run: &RunJobs) -> Preview {
-    let mut preview = Preview::default();
-    for job in run.jobs.iter().filter(|job| matches(request, job)) {
+fn preview(request: &CancelRequest, filters: &Filters<'_>, run: &RunJobs) -> Preview {
+    let mut preview = Preview {
+        reading: filters.reading(),
+        ..Preview::default()
+    };
+    for job in run.jobs.iter().filter(|job| filters.pass(job)) {
         preview.matched += 1;
         if let Some(status) = status_of(job) {
             *preview.by_status.entry(status).or_default() += 1;
         }
-        if is_meant(request, job) {
+        if is_meant(request, filters, job) {
             preview.meant += 1;
             preview.live += usize::from(is_live(job));
         }
@@ -177,23 +191,9 @@ fn preview(request: &CancelRequest, run: &RunJobs) -> Preview {
     preview
 }
 
-/// Tells whether the filters let a job through, whatever its state.
-fn matches(request: &CancelRequest, job: &JobRecord) -> bool {
-    let id = request
-        .jobs
-        .as_ref()
-        .is_none_or(|filter| filter.matches(job.job_id.as_str()));
-    let algo = request.algo.is_empty()
-        || job
-            .algo
-            .as_ref()
-            .is_ok_and(|key| request.algo.contains(key));
-    id && algo
-}
-
 /// Tells whether the request is to change the job.
-fn is_meant(request: &CancelRequest, job: &JobRecord) -> bool {
-    let Some(status) = status_of(job).filter(|_| matches(request, job)) else {
+fn is_meant(request: &CancelRequest, filters: &Filters<'_>, job: &JobRecord) -> bool {
+    let Some(status) = status_of(job).filter(|_| filters.pass(job)) else {
         return false;
     };
     let can_be = if request.undo {

@@ -306,6 +306,7 @@ fn write(
     refuse_links_outside(workspace, None)?;
     let tables = workspace.tables();
     fs::create_dir_all(&tables).context("create", &tables)?;
+    workspace.make_reports();
     let lock = tables.join(LOCK);
     let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).context("lock", &lock)?;
     let _held = held.ok_or(CatalogError::Busy(lock))?;

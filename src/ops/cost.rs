@@ -110,6 +110,7 @@ pub fn cost_report(
     only: Option<&RunId>,
     by: By,
 ) -> Result<CostReport, OpsError> {
+    context.expect_workspace()?;
     let runs = match only {
         Some(run) => {
             csv::refuse_linked_run(&context.workspace, run)?;

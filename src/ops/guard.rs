@@ -118,13 +118,12 @@ fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
     let Ok(manifest) = csv::read_manifest(&context.workspace.run(&request.run_id)) else {
         return false;
     };
+    let ids = manifest.rows.iter().map(|row| row.job_id.as_str());
+    let filter = request.jobs.as_ref().map(|filter| filter.among(ids));
     manifest.rows.iter().any(|row| {
         let chosen =
             request.algo.is_empty() || request.algo.iter().any(|key| key.as_str() == row.algo);
-        let matches = request
-            .jobs
-            .as_ref()
-            .is_none_or(|filter| filter.matches(row.job_id.as_str()));
+        let matches = filter.is_none_or(|filter| filter.matches(row.job_id.as_str()));
         chosen && matches && programs.contains(row.algo.as_str())
     })
 }

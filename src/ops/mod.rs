@@ -29,6 +29,7 @@ pub mod cost;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
+mod filters;
 pub mod guard;
 mod identity;
 pub mod init;
@@ -131,6 +132,32 @@ impl OpsContext {
             workspace: Workspace::new(settings.workspace.clone()),
             clock: Arc::new(SystemClock),
             settings: Arc::new(settings),
+        })
+    }
+}
+
+impl OpsContext {
+    /// Refuses a folder that was named as the workspace and has nothing of one: that
+    /// it has no runs would be true and a riddle.
+    fn expect_workspace(&self) -> Result<(), OpsError> {
+        let parts = [
+            "dataset",
+            "tables",
+            "runs",
+            "config/adapters.yaml",
+            "config/global.yaml",
+        ];
+        let root = self.workspace.root();
+        if parts.iter().any(|part| root.join(part).exists()) {
+            return Ok(());
+        }
+        Err(OpsError::Setup {
+            message: format!(
+                "{} is no workspace: it has neither dataset/ nor tables/ nor runs/ (named by {})",
+                root.display(),
+                self.settings.workspace_origin
+            ),
+            hint: Some("check the path, or make a workspace with `archi3d init DIR`".into()),
         })
     }
 }

@@ -52,6 +52,7 @@ impl RunLine {
 /// Lists the runs of the registry in the order of their first row, then those that
 /// have only a manifest; takes no lock and changes nothing.
 pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
+    context.expect_workspace()?;
     let folders = run_ids(context);
     let registry = context.workspace.registry();
     // A workspace that never had a run has no registry; with runs it has lost it.

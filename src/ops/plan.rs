@@ -6,17 +6,17 @@
 //! and writes nothing. `decide` has the decisions, `cost` the money, `total` the
 //! sums and the time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::id::{AlgoKey, JobId, RunId};
-use crate::domain::nearest::suggestion;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::order::JobOrder;
 use crate::domain::time::Timestamp;
+use crate::ops::filters::Filters;
 use crate::ops::money::{self, Money};
 use crate::ops::run::{WorkerRequest, known_algo};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::{JobRecord, csv};
+use crate::store::csv;
 
 mod cost;
 mod decide;
@@ -162,6 +162,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// The money of the run as it stands before.
     pub money: Money,
+    /// How `--jobs` was understood, if it matches a job.
+    pub reading: Option<String>,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -206,35 +208,12 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, request, &ledger, now)?;
     let mut warnings = run.warnings;
-    warnings.extend(unmatched(request, &run.jobs));
-    let jobs = planner.plan_all(run.jobs);
-    Ok(planner.finish(jobs, warnings))
-}
-
-/// Says which filters match nothing, and what may have been meant.
-fn unmatched(request: &WorkerRequest, jobs: &[JobRecord]) -> Vec<String> {
-    let run_id = &request.run_id;
-    let algos: BTreeSet<&str> = jobs
-        .iter()
-        .filter_map(|job| Some(job.algo.as_ref().ok()?.as_str()))
-        .collect();
-    let strange = request.algo.iter().map(AlgoKey::as_str);
-    let mut said: Vec<String> = strange
-        .filter(|key| !algos.contains(key))
-        .map(|key| {
-            let hint = suggestion(key, algos.iter().copied());
-            format!("no job of run {run_id} has the algo {key}{hint}")
-        })
-        .collect();
-    if let Some(filter) = &request.jobs {
-        let ids = || jobs.iter().map(|job| job.job_id.as_str());
-        if !ids().any(|id| filter.matches(id)) {
-            let text = filter.text();
-            let hint = suggestion(text, ids());
-            said.push(format!(
-                "no job id of run {run_id} matches --jobs {text:?}{hint}"
-            ));
-        }
-    }
-    said
+    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
+    warnings.extend(filters.unmatched(&request.run_id, &run.jobs));
+    let reading = filters.reading();
+    let jobs = planner.plan_all(run.jobs, &filters);
+    Ok(Plan {
+        reading,
+        ..planner.finish(jobs, warnings)
+    })
 }

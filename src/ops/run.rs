@@ -13,7 +13,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::order::JobOrder;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
-use crate::engine::event::{Event, EventKind, Sink, Sinks, Summary, WorkerStarted};
+use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
 use crate::engine::{self, Canary, Conditions};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
@@ -29,7 +29,7 @@ use carriers::carriers;
 use prepare::{Prepared, list, prepare, words};
 
 pub(super) use carriers::{carrier, known_algo};
-pub(super) use prepare::{matches_filters, selection};
+pub(super) use prepare::selection;
 pub use spending::question;
 pub(super) use spending::{arrange, on_trial};
 
@@ -208,10 +208,7 @@ fn work(
     let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
-        jobs_filter_kind: request
-            .jobs
-            .as_ref()
-            .map(|filter| filter.kind().to_string()),
+        jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
         only_status: words(&selection(request).statuses()),
         algo: list(&request.algo),
         max_parallel,
@@ -253,6 +250,7 @@ fn work(
         jobs,
         rolled_forward,
         skips,
+        matched,
         ..
     } = prepared;
     let mut summary = engine::run(
@@ -265,6 +263,9 @@ fn work(
         &teller.sinks,
     );
     summary.rolled_forward += rolled_forward;
+    if matched == 0 && summary.stopped_by.is_none() {
+        summary.stopped_by = Some(NO_MATCH.to_owned());
+    }
     let count = |reason: SkipReason| {
         skips
             .iter()

@@ -66,6 +66,11 @@ pub fn boot_id() -> String {
     imp::boot_id()
 }
 
+/// Returns the number of the user who runs this process, nothing where users have none.
+pub fn user_number() -> String {
+    imp::user_number()
+}
+
 /// Returns a clock that only moves forward, also while the machine sleeps.
 pub fn steady_now() -> Duration {
     imp::steady_now()

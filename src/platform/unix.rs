@@ -11,6 +11,10 @@ use rustix::fs::OFlags;
 
 use super::{FileIdentity, FileSystemKind, FileVersion};
 
+pub(super) fn user_number() -> String {
+    rustix::process::getuid().as_raw().to_string()
+}
+
 pub(super) fn boot_id() -> String {
     #[cfg(target_os = "linux")]
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();

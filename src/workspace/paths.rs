@@ -71,6 +71,12 @@ impl Workspace {
         self.logs().join(format!("{name}.log"))
     }
 
+    /// Makes `reports/`, which other tools of the workspace write into. Nothing of ours
+    /// needs it, so trouble with it is nobody's.
+    pub fn make_reports(&self) {
+        let _ = std::fs::create_dir(self.root.join("reports"));
+    }
+
     /// Returns `runs/`.
     pub fn runs(&self) -> PathBuf {
         self.root.join("runs")
@@ -105,13 +111,15 @@ impl Workspace {
     /// Returns the absolute form of a stored path, or `None` if it would leave the root.
     pub fn absolute(&self, stored: &str) -> Option<PathBuf> {
         let path = Path::new(stored);
-        if path.is_absolute() {
-            return path.strip_prefix(&self.root).ok().map(|_| path.to_owned());
-        }
-        let plain = path
+        let below = if path.is_absolute() {
+            path.strip_prefix(&self.root).ok()?
+        } else {
+            path
+        };
+        let plain = below
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        plain.then(|| self.root.join(path))
+        plain.then(|| self.root.join(below))
     }
 
     /// Opens a file if its path alone shows that it lies in the workspace: below
@@ -232,6 +240,10 @@ mod tests {
         assert_eq!(workspace.absolute("../x"), None);
         assert_eq!(workspace.absolute("a/../../x"), None);
         assert_eq!(workspace.absolute("/etc/passwd"), None);
+        assert_eq!(workspace.absolute("/w/../x"), None);
+        assert_eq!(workspace.absolute("/w/a/../../x"), None);
+        assert_eq!(workspace.absolute("/w/./a/../b"), None);
+        assert_eq!(workspace.absolute("/w2/x"), None);
         assert_eq!(workspace.absolute("/w/a.jpg"), Some("/w/a.jpg".into()));
         assert_eq!(workspace.absolute("a/b.jpg"), Some("/w/a/b.jpg".into()));
     }

@@ -41,6 +41,7 @@
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `reuse`: earlier results are copied instead of bought.
 //! - `security`: no shell, no leaked secret, no file outside or open to everybody.
+//! - [`seed_identity`]: who ran a job, and what a workspace has around it.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
@@ -123,6 +124,7 @@ mod retries;
 mod reuse;
 #[cfg(target_os = "linux")]
 mod security;
+mod seed_identity;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;

@@ -110,6 +110,7 @@ fn an_adapter_that_fails_in_any_way_fails_its_job_and_writes_nowhere_else() {
         assert!(String::from_utf8_lossy(&text).contains(message));
         let allowed = [
             "logs/",
+            "reports/",
             "runs/rk/state/",
             "runs/rk/outputs/",
             "tables/generations.",

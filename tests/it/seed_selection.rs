@@ -27,16 +27,20 @@ fn an_adapter_is_forced_on_every_job_whatever_its_algo() {
 }
 
 #[test]
-fn job_patterns_are_text_globs_or_regexes() {
+fn job_patterns_are_text_globs_or_regexes_whichever_matches_first() {
     let chosen = |pattern: &str| {
         let workspace = TestWorkspace::with_products(6).build();
         let options = ["--dry-run", "--jobs", pattern];
-        let output = workspace.worker(&options).run().expect_code(0);
+        let output = workspace.worker(&options).run();
         (workspace.log().jobs("job_completed"), output)
     };
     for (pattern, expected) in [
         ("455b", &["d610ebfd455b"][..]),
-        ("*455b", &["d610ebfd455b"]),
+        ("EBFD", &["d610ebfd455b"]),
+        ("d6.0", &["d610ebfd455b"]),
+        ("d6[0-9]0", &["d610ebfd455b"]),
+        ("[0-9a-f]{4}ebfd", &["d610ebfd455b"]),
+        ("*455B", &["d610ebfd455b"]),
         ("??10*", &["d610ebfd455b"]),
         ("a*", &["ad2160b7477b", "a8e3d6f93b6e"]),
         ("[ad]*b", &["d610ebfd455b", "ad2160b7477b"]),
@@ -47,9 +51,12 @@ fn job_patterns_are_text_globs_or_regexes() {
     ] {
         assert_eq!(chosen(pattern).0, expected, "{pattern}");
     }
-    let (done, output) = chosen("zzz");
-    assert!(done.is_empty());
-    let _ = output.expect_stderr("warning: no job id");
+    // A glob that matches nothing is not taken for a regex that matches a lot.
+    for pattern in ["zzz", "455*", "d61?"] {
+        let (done, output) = chosen(pattern);
+        assert!(done.is_empty(), "{pattern}");
+        let _ = output.expect_code(5).expect_stderr("warning: no job id");
+    }
 }
 
 #[test]
@@ -70,6 +77,29 @@ fn the_way_a_pattern_was_understood_is_logged_and_a_bad_one_is_refused() {
         assert_eq!(started["jobs_filter"], pattern);
         assert_eq!(started["jobs_filter_kind"], kind);
     }
+}
+
+#[test]
+fn filters_that_match_no_job_have_an_exit_code_of_their_own() {
+    let workspace = TestWorkspace::with_products(2).build();
+    for filter in [["--jobs", "nosuchjob"], ["--algo", "nosuch"]] {
+        for command in ["plan", "worker", "cancel"] {
+            let words = ["run", command, "--run-id", "rk"];
+            let output = workspace.archi3d(&words).arg(filter[0]).arg(filter[1]);
+            let _ = output.run().expect_code(5).expect_stderr("no job");
+        }
+    }
+    let plan = ["run", "plan", "--run-id", "rk", "--jobs", "d6.0"];
+    let _ = workspace
+        .archi3d(&plan)
+        .run()
+        .expect_code(0)
+        .expect_stderr("--jobs \"d6.0\" was taken as regex");
+    // That nothing is left to do is no mistake of whoever asks.
+    let _ = workspace
+        .worker(&["--only-status", "failed"])
+        .run()
+        .expect_code(0);
 }
 
 #[test]

@@ -12,9 +12,10 @@ use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::ops::filters::Filters;
 use crate::ops::money::{self, Limit};
 use crate::ops::reuse::Forecast;
-use crate::ops::run::{WorkerRequest, arrange, carrier, matches_filters, on_trial, selection};
+use crate::ops::run::{WorkerRequest, arrange, carrier, on_trial, selection};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::provider::{Closure, ProviderGate};
@@ -111,11 +112,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Decides about every job that the filters match.
-    pub(in crate::ops) fn plan_all(&mut self, jobs: Vec<JobRecord>) -> Vec<JobPlan> {
+    pub(in crate::ops) fn plan_all(
+        &mut self,
+        jobs: Vec<JobRecord>,
+        filters: &Filters<'_>,
+    ) -> Vec<JobPlan> {
         let mut places = Vec::with_capacity(jobs.len());
         let mut selected = Vec::new();
         for job in jobs {
-            if matches_filters(self.request, &job) {
+            if filters.pass(&job) {
                 places.push(match self.look(job) {
                     Seen::Left(plan) => Some(plan),
                     Seen::Selected(planned) => {

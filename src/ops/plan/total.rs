@@ -35,6 +35,7 @@ impl Planner<'_> {
         let time = self.time(&mut algos);
         let request = self.request;
         Plan {
+            reading: None,
             run_id: request.run_id.clone(),
             at: self.now,
             dry_run: request.dry_run,

@@ -1,15 +1,15 @@
 //! Before the first job starts: recover, read the run, decide about each job.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
-use crate::domain::nearest::suggestion;
 use crate::domain::select::{Decision, Selection, SkipReason};
 use crate::domain::text::{plural, shell_word};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
+use crate::ops::filters::Filters;
 use crate::store::csv::CsvStore;
 use crate::store::{JobRecord, Standing, Store, consumed};
 use crate::workspace::provider::ProviderGate;
@@ -23,8 +23,12 @@ pub(super) struct Prepared {
     pub(super) rolled_forward: usize,
     pub(super) unmarked: Vec<JobId>,
     pub(super) matched: usize,
-    /// The algorithms that jobs of the run have.
-    algos: BTreeSet<AlgoKey>,
+    /// How `--jobs` was understood, if it matches a job.
+    pub(super) filter_kind: Option<&'static str>,
+    /// The same in words.
+    reading: Option<String>,
+    /// Which filters match nothing.
+    unmatched: Vec<String>,
 }
 
 pub(super) fn prepare(
@@ -48,18 +52,20 @@ pub(super) fn prepare(
     for warning in run.warnings {
         teller.warn(warning);
     }
+    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
     let mut prepared = Prepared {
         jobs: Vec::with_capacity(run.jobs.len()),
         skips: BTreeMap::new(),
         rolled_forward: recovery.rolled_forward.len(),
         unmarked: Vec::new(),
         matched: 0,
-        algos: BTreeSet::new(),
+        filter_kind: filters.kind(),
+        reading: filters.reading(),
+        unmatched: filters.unmatched(&request.run_id, &run.jobs),
     };
     let selection = selection(request);
     for job in consumed(run.jobs) {
-        prepared.algos.extend(job.algo.clone().ok());
-        if !matches_filters(request, &job) {
+        if !filters.pass(&job) {
             continue;
         }
         prepared.matched += 1;
@@ -106,20 +112,7 @@ impl Prepared {
     pub(super) fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
         self.tell_skips(teller);
         self.tell_what_is_left(request, teller);
-        self.tell_of_algos(request, teller);
-        if let Some(filter) = &request.jobs {
-            let (kind, text) = (filter.kind(), filter.text());
-            teller.notice(format!(
-                "--jobs {text:?} was taken as {kind}: {}",
-                plural(self.matched, "job matches", "jobs match")
-            ));
-            if self.matched == 0 {
-                teller.warn(format!(
-                    "no job id of run {} matches --jobs {text:?}",
-                    request.run_id
-                ));
-            }
-        }
+        self.tell_of_filters(request, teller);
         if !self.unmarked.is_empty() {
             teller.warn(format!(
                 "{} completed in the registry without a marker in the state folder ({}); taken as completed",
@@ -200,15 +193,13 @@ impl Prepared {
         }
     }
 
-    fn tell_of_algos(&self, request: &WorkerRequest, teller: &Teller<'_>) {
-        for key in &request.algo {
-            if !self.algos.contains(key) {
-                let hint = suggestion(key.as_str(), self.algos.iter().map(AlgoKey::as_str));
-                teller.warn(format!(
-                    "no job of run {} has the algo {key}{hint}",
-                    request.run_id
-                ));
-            }
+    fn tell_of_filters(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+        if let Some(reading) = &self.reading {
+            let count = plural(self.matched, "job matches", "jobs match");
+            teller.notice(format!("{reading}: {count}"));
+        }
+        for unmatched in &self.unmatched {
+            teller.warn(unmatched.clone());
         }
         let cancelled = request.only_status.as_ref();
         if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
@@ -217,19 +208,6 @@ impl Prepared {
             );
         }
     }
-}
-
-pub(in crate::ops) fn matches_filters(request: &WorkerRequest, job: &JobRecord) -> bool {
-    let id = request
-        .jobs
-        .as_ref()
-        .is_none_or(|filter| filter.matches(job.job_id.as_str()));
-    let algo = request.algo.is_empty()
-        || job
-            .algo
-            .as_ref()
-            .is_ok_and(|key| request.algo.contains(key));
-    id && algo
 }
 
 pub(in crate::ops) fn selection(request: &WorkerRequest) -> Selection {

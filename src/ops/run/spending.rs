@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::domain::order;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
+use crate::ops::filters::Filters;
 use crate::ops::plan::{Fate, Planner, Price, usd};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::csv::{self, FilePurse};
@@ -129,7 +130,8 @@ fn due_by_plan(
     };
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
-    let plans = planner.plan_all(jobs);
+    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &jobs);
+    let plans = planner.plan_all(jobs, &filters);
     let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
     let price = |price: &Price| (!price.unknown).then(|| usd(price.expected_micros));
     let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();

@@ -47,6 +47,7 @@ impl CsvStore {
         ] {
             ensure_dir(&folder)?;
         }
+        workspace.make_reports();
         let reach = liveness::lock_reach(workspace, &paths)?;
         if reach == LockReach::Unsafe && !options.allow_unsafe_locks {
             refuse_other_host(&options, &paths)?;
