@@ -15,7 +15,7 @@ RESUME = ("--only-status", "enqueued,running", "--max-parallel", "2")
 ADAPTERS = """  plain: {kind: mock, count_file: count.txt, unit_price_usd: 0.4}
   buy: {kind: mock, submit: true, count_file: count.txt, unit_price_usd: 0.4}
   bad: {kind: mock, fail: "it is broken", unit_price_usd: 0.1, count_file: count.txt}
-  ask: {kind: mock, submit: true, on_interrupt: ask, unit_price_usd: 0.4}
+  ask: {kind: mock, submit: true, intent: true, on_interrupt: ask, unit_price_usd: 0.4}
   shaky: {kind: mock, count_file: count.txt}
   flaky: {kind: mock, fail_first: 1}
   slow: {kind: mock, wait_file: go, unit_price_usd: 0.4}

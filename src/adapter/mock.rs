@@ -3,8 +3,8 @@
 //! For rehearsals and tests. Whether an attempt fails depends only on the
 //! options, the job and the attempt's number, so a run can be repeated exactly.
 //! It writes in `out_dir`, one line to `count_file` and two to `stamp_file` if these
-//! are set. With
-//! `submit` it buys under an id of its own and re-attaches to it when asked.
+//! are set. With `submit` it buys under an id of its own and re-attaches to it when
+//! asked; with `intent` it says so before.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -45,6 +45,8 @@ pub struct Mock {
     fail_class: Option<ErrorClass>,
     retry_after: Option<Duration>,
     submit: bool,
+    /// Whether it says so before it buys.
+    intent: bool,
     wait_file: Option<String>,
     count_file: Option<String>,
     stamp_file: Option<String>,
@@ -80,6 +82,7 @@ impl Mock {
                 .and_then(Value::as_f64)
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             submit: flag("submit"),
+            intent: flag("intent"),
             wait_file: text("wait_file"),
             count_file: text("count_file"),
             stamp_file: text("stamp_file"),
@@ -113,12 +116,8 @@ impl Mock {
     }
 
     fn failed(&self, usual: ErrorClass, message: String) -> AdapterError {
-        AdapterError::Failed {
-            class: self.fail_class.unwrap_or(usual),
-            message,
-            detail: None,
-            retry_after: self.retry_after,
-        }
+        AdapterError::failed(self.fail_class.unwrap_or(usual), message)
+            .with_retry_after(self.retry_after)
     }
 
     /// Buys, or re-attaches to what an earlier attempt bought; returns the id.
@@ -131,6 +130,9 @@ impl Mock {
             return Ok(context.resume_request_id.clone());
         }
         let id = format!("mock-{}-{}", request.job_id, context.attempt);
+        if self.intent {
+            context.reporter.intent(&context.idempotency_key)?;
+        }
         context.reporter.submitted(&id, None)?;
         Ok(Some(id))
     }
@@ -257,12 +259,7 @@ fn append(request: &GenerationRequest, name: Option<&str>, line: &str) -> Result
 }
 
 fn transient(message: String) -> AdapterError {
-    AdapterError::Failed {
-        class: ErrorClass::Transient,
-        message,
-        detail: None,
-        retry_after: None,
-    }
+    AdapterError::failed(ErrorClass::Transient, message)
 }
 
 /// Returns a number in `0..1` that depends on nothing but its arguments.

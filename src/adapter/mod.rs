@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::cancel::{JobStop, StopReason};
+use crate::domain::purchase::{Billed, OpenIntent, RequestFate};
 use crate::domain::retry::ErrorClass;
 
 /// What is to be made.
@@ -79,8 +80,14 @@ pub enum AdapterError {
         message: String,
         /// Everything else worth keeping, for `error.txt`.
         detail: Option<String>,
-        /// How long the provider asks to wait.
+        /// How long the provider asks to be left alone.
         retry_after: Option<Duration>,
+        /// Whether what was bought can be asked about again.
+        request: RequestFate,
+        /// Whether it was billed, where the class does not say it all.
+        billed: Option<Billed>,
+        /// What it cost, where it was billed.
+        cost_usd: Option<f64>,
     },
     /// Something cut it off in the middle of its work, such as a crash of its
     /// program: nobody can say whether something was bought.
@@ -111,22 +118,66 @@ impl AdapterError {
         if error.kind() == io::ErrorKind::StorageFull {
             return Self::NoRoom { message };
         }
+        Self::failed(ErrorClass::Transient, message)
+    }
+
+    /// Makes a failure of a class of which nothing else is to be said.
+    pub fn failed(class: ErrorClass, message: impl Into<String>) -> Self {
         Self::Failed {
-            class: ErrorClass::Transient,
-            message,
+            class,
+            message: message.into(),
             detail: None,
             retry_after: None,
+            request: RequestFate::Kept,
+            billed: None,
+            cost_usd: None,
         }
     }
 
     /// Makes a failure that trying again will not mend.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Self::Failed {
-            class: ErrorClass::Permanent,
-            message: message.into(),
-            detail: None,
-            retry_after: None,
+        Self::failed(ErrorClass::Permanent, message)
+    }
+
+    /// Adds what is worth keeping in `error.txt`.
+    #[must_use]
+    pub fn with_detail(mut self, text: impl Into<Option<String>>) -> Self {
+        if let Self::Failed { detail, .. } | Self::CutOff { detail, .. } = &mut self {
+            *detail = text.into();
         }
+        self
+    }
+
+    /// Adds how long the provider asks to be left alone.
+    #[must_use]
+    pub fn with_retry_after(mut self, time: impl Into<Option<Duration>>) -> Self {
+        if let Self::Failed { retry_after, .. } = &mut self {
+            *retry_after = time.into();
+        }
+        self
+    }
+
+    /// Says that the purchase is over: the next attempt buys anew, under another
+    /// idempotency key. It was not billed unless [`Self::with_bill`] says so.
+    #[must_use]
+    pub fn void(mut self) -> Self {
+        if let Self::Failed { request, .. } = &mut self {
+            *request = RequestFate::Void;
+        }
+        self
+    }
+
+    /// Says whether it was billed, and with how much.
+    #[must_use]
+    pub fn with_bill(mut self, word: Billed, usd: Option<f64>) -> Self {
+        if let Self::Failed {
+            billed, cost_usd, ..
+        } = &mut self
+        {
+            *billed = Some(word);
+            *cost_usd = usd;
+        }
+        self
     }
 }
 
@@ -138,6 +189,11 @@ pub struct JobContext<'a> {
     pub idempotency_key: String,
     /// A purchase to re-attach to instead of buying again.
     pub resume_request_id: Option<String>,
+    /// What an earlier attempt meant to buy, if nobody knows whether it did. Only an
+    /// adapter that [reconciles](Adapter::reconciles) is started with one: it looks at
+    /// the provider and goes on with the id it finds (`submitted`), says a new intent
+    /// if nothing was bought, or fails as [`ErrorClass::Unknown`] if it cannot tell.
+    pub open_intent: Option<OpenIntent>,
     /// Where whatever the adapter's programs say can be kept.
     pub log_path: Option<PathBuf>,
     /// When to stop, and why.
@@ -150,6 +206,12 @@ pub struct JobContext<'a> {
 pub trait JobReporter {
     /// Notes how far the work is, from 0 to 1.
     fn progress(&mut self, fraction: f64, message: Option<&str>);
+
+    /// Notes that something is about to be bought, and what it can be found by at the
+    /// provider. When this returns, the intent survives a crash and a power loss and
+    /// the next attempt sees it; the adapter may buy only then. After an error it must
+    /// not buy and passes the error on.
+    fn intent(&mut self, correlation: &str) -> Result<(), AdapterError>;
 
     /// Notes that the provider accepted the request. When this returns, the id
     /// survives a crash and a power loss; the adapter may go on only then.
@@ -167,6 +229,12 @@ pub trait Adapter: Send + Sync {
     /// Returns what will stand in `algo_version`, where that is known beforehand.
     fn version(&self) -> Option<&str> {
         None
+    }
+
+    /// Tells whether it can find out at the provider what came of an open intent.
+    /// Where it cannot, a person is asked instead.
+    fn reconciles(&self) -> bool {
+        false
     }
 
     /// Makes the model. May panic: the caller turns that into a failure.

@@ -28,6 +28,10 @@ impl JobReporter for Recorder {
         self.0.push(fraction);
     }
 
+    fn intent(&mut self, _: &str) -> Result<(), AdapterError> {
+        Ok(())
+    }
+
     fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
         Ok(())
     }
@@ -90,6 +94,7 @@ impl Bench {
             attempt,
             idempotency_key: "key".to_owned(),
             resume_request_id: None,
+            open_intent: None,
             log_path: None,
             stop: JobStop::new(self.cancel.clone(), None),
             reporter: &mut recorder,

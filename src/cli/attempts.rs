@@ -159,6 +159,7 @@ mod tests {
             simulated: false,
             nonce: Nonce::new("n"),
             cut_off: false,
+            void: false,
             error: Some("503".into()),
         };
         let made = AttemptRecord {

@@ -104,6 +104,7 @@ pub const KINDS: &[Kind] = &[
             option("fail_class", OptionType::Class),
             option("retry_after_s", OptionType::Positive),
             option("submit", OptionType::Flag),
+            option("intent", OptionType::Flag),
             option("wait_file", OptionType::Text),
             option("count_file", OptionType::Text),
             option("stamp_file", OptionType::Text),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::Entry;
+use crate::domain::purchase::OpenIntent;
 use crate::domain::time::Timestamp;
 
 /// The right to run one job now, as its holder carries it.
@@ -35,6 +36,9 @@ pub struct Lease {
     pub took_over: bool,
     /// A purchase an earlier attempt made and did not finish.
     pub request_id: Option<String>,
+    /// An intent to buy that an earlier attempt said, and nobody knows what came of it.
+    #[serde(default)]
+    pub intent: Option<Box<OpenIntent>>,
     /// How many failures of this job were followed by another attempt.
     pub failures: u32,
     /// Stays the same for a job until a purchase has succeeded.

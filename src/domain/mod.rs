@@ -25,6 +25,7 @@ pub mod order;
 pub mod patch;
 pub mod plan;
 pub mod products;
+pub mod purchase;
 pub mod reconcile;
 pub mod retry;
 pub mod secret;

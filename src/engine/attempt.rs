@@ -9,6 +9,7 @@ use crate::cancel::StopReason;
 use crate::domain::budget::Bill;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
+use crate::domain::purchase::{Billed, OpenIntent, PurchaseEnd, RequestFate};
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::engine::Carrier;
 use crate::engine::output::Checked;
@@ -36,6 +37,57 @@ pub(super) fn asked_about(entry: Entry) -> Failure {
     Failure::new(ErrorClass::Unknown, message)
 }
 
+/// Returns the failure of a job that was about to be bought, if nobody knows whether
+/// it was.
+pub(super) fn asked_about_intent(intent: &OpenIntent, entry: Entry) -> Failure {
+    let message = format!("{} {}", intended(&intent.correlation), again(entry));
+    Failure::new(ErrorClass::Unknown, message)
+}
+
+/// What is said of a job that was about to be bought.
+fn intended(correlation: &str) -> String {
+    let shown: String = correlation.chars().take(200).collect();
+    format!(
+        "interrupted while it was buying: it may have been billed. Look for {shown} at the \
+         provider; if nothing was bought, run it again with"
+    )
+}
+
+/// What an attempt bought or meant to buy, as far as it said.
+pub(super) struct Trade<'a> {
+    /// The id of a purchase that can be asked about.
+    pub(super) request: Option<&'a str>,
+    /// Whether this attempt said it.
+    pub(super) submitted: bool,
+    /// What was meant to be bought, if no id came after that.
+    pub(super) intent: Option<Intent<'a>>,
+}
+
+/// An intent after which no id came.
+#[derive(Clone, Copy)]
+pub(super) enum Intent<'a> {
+    /// This attempt said it.
+    Said(&'a str),
+    /// An earlier one said it.
+    Inherited(&'a str),
+}
+
+impl<'a> Intent<'a> {
+    fn correlation(self) -> &'a str {
+        match self {
+            Self::Said(correlation) | Self::Inherited(correlation) => correlation,
+        }
+    }
+}
+
+impl Trade<'_> {
+    /// Tells whether the next attempt cannot find out what came of this one, so that
+    /// it would buy once more.
+    fn is_blind(&self, carrier: &Carrier) -> bool {
+        self.intent.is_some() && !carrier.adapter.reconciles()
+    }
+}
+
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
     Made(Box<Checked>),
@@ -58,6 +110,8 @@ pub(super) struct Failure {
     pub(super) purchase: bool,
     /// What it cost all the same.
     pub(super) cost_usd: Option<f64>,
+    /// What it means for the job's purchase.
+    pub(super) end: PurchaseEnd,
     /// Whether the adapter had begun and did not live to say what it bought.
     pub(super) cut_off: bool,
     /// Whether the purchase of earlier attempts was given up.
@@ -76,6 +130,7 @@ impl Failure {
             can_be_looked_up: false,
             purchase: false,
             cost_usd: None,
+            end: PurchaseEnd::Open,
             cut_off: false,
             forgotten: false,
             no_room: false,
@@ -92,7 +147,8 @@ impl Failure {
 
     /// Tells what becomes of the money that was reserved.
     pub(super) fn bill(&self, lease: &Lease) -> Bill {
-        let purchase_open = self.purchase || (lease.request_id.is_some() && !self.forgotten);
+        let inherited = lease.request_id.is_some() && !self.forgotten;
+        let purchase_open = (self.purchase || inherited) && self.end != PurchaseEnd::Void;
         if self.cut_off {
             return Bill::InDoubt;
         }
@@ -109,8 +165,7 @@ impl Failure {
 
 pub(super) fn from_adapter_error(
     error: AdapterError,
-    submitted: bool,
-    purchase: Option<&str>,
+    trade: &Trade<'_>,
     carrier: &Carrier,
 ) -> Attempt {
     match error {
@@ -119,12 +174,29 @@ pub(super) fn from_adapter_error(
             message,
             detail,
             retry_after,
-        } => Attempt::Failed(Failure {
-            detail,
-            retry_after,
-            can_be_looked_up: purchase.is_some(),
-            ..Failure::new(class, message)
-        }),
+            request,
+            billed,
+            cost_usd,
+        } => {
+            let bill = Said {
+                void: request == RequestFate::Void,
+                billed: billed.or(cost_usd.map(|_| Billed::Yes)),
+            };
+            let end = bill.end(class, trade);
+            let open_intent = trade.intent.is_some() && end == PurchaseEnd::Open;
+            let usual = carrier.price.unit_usd.unwrap_or_default();
+            Attempt::Failed(Failure {
+                detail,
+                retry_after,
+                end,
+                cost_usd: match bill.billed {
+                    Some(Billed::Yes) => Some(cost_usd.filter(|usd| *usd > 0.0).unwrap_or(usual)),
+                    _ => None,
+                },
+                cut_off: open_intent || bill.billed == Some(Billed::Maybe),
+                ..Failure::new(bill.class(class, open_intent, trade, carrier), message)
+            })
+        }
         AdapterError::CutOff {
             class,
             message,
@@ -132,15 +204,15 @@ pub(super) fn from_adapter_error(
         } => Attempt::Failed(Failure {
             detail,
             cut_off: true,
-            ..Failure::new(cut_off_class(class, carrier, purchase), message)
+            ..Failure::new(cut_off_class(class, carrier, trade), message)
         }),
         AdapterError::NoRoom { message } => Attempt::Failed(Failure::no_room(message)),
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
-            let class = if submitted {
+            let class = if trade.submitted {
                 ErrorClass::Unknown
             } else {
-                cut_off_class(ErrorClass::Transient, carrier, purchase)
+                cut_off_class(ErrorClass::Transient, carrier, trade)
             };
             let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
             Attempt::Failed(Failure {
@@ -157,15 +229,62 @@ pub(super) fn from_adapter_error(
 
 /// Returns the class of an attempt that was cut off: where the adapter's entry
 /// asks for it, nobody can say whether something was bought.
-pub(super) fn cut_off_class(
-    usual: ErrorClass,
-    carrier: &Carrier,
-    purchase: Option<&str>,
-) -> ErrorClass {
-    if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() {
-        ErrorClass::Unknown
-    } else {
-        usual
+pub(super) fn cut_off_class(usual: ErrorClass, carrier: &Carrier, trade: &Trade<'_>) -> ErrorClass {
+    let reconciles = carrier.adapter.reconciles();
+    match trade.intent {
+        // The next attempt finds out what came of it; an ending asks a person.
+        Some(_) if reconciles && usual == ErrorClass::Transient => usual,
+        Some(_) => ErrorClass::Unknown,
+        None if reconciles => usual,
+        None if carrier.on_interrupt == OnInterrupt::Ask && trade.request.is_none() => {
+            ErrorClass::Unknown
+        }
+        None => usual,
+    }
+}
+
+/// What an adapter says of its purchase when it fails.
+struct Said {
+    void: bool,
+    billed: Option<Billed>,
+}
+
+impl Said {
+    /// Decides what the failure means for the job's purchase. Every class but
+    /// `unknown` says that what this attempt meant to buy was not billed; of what an
+    /// earlier one meant to buy only a plain word says so.
+    fn end(&self, class: ErrorClass, trade: &Trade<'_>) -> PurchaseEnd {
+        let not_made = match trade.intent {
+            Some(_) if self.billed.is_some() => self.billed == Some(Billed::No),
+            Some(Intent::Said(_)) => class != ErrorClass::Unknown,
+            None | Some(Intent::Inherited(_)) => false,
+        };
+        match (self.void, not_made) {
+            (true, _) => PurchaseEnd::Void,
+            (false, true) => PurchaseEnd::NotMade,
+            (false, false) => PurchaseEnd::Open,
+        }
+    }
+
+    /// Returns the class to go by: what may have been billed and cannot be asked about
+    /// is never just tried again.
+    fn class(
+        &self,
+        class: ErrorClass,
+        open_intent: bool,
+        trade: &Trade<'_>,
+        carrier: &Carrier,
+    ) -> ErrorClass {
+        use ErrorClass::{BadInput, Permanent, Transient, Unknown};
+        let kept = trade.request.is_some() && !self.void;
+        let maybe_billed = matches!(self.billed, Some(Billed::Maybe | Billed::Yes));
+        match class {
+            Unknown if self.billed == Some(Billed::No) && !kept && !open_intent => Permanent,
+            Transient if open_intent && !carrier.adapter.reconciles() => Unknown,
+            Transient if maybe_billed && !kept && !self.void && !open_intent => Unknown,
+            BadInput | Permanent if open_intent => Unknown,
+            class => class,
+        }
     }
 }
 
@@ -173,35 +292,45 @@ pub(super) fn cut_off_class(
 /// person, where the adapter's entry asks for that, and says what to check.
 pub(super) fn in_doubt(
     mut attempt: Attempt,
-    purchase: Option<&str>,
+    trade: &Trade<'_>,
     carrier: &Carrier,
     entry: Entry,
 ) -> Attempt {
     if let Attempt::Failed(failure) = &mut attempt {
-        failure.purchase = purchase.is_some();
-    }
-    match attempt {
-        Attempt::Stopped {
-            reason: StopReason::Killed | StopReason::CancelAsked,
-            ..
-        } if carrier.on_interrupt == OnInterrupt::Ask && purchase.is_none() => {
-            Attempt::Failed(asked_about(entry))
-        }
-        Attempt::Failed(mut failure) if failure.class == ErrorClass::Unknown => {
-            let advice = purchase.map_or_else(
-                || format!("{NO_REQUEST} {}", again(entry)),
-                |id| {
-                    format!(
-                        "request {id} may have been billed; --only-status failed asks \
-                         for its result instead of buying again"
-                    )
-                },
-            );
+        failure.purchase = trade.request.is_some();
+        let open = trade.intent.filter(|_| failure.end == PurchaseEnd::Open);
+        let void = failure.end == PurchaseEnd::Void;
+        let asked = trade.request.filter(|_| !void && open.is_none());
+        failure.can_be_looked_up = asked.is_some();
+        if failure.class == ErrorClass::Unknown {
+            let advice = match (open, asked) {
+                (Some(intent), _) => format!("{} {}", intended(intent.correlation()), again(entry)),
+                (None, Some(id)) => format!(
+                    "request {id} may have been billed; --only-status failed asks \
+                     for its result instead of buying again"
+                ),
+                (None, None) => format!("{NO_REQUEST} {}", again(entry)),
+            };
             failure.message = format!("{} ({advice})", failure.message);
-            failure.can_be_looked_up = purchase.is_some();
-            Attempt::Failed(failure)
         }
-        attempt => attempt,
+    }
+    let asks = carrier.on_interrupt == OnInterrupt::Ask && trade.request.is_none();
+    match (&attempt, trade.intent) {
+        (
+            Attempt::Stopped {
+                reason: StopReason::Killed | StopReason::CancelAsked,
+                ..
+            },
+            intent,
+        ) if trade.is_blind(carrier) || asks && !carrier.adapter.reconciles() => {
+            let message = intent.map(|intent| intended(intent.correlation()));
+            let message = message.map(|text| format!("{text} {}", again(entry)));
+            Attempt::Failed(message.map_or_else(
+                || asked_about(entry),
+                |message| Failure::new(ErrorClass::Unknown, message),
+            ))
+        }
+        _ => attempt,
     }
 }
 

@@ -14,13 +14,15 @@ use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobConte
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
-use crate::domain::job::JobState;
+use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
+use crate::domain::purchase::OpenIntent;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::{hex, one_line};
 use crate::engine::attempt::{
-    Attempt, Failure, asked_about, cut_off_class, from_adapter_error, in_doubt, not_begun,
+    Attempt, Failure, Intent, Trade, asked_about, asked_about_intent, cut_off_class,
+    from_adapter_error, in_doubt, not_begun,
 };
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
@@ -224,10 +226,14 @@ impl Pool<'_> {
 
     /// Asks a person instead of buying again where an earlier attempt may have
     /// bought something, if the adapter's entry says so. Where it does, the claim
-    /// is made durable before anything can be bought.
+    /// is made durable before anything can be bought. What was about to be bought is
+    /// asked about in any case, unless the adapter can find out itself.
     fn ask_first(&self, lease: &Lease, carrier: &Carrier) -> Option<Failure> {
-        if self.conditions.dry_run {
+        if self.conditions.dry_run || carrier.adapter.reconciles() {
             return None;
+        }
+        if let Some(intent) = self.open_intent(lease) {
+            return Some(asked_about_intent(intent, lease.entry));
         }
         let in_doubt = is_in_doubt(lease);
         if carrier.on_interrupt != OnInterrupt::Ask {
@@ -257,8 +263,21 @@ impl Pool<'_> {
 
     /// Tells whether the attempt will not start its adapter but ask a person.
     pub(super) fn only_asks(&self, job: &JobRecord, lease: &Lease) -> bool {
-        let carrier = self.carrier_of(job);
-        is_in_doubt(lease) && carrier.is_ok_and(|c| c.on_interrupt == OnInterrupt::Ask)
+        let intended = self.open_intent(lease).is_some();
+        self.carrier_of(job).is_ok_and(|carrier| {
+            let asks = is_in_doubt(lease) && carrier.on_interrupt == OnInterrupt::Ask;
+            (intended || asks) && !carrier.adapter.reconciles()
+        })
+    }
+
+    /// Returns what an earlier attempt meant to buy, if nobody knows whether it did. A
+    /// person who has a job made again that was in doubt has given it up.
+    pub(super) fn open_intent<'l>(&self, lease: &'l Lease) -> Option<&'l OpenIntent> {
+        let by_person = !lease.took_over && matches!(lease.entry, Entry::Retry | Entry::Redo);
+        let intent = lease.intent.as_deref()?;
+        let given_up = by_person || self.conditions.forget_requests;
+        // What this pool meant to buy, nobody can have looked for.
+        (!given_up || intent.at >= self.began).then_some(intent)
     }
 
     fn call(
@@ -276,14 +295,17 @@ impl Pool<'_> {
             content_key,
             submitted: None,
             settled: false,
+            intent: None,
         };
         let forgotten = self.forgets(lease);
         let resumed = lease.request_id.clone().filter(|_| !forgotten);
+        let inherited = self.open_intent(lease);
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
                 idempotency_key: idempotency_key(lease, forgotten),
                 resume_request_id: resumed.clone(),
+                open_intent: inherited.cloned(),
                 log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,
@@ -298,20 +320,30 @@ impl Pool<'_> {
             reporter.settled = true;
             reporter.made(result);
         }
-        let submitted = reporter.submitted.is_some();
-        let purchase = reporter.submitted.or(resumed);
+        let Reporter {
+            submitted, intent, ..
+        } = reporter;
+        let inherited = inherited.filter(|_| submitted.is_none());
+        let trade = Trade {
+            submitted: submitted.is_some(),
+            request: submitted.as_deref().or(resumed.as_deref()),
+            intent: match &intent {
+                Some(correlation) => Some(Intent::Said(correlation)),
+                None => inherited.map(|intent| Intent::Inherited(&intent.correlation)),
+            },
+        };
         let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
-                return self.check(result, lease, carrier, purchase.is_some());
+                return self.check(result, lease, carrier, trade.request.is_some());
             }
             Ok(Ok(_)) => Attempt::Failed(Failure::new(
                 ErrorClass::Permanent,
                 "the adapter reported no success and gave no reason",
             )),
-            Ok(Err(error)) => from_adapter_error(error, submitted, purchase.as_deref(), carrier),
+            Ok(Err(error)) => from_adapter_error(error, &trade, carrier),
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
-                let class = cut_off_class(ErrorClass::Permanent, carrier, purchase.as_deref());
+                let class = cut_off_class(ErrorClass::Permanent, carrier, &trade);
                 Attempt::Failed(Failure {
                     cut_off: true,
                     ..Failure::new(class, message)
@@ -321,7 +353,7 @@ impl Pool<'_> {
         if let Attempt::Failed(failure) = &mut attempt {
             failure.forgotten = forgotten;
         }
-        in_doubt(attempt, purchase.as_deref(), carrier, lease.entry)
+        in_doubt(attempt, &trade, carrier, lease.entry)
     }
 
     /// Tells whether the purchase of an earlier attempt is given up. What this
@@ -444,6 +476,8 @@ struct Reporter<'a> {
     submitted: Option<String>,
     /// Whether the adapter has returned.
     settled: bool,
+    /// What is about to be bought, until an id comes.
+    intent: Option<String>,
 }
 
 impl JobReporter for Reporter<'_> {
@@ -465,9 +499,27 @@ impl JobReporter for Reporter<'_> {
         });
     }
 
+    fn intent(&mut self, correlation: &str) -> Result<(), AdapterError> {
+        let now = self.pool.clock.now();
+        match self.pool.store.intent(self.lease, correlation, now) {
+            Ok(Beat::Held) => {
+                self.intent = Some(correlation.to_owned());
+                Ok(())
+            }
+            Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
+            Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
+            Err(error) => {
+                self.pool.store_failed("cannot note an intent", &error);
+                let message = format!("nothing was bought, because that cannot be noted: {error}");
+                Err(AdapterError::failed(ErrorClass::Transient, message))
+            }
+        }
+    }
+
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
         self.submitted = Some(request_id.to_owned());
+        self.intent = None;
         {
             let bought = self.pool.bought.lock();
             let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
@@ -479,12 +531,8 @@ impl JobReporter for Reporter<'_> {
             .submitted(self.lease, request_id, cost_usd, now)
             .map_err(|error| {
                 self.pool.store_failed("cannot note a purchase", &error);
-                AdapterError::Failed {
-                    class: ErrorClass::Unknown,
-                    message: format!("the purchase {request_id} could not be noted: {error}"),
-                    detail: None,
-                    retry_after: None,
-                }
+                let message = format!("the purchase {request_id} could not be noted: {error}");
+                AdapterError::failed(ErrorClass::Unknown, message)
             })
     }
 

@@ -128,7 +128,10 @@ impl Pool<'_> {
         self.claim_answered(taken && !waiting.tried);
         match claim {
             // What was bought for it already is worth more than a copy.
-            Ok(Claim::Taken(lease)) if lease.request_id.is_some() && !self.forgets(&lease) => {
+            Ok(Claim::Taken(lease))
+                if lease.request_id.is_some() && !self.forgets(&lease)
+                    || self.open_intent(&lease).is_some() =>
+            {
                 self.step_back(waiting, &lease, true);
             }
             Ok(Claim::Taken(lease)) => self.copy(waiting, &lease, index, source, key),

@@ -185,6 +185,8 @@ impl Pool<'_> {
             not_before: (!pause.is_zero()).then(|| now.plus(pause)),
             counts,
             cut_off: failure.cut_off,
+            purchase: failure.end,
+            cost_usd: failure.cost_usd,
         };
         if let Err(error) = self.store.put_off(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
@@ -217,6 +219,7 @@ impl Pool<'_> {
                 class: failure.class,
                 error_text: failure.error_text(),
                 cut_off: failure.cut_off,
+                purchase: failure.end,
             },
             cost_usd: failure.cost_usd,
             content_key: None,

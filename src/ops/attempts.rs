@@ -112,6 +112,7 @@ mod tests {
             simulated: false,
             nonce: Nonce::new("n"),
             cut_off: false,
+            void: false,
             error: None,
         }
     }

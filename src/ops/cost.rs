@@ -225,7 +225,7 @@ fn may_be_billed(record: &AttemptRecord) -> bool {
     let free = record.price_source.as_deref() == Some(REUSED);
     let bought = record.outcome == AttemptOutcome::Completed
         || record.class == Some(ErrorClass::Unknown)
-        || record.request_id.is_some();
+        || record.request_id.is_some() && (!record.void || record.cut_off);
     bought && !free && record.cost_usd.is_none()
 }
 
@@ -328,6 +328,7 @@ mod tests {
             simulated: false,
             nonce: Nonce::new("n"),
             cut_off: false,
+            void: false,
             error: None,
         }
     }

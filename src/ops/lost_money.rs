@@ -78,7 +78,8 @@ fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
             }
             let about_it = attempts.iter().filter(same);
             let usd = about_it.filter_map(|one| one.cost_usd).next_back();
-            let bought = record.request_id.is_some() || record.class == Some(ErrorClass::Unknown);
+            let open = record.cut_off || record.request_id.is_some() && !record.void;
+            let bought = open || record.class == Some(ErrorClass::Unknown);
             let paid = match bill(record) {
                 Some(Bill::Settled(usd)) if usd > 0.0 => true,
                 // What is bought once more does not end what came before.
@@ -111,7 +112,7 @@ fn costs(record: &AttemptRecord) -> bool {
 
 /// Returns the bill of an attempt; nothing if it made none.
 fn bill(record: &AttemptRecord) -> Option<Bill> {
-    let open = record.request_id.is_some() || record.cut_off;
+    let open = record.cut_off || record.request_id.is_some() && !record.void;
     match record.outcome {
         AttemptOutcome::Completed => Some(Bill::Settled(record.cost_usd.unwrap_or(0.0))),
         AttemptOutcome::Failed | AttemptOutcome::PutOff => {

@@ -66,6 +66,9 @@ pub struct AttemptRecord {
     /// Whether it was ended while its adapter may have been buying.
     #[serde(skip)]
     pub cut_off: bool,
+    /// Whether what it bought is over and brings nothing any more.
+    #[serde(skip)]
+    pub void: bool,
     /// Why it failed, on one line.
     pub error: Option<String>,
 }

@@ -15,6 +15,7 @@ use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::{Lease, Rhythm, Verdict};
 use crate::domain::naming;
+use crate::domain::purchase::OpenIntent;
 use crate::domain::time::Timestamp;
 use crate::store::error::IoContext;
 use crate::store::{
@@ -190,11 +191,12 @@ impl MemoryStore {
             // Whoever takes a dead redo over goes on with a redo.
             entry: job.entry_of(entry),
             took_over: entry == Entry::Takeover || job.holder_died,
-            request_id: job.purchase.clone(),
+            request_id: job.purchase.request_id.clone(),
+            intent: job.purchase.intent.clone().map(Box::new),
             failures: job.failures,
             idempotency_key: format!(
                 "{}/{}/{}",
-                self.run.run_id, job.record.job_id, job.purchases
+                self.run.run_id, job.record.job_id, job.purchase.ended
             ),
             replaces: None,
             staging: self.run.paths.staging().join(name),
@@ -294,6 +296,18 @@ impl Store for MemoryStore {
         })
     }
 
+    fn intent(&self, lease: &Lease, correlation: &str, now: Timestamp) -> Result<Beat, StoreError> {
+        let beat = self.beat(lease, now)?;
+        let mut state = self.run.lock();
+        if beat == Beat::Held {
+            state.held(lease).purchase.intend(OpenIntent {
+                correlation: correlation.to_owned(),
+                at: now,
+            });
+        }
+        Ok(beat)
+    }
+
     fn submitted(
         &self,
         lease: &Lease,
@@ -305,7 +319,7 @@ impl Store for MemoryStore {
         let job = state.held(lease);
         self.check_own(job, lease);
         if job.held_as(lease).is_some() {
-            job.purchase = Some(request_id.to_owned());
+            job.purchase.submit(request_id);
         }
         Ok(())
     }
@@ -354,6 +368,9 @@ impl Store for MemoryStore {
             job.failures += 1;
         }
         job.holder_died = false;
+        if job.held_as(lease).is_some() {
+            job.purchase.end(setback.purchase);
+        }
         job.give_back(lease, JobEvent::Released { attempt }, setback.not_before)
     }
 

@@ -32,6 +32,7 @@ use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::patch::{Patch, WorkerFacts};
+use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
@@ -264,6 +265,8 @@ pub enum Outcome {
         error_text: String,
         /// Whether its adapter did not live to say what it bought.
         cut_off: bool,
+        /// What it means for the job's purchase.
+        purchase: PurchaseEnd,
     },
 }
 
@@ -310,6 +313,10 @@ pub struct Setback {
     pub counts: bool,
     /// Whether its adapter did not live to say what it bought.
     pub cut_off: bool,
+    /// What it means for the job's purchase.
+    pub purchase: PurchaseEnd,
+    /// What the attempt cost all the same.
+    pub cost_usd: Option<f64>,
 }
 
 /// What became of a wish to take a job out.
@@ -397,6 +404,12 @@ pub trait Store: Send + Sync {
 
     /// Shows that the holder lives.
     fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError>;
+
+    /// Notes that something is about to be bought. When this returns [`Beat::Held`],
+    /// the intent survives a power loss and the job's next attempt will carry it,
+    /// unless an id or an ending explains it before. Anything else means that nothing
+    /// may be bought.
+    fn intent(&self, lease: &Lease, correlation: &str, now: Timestamp) -> Result<Beat, StoreError>;
 
     /// Notes that a provider accepted the request. When this returns, the id
     /// survives a power loss and the job's next attempt will carry it.

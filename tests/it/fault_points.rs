@@ -54,6 +54,7 @@ fn every_move_of_the_store_has_fault_points() {
         "finish.",
         "fold.",
         "give_back.",
+        "intent.",
         "journal.",
         "publish.",
         "put_off.",

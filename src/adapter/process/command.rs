@@ -228,12 +228,8 @@ pub(super) fn cannot_start(command: &Command, error: &io::Error) -> AdapterError
         // Too many processes, no memory, no more files: that passes.
         _ => (ErrorClass::Transient, ""),
     };
-    AdapterError::Failed {
-        class,
-        message: format!("cannot start the adapter {program}: {error}{advice}"),
-        detail: None,
-        retry_after: None,
-    }
+    let message = format!("cannot start the adapter {program}: {error}{advice}");
+    AdapterError::failed(class, message)
 }
 
 #[cfg(test)]

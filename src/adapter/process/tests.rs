@@ -297,6 +297,10 @@ impl crate::adapter::JobReporter for SlowDisk {
         self.remarks.extend(remark.map(str::to_owned));
     }
 
+    fn intent(&mut self, _: &str) -> Result<(), AdapterError> {
+        Ok(())
+    }
+
     fn submitted(&mut self, _: &str, _: Option<f64>) -> Result<(), AdapterError> {
         std::thread::sleep(Duration::from_millis(700));
         Ok(())
@@ -325,6 +329,7 @@ fn remarks_have_no_secrets_and_a_result_is_heard_after_a_slow_purchase() {
         attempt: 1,
         idempotency_key: "key".to_owned(),
         resume_request_id: None,
+        open_intent: None,
         log_path: None,
         stop: crate::cancel::JobStop::new(bench.cancel.clone(), None),
         reporter: &mut reporter,

@@ -83,12 +83,10 @@ impl Circumstances<'_> {
             }
             (class, _) => class,
         };
-        AdapterError::Failed {
-            class,
-            message: self.shared.secrets.mask_text(&complaint.message),
-            detail: self.detail(outcome.ended),
-            retry_after: complaint.retry_after,
-        }
+        let message = self.shared.secrets.mask_text(&complaint.message);
+        AdapterError::failed(class, message)
+            .with_detail(self.detail(outcome.ended))
+            .with_retry_after(complaint.retry_after)
     }
 
     /// A job that may have bought what nobody can ask for is not given back.
@@ -100,12 +98,8 @@ impl Circumstances<'_> {
             StopReason::TimedOut => "timed out",
             _ => "was stopped",
         };
-        AdapterError::Failed {
-            class: ErrorClass::Unknown,
-            message: format!("{} {how}, {}", self.program, announced(fault)),
-            detail: self.detail(outcome.ended),
-            retry_after: None,
-        }
+        let message = format!("{} {how}, {}", self.program, announced(fault));
+        AdapterError::failed(ErrorClass::Unknown, message).with_detail(self.detail(outcome.ended))
     }
 
     fn failed(&self, outcome: &Outcome) -> AdapterError {
@@ -130,12 +124,7 @@ impl Circumstances<'_> {
                 detail,
             }
         } else {
-            AdapterError::Failed {
-                class,
-                message,
-                detail,
-                retry_after: None,
-            }
+            AdapterError::failed(class, message).with_detail(detail)
         }
     }
 
@@ -200,15 +189,11 @@ impl Circumstances<'_> {
 
     /// The result may have been paid for, but to list it would be to tell the secret.
     fn unmaskable(&self, error: &io::Error, ended: Option<Ended>) -> AdapterError {
-        AdapterError::Failed {
-            class: ErrorClass::Unknown,
-            message: format!(
-                "{} left a file with a secret in its name that cannot be renamed: {error}",
-                self.program
-            ),
-            detail: self.detail(ended),
-            retry_after: None,
-        }
+        let message = format!(
+            "{} left a file with a secret in its name that cannot be renamed: {error}",
+            self.program
+        );
+        AdapterError::failed(ErrorClass::Unknown, message).with_detail(self.detail(ended))
     }
 
     fn standard_previews(&self) -> Vec<PathBuf> {

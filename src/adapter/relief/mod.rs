@@ -238,10 +238,5 @@ fn unwritable(error: image::ImageError) -> AdapterError {
 }
 
 fn failure(class: ErrorClass, message: impl Into<String>) -> AdapterError {
-    AdapterError::Failed {
-        class,
-        message: message.into(),
-        detail: None,
-        retry_after: None,
-    }
+    AdapterError::failed(class, message)
 }

@@ -342,6 +342,7 @@ fn run(
         attempt: 1,
         idempotency_key: format!("archi3d-check-{}", uuid::Uuid::new_v4().simple()),
         resume_request_id: None,
+        open_intent: None,
         stop: JobStop::new(cancel.clone(), deadline),
         // Beside the folder that is looked at afterwards, and as short-lived.
         log_path: Some(out_dir.with_extension("log")),
@@ -430,6 +431,10 @@ struct Purchase(Option<String>);
 
 impl JobReporter for Purchase {
     fn progress(&mut self, _: f64, _: Option<&str>) {}
+
+    fn intent(&mut self, _: &str) -> Result<(), AdapterError> {
+        Ok(())
+    }
 
     fn submitted(&mut self, request_id: &str, _: Option<f64>) -> Result<(), AdapterError> {
         self.0 = Some(request_id.to_owned());

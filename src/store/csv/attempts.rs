@@ -8,6 +8,7 @@ use std::io;
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::purchase::PurchaseEnd;
 use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
 use crate::store::ReleaseReason;
@@ -187,10 +188,14 @@ impl Ledger {
                 class,
                 error,
                 cut_off,
+                purchase,
+                cost_usd,
                 ..
             } => {
                 record.class = class;
                 record.cut_off = cut_off;
+                record.void = purchase == PurchaseEnd::Void;
+                record.cost_usd = cost_usd.or(record.cost_usd);
                 record.error = error.as_deref().map(short);
             }
             _ => {}
@@ -256,6 +261,7 @@ fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> A
         simulated: false,
         nonce: Nonce::new(""),
         cut_off: false,
+        void: false,
         error: None,
     }
 }
@@ -271,6 +277,7 @@ fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
     record.cost_usd = finished.cost_usd.or(record.cost_usd);
     record.simulated = finished.simulated;
     record.cut_off = finished.cut_off;
+    record.void = finished.purchase == PurchaseEnd::Void;
     if record.request_id.is_none() {
         record.request_id.clone_from(&finished.request_id);
     }

@@ -11,6 +11,7 @@ use crate::domain::job::{Entry, JobEvent, JobState, Status};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::{self, Patch};
+use crate::domain::purchase::OpenPurchase;
 use crate::domain::text::hex;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
@@ -154,8 +155,8 @@ impl CsvStore {
         now: Timestamp,
     ) -> Result<Lease, StoreError> {
         let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
-        let request_id = self.open_purchase(job, evidence)?;
-        let purchases = evidence.purchases();
+        let purchase = self.open_purchase(job, evidence)?;
+        let purchases = purchase.ended;
         let took_over = entry == Entry::Takeover || evidence.holder_died();
         let entry = continued(entry, evidence);
         let lease = Lease {
@@ -168,7 +169,8 @@ impl CsvStore {
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
             took_over,
-            request_id: request_id.clone(),
+            request_id: purchase.request_id.clone(),
+            intent: purchase.intent.map(Box::new),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
             replaces: evidence
@@ -187,7 +189,7 @@ impl CsvStore {
                 attempt,
                 nonce,
                 entry,
-                resumes: request_id,
+                resumes: purchase.request_id,
             },
         )?;
         fault::here("claim.journalled");
@@ -221,16 +223,18 @@ impl CsvStore {
         Ok(lease)
     }
 
-    /// Returns a purchase that an earlier attempt made, by marker or by journal.
+    /// Returns what an earlier attempt bought or meant to buy, by marker or by journal.
     pub(super) fn open_purchase(
         &self,
         job: &JobId,
         evidence: &Evidence,
-    ) -> Result<Option<String>, StoreError> {
-        if let Some(id) = self.submitted_by_dead_holder(job, evidence.lease())? {
-            return Ok(Some(id));
-        }
-        Ok(evidence.request_id().map(str::to_owned))
+    ) -> Result<OpenPurchase, StoreError> {
+        let marked = evidence.purchase();
+        let noted = self.bought_by_dead_holder(job, evidence.lease())?;
+        Ok(noted.map_or(marked.clone(), |noted| OpenPurchase {
+            ended: noted.ended.max(marked.ended),
+            ..noted
+        }))
     }
 
     fn lease_record(&self, lease: &Lease, purchases: u32) -> Record {
@@ -247,6 +251,7 @@ impl CsvStore {
             claimed_at: lease.claimed_at,
             entry: lease.entry,
             request_id: lease.request_id.clone(),
+            intent: lease.intent.as_deref().cloned(),
             failures: lease.failures,
             purchases,
             holder_died: lease.took_over,

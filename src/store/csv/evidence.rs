@@ -6,13 +6,14 @@ use std::io;
 use crate::domain::id::JobId;
 use crate::domain::job::{JobState, Status};
 use crate::domain::naming::StateFile;
+use crate::domain::purchase::OpenPurchase;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::workspace::paths::RunPaths;
 
 use super::RowBrief;
-use super::marker::{Body, Marker, RecordKind};
+use super::marker::{Body, Marker, Record, RecordKind};
 
 /// Every marker of one job, as found at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,20 +63,19 @@ impl Evidence {
             .unwrap_or(0)
     }
 
-    /// Returns the open purchase of the latest attempt that knows one. A result
-    /// knows one only if a redo bought something after it.
-    pub(super) fn request_id(&self) -> Option<&str> {
-        self.markers
-            .iter()
-            .filter_map(Marker::record)
-            .filter_map(|record| {
-                Some((
-                    record.attempt.max(record.tried),
-                    record.request_id.as_deref()?,
-                ))
-            })
-            .max_by_key(|(attempt, _)| *attempt)
-            .map(|(_, id)| id)
+    /// Returns what the latest attempt had bought or meant to buy: every attempt
+    /// carries on what those before it left open. A result knows of something only
+    /// if a redo bought it after it.
+    pub(super) fn purchase(&self) -> OpenPurchase {
+        let records = self.markers.iter().filter_map(Marker::record);
+        let latest = records.max_by_key(|record| {
+            let open = record.request_id.is_some() || record.intent.is_some();
+            (record.attempt.max(record.tried), open)
+        });
+        OpenPurchase {
+            ended: self.purchases(),
+            ..latest.map(Record::purchase).unwrap_or_default()
+        }
     }
 
     /// Tells whether the ruling marker's attempt started after `start`.
@@ -99,9 +99,10 @@ impl Evidence {
     pub(super) fn is_doubtful(&self) -> bool {
         let record = self.ruling().and_then(Marker::record);
         record.is_some_and(|record| {
+            let purchase = self.purchase();
+            let unknown = record.class == Some(ErrorClass::Unknown);
             record.kind == RecordKind::Failed
-                && record.class == Some(ErrorClass::Unknown)
-                && self.request_id().is_none()
+                && (purchase.intent.is_some() || unknown && purchase.request_id.is_none())
         })
     }
 
@@ -127,8 +128,8 @@ impl Evidence {
         records.map(|record| record.claimed_at).max()
     }
 
-    /// Returns how many real results the job has had.
-    pub(super) fn purchases(&self) -> u32 {
+    /// Returns how many purchases of the job are over.
+    fn purchases(&self) -> u32 {
         self.markers
             .iter()
             .filter_map(Marker::record)

@@ -11,6 +11,7 @@ use crate::domain::job::{Entry, Status};
 use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::Patch;
+use crate::domain::purchase::{OpenPurchase, PurchaseEnd};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
@@ -61,12 +62,9 @@ impl Held {
 impl CsvStore {
     pub(super) fn finish_job(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
         let mut held = self.let_go(&lease.job_id);
-        let request_id = held
-            .as_ref()
-            .and_then(|held| held.record.request_id.clone());
-        let purchases = held.as_ref().map_or(0, |held| held.record.purchases);
+        let purchase = held.as_ref().map(|held| held.record.purchase());
         let at = ending.at;
-        let finished = finished_line(lease, ending, request_id, purchases);
+        let finished = finished_line(lease, ending, purchase.unwrap_or_default());
         fault::here("finish.before");
         match self.note(at, What::Finished(Box::new(finished.clone()))) {
             Ok(()) => {
@@ -251,7 +249,7 @@ impl CsvStore {
     fn keep_old_result(&self, finished: &Finished, leased: bool) -> Result<Published, StoreError> {
         let job = &finished.job_id;
         if leased {
-            self.end_redo(job, finished.attempt, finished.request_id.as_deref())?;
+            self.end_redo(job, finished.attempt, &finished.open_purchase())?;
         }
         self.remove_state_file(job, StateFile::Cancel)?;
         let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
@@ -375,12 +373,7 @@ fn source_of(error: &StoreError) -> String {
         .unwrap_or_default()
 }
 
-fn finished_line(
-    lease: &Lease,
-    ending: Ending,
-    request_id: Option<String>,
-    purchases: u32,
-) -> Finished {
+fn finished_line(lease: &Lease, ending: Ending, mut purchase: OpenPurchase) -> Finished {
     let staging = lease.staging.file_name().unwrap_or_default();
     let mut finished = Finished {
         job_id: lease.job_id.clone(),
@@ -395,10 +388,12 @@ fn finished_line(
         class: None,
         cut_off: false,
         error_text: None,
-        request_id,
+        request_id: None,
+        intent: None,
+        purchase: PurchaseEnd::Open,
         cost_usd: ending.cost_usd,
         content_key: ending.content_key,
-        purchases,
+        purchases: 0,
         staging: staging.to_string_lossy().into_owned(),
     };
     match ending.outcome {
@@ -410,21 +405,37 @@ fn finished_line(
             finished.simulated = simulated;
             finished.outputs = artifacts;
             if !simulated {
-                finished.purchases += 1;
-                finished.request_id = None;
+                purchase.complete();
             }
         }
         Outcome::Failed {
             class,
             error_text,
             cut_off,
+            purchase: end,
         } => {
+            purchase.end(end);
+            finished.purchase = end;
             finished.class = Some(class);
             finished.cut_off = cut_off;
             finished.error_text = Some(error_text);
         }
     }
+    finished.request_id = purchase.request_id;
+    finished.intent = purchase.intent;
+    finished.purchases = purchase.ended;
     finished
+}
+
+impl Finished {
+    /// Returns what the job has bought or meant to buy when the attempt is over.
+    fn open_purchase(&self) -> OpenPurchase {
+        OpenPurchase {
+            request_id: self.request_id.clone(),
+            intent: self.intent.clone(),
+            ended: self.purchases,
+        }
+    }
 }
 
 fn terminal_record(
@@ -449,6 +460,7 @@ fn terminal_record(
         claimed_at: finished.claimed_at,
         entry: finished.entry,
         request_id: finished.request_id.clone(),
+        intent: finished.intent.clone(),
         failures: 0,
         purchases: finished.purchases,
         holder_died: false,

@@ -15,6 +15,7 @@ use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::patch::{Patch, WorkerFacts};
+use crate::domain::purchase::{OpenIntent, PurchaseEnd};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
@@ -49,12 +50,25 @@ pub(super) enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<String>,
     },
+    /// Something is about to be bought.
+    Intent {
+        job_id: JobId,
+        attempt: u32,
+        nonce: Nonce,
+        correlation: String,
+        /// How many purchases of the job were over.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        purchases: u32,
+    },
     Submitted {
         job_id: JobId,
         attempt: u32,
         nonce: Nonce,
         request_id: String,
         cost_usd: Option<f64>,
+        /// How many purchases of the job were over.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        purchases: u32,
     },
     /// The adapter said that it succeeded; nothing of it is checked yet.
     Made(Box<MadeLine>),
@@ -71,6 +85,14 @@ pub(super) enum What {
         /// Whether nobody can say what the attempt bought.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut_off: bool,
+        /// What it means for the job's purchase, of which so many are over then.
+        #[serde(default, skip_serializing_if = "PurchaseEnd::is_open")]
+        purchase: PurchaseEnd,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        purchases: u32,
+        /// What the attempt cost all the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     Cancelled {
         job_id: JobId,
@@ -106,10 +128,10 @@ impl What {
     /// something else.
     pub(super) fn about(&self, job: &JobId) -> Option<bool> {
         match self {
-            Self::Claimed { job_id, .. } | Self::Submitted { job_id, .. } => {
-                (job_id == job).then_some(true)
-            }
             Self::Made(made) => (made.job_id == *job).then_some(true),
+            Self::Claimed { job_id, .. }
+            | Self::Intent { job_id, .. }
+            | Self::Submitted { job_id, .. } => (job_id == job).then_some(true),
             Self::Finished(finished) => (finished.job_id == *job).then_some(true),
             Self::Released { job_id, .. }
             | Self::Cancelled { job_id, .. }
@@ -136,6 +158,14 @@ pub(super) struct MadeLine {
     pub(super) result: Made,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// How an attempt ended; enough to publish it again from nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Finished {
@@ -159,6 +189,11 @@ pub(super) struct Finished {
     pub(super) error_text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<OpenIntent>,
+    /// What a failure means for the job's purchase; done already in what is said here.
+    #[serde(default, skip_serializing_if = "PurchaseEnd::is_open")]
+    pub(super) purchase: PurchaseEnd,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cost_usd: Option<f64>,
     /// What a real result was made from.

@@ -14,6 +14,7 @@ use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::naming::StateFile;
 use crate::domain::patch::{self, Patch, WorkerFacts};
+use crate::domain::purchase::{OpenIntent, OpenPurchase};
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::hex;
 use crate::domain::time::Timestamp;
@@ -49,10 +50,14 @@ pub(super) struct Record {
     /// A purchase that was made and has not brought its result yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request_id: Option<String>,
+    /// An intent to buy after which no id came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<OpenIntent>,
     /// How many failures were followed by another attempt.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) failures: u32,
-    /// How many real results this job has had; part of its idempotency key.
+    /// How many purchases of this job are over, with a result or void; part of its
+    /// idempotency key.
     #[serde(default)]
     pub(super) purchases: u32,
     /// Whether a holder died with the job and no attempt has begun since: what it
@@ -120,6 +125,22 @@ impl RecordKind {
 }
 
 impl Record {
+    /// Returns what the job has bought or meant to buy.
+    pub(super) fn purchase(&self) -> OpenPurchase {
+        OpenPurchase {
+            request_id: self.request_id.clone(),
+            intent: self.intent.clone(),
+            ended: self.purchases,
+        }
+    }
+
+    /// Changes what the job has bought or meant to buy; what is over stays over.
+    pub(super) fn set_purchase(&mut self, purchase: OpenPurchase) {
+        self.request_id = purchase.request_id;
+        self.intent = purchase.intent;
+        self.purchases = self.purchases.max(purchase.ended);
+    }
+
     /// Returns the cells that bring the job's row to what this record says.
     pub(super) fn row_patch(&self, worker: &WorkerFacts) -> Patch {
         if let Some(patch) = &self.patch {
@@ -297,6 +318,7 @@ pub(super) mod tests {
             claimed_at: Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
             entry: Entry::Fresh,
             request_id: None,
+            intent: None,
             failures: 0,
             purchases: 0,
             holder_died: false,

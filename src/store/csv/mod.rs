@@ -287,6 +287,10 @@ impl Store for CsvStore {
         })
     }
 
+    fn intent(&self, lease: &Lease, correlation: &str, now: Timestamp) -> Result<Beat, StoreError> {
+        self.note_intent(lease, correlation, now)
+    }
+
     fn submitted(
         &self,
         lease: &Lease,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{Nonce, RunId, WorkerId};
+use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
@@ -157,14 +158,21 @@ fn told(lines: &[Line], nonce: &Nonce) -> Fate {
                 nonce: of,
                 class: Some(class),
                 cut_off,
+                purchase: end,
+                cost_usd,
                 ..
-            } if of == nonce => fate = after_failure(*class, None, purchase || *cut_off),
+            } if of == nonce => {
+                let open = *cut_off || purchase && *end != PurchaseEnd::Void;
+                fate = after_failure(*class, *cost_usd, open);
+            }
             What::Finished(finished) if finished.nonce == *nonce => {
                 fate = match (finished.completed, finished.class) {
                     (true, _) if finished.simulated => Fate::NotBilled,
                     (true, _) => Fate::Billed(finished.cost_usd),
                     (false, class) => {
-                        let open = purchase || finished.request_id.is_some() || finished.cut_off;
+                        let bought = purchase || finished.request_id.is_some();
+                        let open =
+                            finished.cut_off || bought && finished.purchase != PurchaseEnd::Void;
                         let class = class.unwrap_or(ErrorClass::Unknown);
                         after_failure(class, finished.cost_usd, open)
                     }

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError};
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::naming::{self, StateFile};
+use crate::domain::purchase::OpenPurchase;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
@@ -29,7 +30,7 @@ use super::marker::{Body, Marker, Record, RecordKind};
 use super::mend::leaves_marker;
 use super::projection::{self, StateNames};
 use super::registry::Registry;
-use super::story::{Story, Submitted, story_of, tell};
+use super::story::{Bought, Story, story_of, tell};
 
 impl CsvStore {
     pub(super) fn recover_run(&self, now: Timestamp) -> Result<Recovery, StoreError> {
@@ -124,8 +125,8 @@ impl CsvStore {
                 recovery.rolled_forward.push(finished.job_id.clone());
             }
         }
-        for submitted in &story.submitted {
-            self.keep_purchase(submitted, &story.author, now)?;
+        for bought in &story.bought {
+            self.keep_purchase(bought, &story.author, now)?;
         }
         Ok(())
     }
@@ -204,11 +205,11 @@ impl CsvStore {
     /// Sees to it that a purchase made by a dead worker reaches the next attempt.
     fn keep_purchase(
         &self,
-        submitted: &Submitted,
+        bought: &Bought,
         author: &Author,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let job = &submitted.job_id;
+        let job = &bought.job_id;
         let lock = self.paths().state_file(job, StateFile::Lock);
         let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
             return Ok(());
@@ -217,10 +218,10 @@ impl CsvStore {
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let tag = self.identity.worker_id.as_str();
         if let Some(record) = evidence.lease().and_then(Marker::record) {
-            let known = record.request_id.as_deref() == Some(&submitted.request_id);
-            if record.nonce == submitted.nonce && !known {
-                let mut record = record.clone();
-                record.request_id = Some(submitted.request_id.clone());
+            let mut record = record.clone();
+            let known = record.purchase();
+            record.set_purchase(bought.purchase.clone());
+            if record.nonce == bought.nonce && record.purchase() != known {
                 let beat = evidence.lease().and_then(|lease| lease.beat).unwrap_or(now);
                 let path = self.paths().state_file(job, StateFile::InProgress);
                 durable::replace_unsynced(&path, record.text(&self.identity, beat).as_bytes(), tag)
@@ -229,7 +230,7 @@ impl CsvStore {
             }
             return Ok(());
         }
-        let Some((attempt, entry)) = submitted.claim else {
+        let Some((attempt, entry)) = bought.claim else {
             return Ok(());
         };
         let foreign_result = entry != Entry::Redo && has_foreign_result(&evidence);
@@ -237,9 +238,10 @@ impl CsvStore {
             return Ok(());
         }
         if entry == Entry::Redo {
-            return self.end_redo(job, attempt, Some(&submitted.request_id));
+            return self.end_redo(job, attempt, &bought.purchase);
         }
         // A power loss dropped the lease; without this the next attempt would buy again.
+        let purchase = &bought.purchase;
         let record = Record {
             v: 1,
             kind: RecordKind::Released,
@@ -247,14 +249,15 @@ impl CsvStore {
             job_id: job.clone(),
             attempt,
             tried: 0,
-            nonce: submitted.nonce.clone(),
+            nonce: bought.nonce.clone(),
             worker_id: author.worker_id.clone(),
             boot_id: author.boot_id.clone(),
-            claimed_at: submitted.at,
+            claimed_at: bought.at,
             entry,
-            request_id: Some(submitted.request_id.clone()),
+            request_id: purchase.request_id.clone(),
+            intent: purchase.intent.clone(),
             failures: 0,
-            purchases: evidence.purchases(),
+            purchases: purchase.ended.max(evidence.purchase().ended),
             holder_died: false,
             simulated: false,
             class: None,
@@ -351,12 +354,12 @@ impl CsvStore {
         Ok(false)
     }
 
-    /// Returns the purchase that the holder of `lease` made, by its journal.
-    pub(super) fn submitted_by_dead_holder(
+    /// Returns what the holder of `lease` bought or meant to buy, by its journal.
+    pub(super) fn bought_by_dead_holder(
         &self,
         job: &JobId,
         lease: Option<&Marker>,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<OpenPurchase>, StoreError> {
         let Some(record) = lease.and_then(Marker::record) else {
             return Ok(None);
         };
@@ -368,10 +371,10 @@ impl CsvStore {
         let story = story_of(&found)?;
         Ok(story.and_then(|story| {
             story
-                .submitted
+                .bought
                 .into_iter()
-                .rfind(|s| s.job_id == *job && s.nonce == record.nonce)
-                .map(|s| s.request_id)
+                .rfind(|bought| bought.job_id == *job && bought.nonce == record.nonce)
+                .map(|bought| bought.purchase)
         }))
     }
 

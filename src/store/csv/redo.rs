@@ -5,6 +5,7 @@
 
 use crate::domain::id::JobId;
 use crate::domain::naming::StateFile;
+use crate::domain::purchase::OpenPurchase;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
@@ -38,7 +39,7 @@ impl CsvStore {
         &self,
         job: &JobId,
         attempt: u32,
-        purchase: Option<&str>,
+        purchase: &OpenPurchase,
     ) -> Result<(), StoreError> {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
@@ -48,7 +49,7 @@ impl CsvStore {
         {
             let mut record = record.clone();
             record.tried = attempt;
-            record.request_id = purchase.map(str::to_owned);
+            record.set_purchase(purchase.clone());
             let path = self.paths().state_file(job, StateFile::Completed);
             let text = record.text(&self.identity, written);
             durable::replace(&path, text.as_bytes(), self.identity.worker_id.as_str())

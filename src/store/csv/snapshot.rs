@@ -253,7 +253,7 @@ impl Reader<'_> {
             unmarked: false,
             not_before,
             doubtful: evidence.is_doubtful(),
-            purchase: evidence.request_id().map(str::to_owned),
+            purchase: evidence.purchase().request_id,
             holder_died: evidence.holder_died(),
             failures: evidence.failures(),
         })

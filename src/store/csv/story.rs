@@ -7,6 +7,7 @@ use std::io;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::job::Entry;
+use crate::domain::purchase::{OpenIntent, OpenPurchase};
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 
@@ -17,15 +18,15 @@ use super::journal::{self, Finished, Line, What};
 pub(super) struct Story {
     pub(super) author: Author,
     pub(super) finished: Vec<Finished>,
-    pub(super) submitted: Vec<Submitted>,
+    pub(super) bought: Vec<Bought>,
     pub(super) jobs: BTreeSet<JobId>,
 }
 
-/// A purchase that it had not brought to an end.
-pub(super) struct Submitted {
+/// What one of its attempts bought or meant to buy, as it stood in the end.
+pub(super) struct Bought {
     pub(super) job_id: JobId,
     pub(super) nonce: Nonce,
-    pub(super) request_id: String,
+    pub(super) purchase: OpenPurchase,
     pub(super) claim: Option<(u32, Entry)>,
     pub(super) at: Timestamp,
 }
@@ -47,10 +48,10 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
             boot_id: String::new(),
         },
         finished: Vec::new(),
-        submitted: Vec::new(),
+        bought: Vec::new(),
         jobs: BTreeSet::new(),
     };
-    let mut claims: HashMap<Nonce, (u32, Entry)> = HashMap::new();
+    let mut claims = Claims::default();
     let mut ended: HashSet<Nonce> = HashSet::new();
     for Line { at, what } in lines {
         match what {
@@ -60,32 +61,51 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 attempt,
                 nonce,
                 entry,
-                ..
+                resumes,
             } => {
                 story.jobs.insert(job_id);
-                claims.insert(nonce, (attempt, entry));
+                let number = (attempt, entry);
+                claims.begun.insert(nonce, (number, resumes));
+            }
+            What::Intent {
+                job_id,
+                nonce,
+                correlation,
+                purchases,
+                ..
+            } => {
+                let bought = claims.bought(&mut story, job_id, nonce, at);
+                bought.purchase.ended = purchases;
+                bought.purchase.intend(OpenIntent { correlation, at });
             }
             What::Submitted {
                 job_id,
                 nonce,
                 request_id,
+                purchases,
                 ..
             } => {
-                let claim = claims.get(&nonce).copied();
-                story.submitted.push(Submitted {
-                    job_id,
-                    nonce,
-                    request_id,
-                    claim,
-                    at,
-                });
+                let bought = claims.bought(&mut story, job_id, nonce, at);
+                bought.purchase.ended = purchases;
+                bought.purchase.submit(&request_id);
             }
             // Its purchase stays open for whoever finds that a power loss took the
             // files; where the ending stands, nobody asks for it any more.
             What::Finished(finished) => story.finished.push(*finished),
             // A power loss may have dropped the marker that carries the purchase on.
-            What::Released { job_id, .. } => {
-                story.jobs.insert(job_id);
+            What::Released {
+                job_id,
+                nonce,
+                purchase,
+                purchases,
+                ..
+            } => {
+                story.jobs.insert(job_id.clone());
+                if !purchase.is_open() {
+                    let bought = claims.bought(&mut story, job_id, nonce, at);
+                    bought.purchase.end(purchase);
+                    bought.purchase.ended = purchases;
+                }
             }
             What::Cancelled { nonce, .. } => {
                 ended.insert(nonce);
@@ -101,8 +121,43 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
             | What::Other => {}
         }
     }
+    story.bought.retain(|bought| !ended.contains(&bought.nonce));
     story
-        .submitted
-        .retain(|submitted| !ended.contains(&submitted.nonce));
-    story
+}
+
+/// The attempts of a worker.
+#[derive(Default)]
+struct Claims {
+    /// What each of them was, and the purchase that it was to re-attach to.
+    begun: HashMap<Nonce, ((u32, Entry), Option<String>)>,
+    /// Where what they bought stands in the story.
+    places: HashMap<Nonce, usize>,
+}
+
+impl Claims {
+    /// Returns what an attempt bought, which is nothing new so far if nothing is known.
+    fn bought<'s>(
+        &mut self,
+        story: &'s mut Story,
+        job_id: JobId,
+        nonce: Nonce,
+        at: Timestamp,
+    ) -> &'s mut Bought {
+        let begun = &self.begun;
+        let place = *self.places.entry(nonce).or_insert_with_key(|nonce| {
+            let begun = begun.get(nonce);
+            story.bought.push(Bought {
+                job_id,
+                nonce: nonce.clone(),
+                purchase: OpenPurchase {
+                    request_id: begun.and_then(|(_, resumes)| resumes.clone()),
+                    ..OpenPurchase::default()
+                },
+                claim: begun.map(|(number, _)| *number),
+                at,
+            });
+            story.bought.len() - 1
+        });
+        &mut story.bought[place]
+    }
 }

@@ -128,7 +128,7 @@ impl CsvStore {
         }
         let redo = dead.is_some_and(|record| record.entry == Entry::Redo);
         let withdrawal = if redo {
-            self.end_redo(job, attempt, purchase.as_deref())?;
+            self.end_redo(job, attempt, &purchase)?;
             Withdrawal::RedoStopped
         } else {
             let base = match evidence.ruling().and_then(Marker::record) {
@@ -136,13 +136,13 @@ impl CsvStore {
                 None => self.blank_record(job, attempt, evidence, now),
             };
             let mut record = given_back(&base, RecordKind::Cancelled, None);
-            record.request_id.clone_from(&purchase);
+            record.set_purchase(purchase.clone());
             record.failures = 0;
             record.holder_died =
                 matches!(state, JobState::Running { .. }) || evidence.holder_died();
             self.write_standing(&record, now)?;
             Withdrawal::TakenOut {
-                request_id: purchase,
+                request_id: purchase.request_id,
             }
         };
         fault::here("withdraw.marked");
@@ -178,17 +178,12 @@ impl CsvStore {
             Some(record) => record.clone(),
             None => self.blank_record(job, attempt, &evidence, now),
         };
-        let request_id = evidence.request_id().map(str::to_owned);
+        let mut restored = given_back(&base, RecordKind::Released, None);
+        restored.set_purchase(evidence.purchase());
         // A lease that a crash left behind would outrank the new marker.
         self.remove_state_file(job, StateFile::InProgress)?;
         fault::here("restore.before");
-        self.write_standing(
-            &Record {
-                request_id,
-                ..given_back(&base, RecordKind::Released, None)
-            },
-            now,
-        )?;
+        self.write_standing(&restored, now)?;
         fault::here("restore.marked");
         self.remove_state_file(job, StateFile::Cancelled)?;
         fault::here("restore.restored");
@@ -211,7 +206,8 @@ impl CsvStore {
         let path = self.paths().state_file(&record.job_id, record.kind.file());
         let text = record.text(&self.identity, now);
         let tag = self.identity.worker_id.as_str();
-        let written = if record.request_id.is_some() || record.holder_died {
+        let open = record.request_id.is_some() || record.intent.is_some();
+        let written = if open || record.purchases > 0 || record.holder_died {
             durable::replace(&path, text.as_bytes(), tag)
         } else {
             durable::replace_unsynced(&path, text.as_bytes(), tag)
@@ -247,8 +243,9 @@ impl CsvStore {
             claimed_at: now,
             entry: Entry::Fresh,
             request_id: None,
+            intent: None,
             failures: 0,
-            purchases: evidence.purchases(),
+            purchases: evidence.purchase().ended,
             holder_died: false,
             simulated: false,
             class: None,

@@ -10,6 +10,7 @@ use crate::domain::job::{Entry, JobEvent, JobState};
 use crate::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
 use crate::domain::naming;
 use crate::domain::patch::Patch;
+use crate::domain::purchase::OpenPurchase;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform;
@@ -29,9 +30,8 @@ pub(super) struct Job {
     /// The result that stands again if a redo fails.
     kept: Option<JobState>,
     pub(super) highest_attempt: u32,
-    /// The open purchase, and how many were brought to a result.
-    pub(super) purchase: Option<String>,
-    pub(super) purchases: u32,
+    /// What it bought or meant to buy.
+    pub(super) purchase: OpenPurchase,
     /// How many failures were followed by another attempt.
     pub(super) failures: u32,
     /// Whether the last failure may have been billed.
@@ -70,8 +70,7 @@ impl Job {
             lease: None,
             kept: None,
             highest_attempt: state.attempt(),
-            purchase: None,
-            purchases: 0,
+            purchase: OpenPurchase::default(),
             failures: 0,
             unknown: false,
             holder_died: false,
@@ -139,13 +138,19 @@ impl Job {
                 error: self.error.clone(),
                 unmarked: false,
                 not_before: self.not_before,
-                doubtful: self.unknown && self.purchase.is_none(),
-                purchase: self.purchase.clone(),
+                doubtful: self.is_doubtful(),
+                purchase: self.purchase.request_id.clone(),
                 holder_died: self.holder_died && self.lease.is_none(),
                 failures: self.failures,
             },
             ..self.record.clone()
         }
+    }
+
+    fn is_doubtful(&self) -> bool {
+        let failed = matches!(self.state, JobState::Failed { .. });
+        let unknown = self.unknown && self.purchase.request_id.is_none();
+        unknown || failed && self.purchase.intent.is_some()
     }
 
     /// Returns what a claim as `entry` goes on with: a dead redo stays a redo.
@@ -212,13 +217,16 @@ impl Job {
                 self.failures = 0;
                 self.unknown = false;
                 if !simulated {
-                    self.purchase = None;
-                    self.purchases += 1;
+                    self.purchase.complete();
                 }
             }
             Outcome::Failed {
-                error_text, class, ..
+                error_text,
+                class,
+                purchase,
+                ..
             } => {
+                self.purchase.end(purchase);
                 self.step(JobEvent::Failed { attempt });
                 self.unknown = class == ErrorClass::Unknown;
                 self.failures = 0;
@@ -261,7 +269,7 @@ impl Job {
         }
         self.waiting.push(Patch::status(self.state.status()));
         Ok(Withdrawal::TakenOut {
-            request_id: self.purchase.clone(),
+            request_id: self.purchase.request_id.clone(),
         })
     }
 

@@ -16,7 +16,7 @@ use archi3d::domain::id::AlgoKey;
 use archi3d::domain::job::{Entry, Status};
 use archi3d::domain::lease::Rhythm;
 use archi3d::domain::patch::WorkerFacts;
-use archi3d::domain::retry::ErrorClass;
+use archi3d::domain::retry::{ErrorClass, RetryPolicy};
 use archi3d::domain::time::Clock;
 use archi3d::engine::event::{Event, EventKind, Sink, Summary};
 use archi3d::engine::{self, Carrier, Conditions, PlannedJob};
@@ -24,6 +24,7 @@ use archi3d::store::Store;
 
 use crate::support::bench::{Bench, MemoryBench, STALE, listing, state};
 
+mod buying;
 mod stopping;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -31,9 +32,13 @@ const LONG: Duration = Duration::from_secs(3600);
 type Work = dyn Fn(&GenerationRequest, &mut JobContext<'_>) -> Made + Send + Sync;
 type Made = Result<GenerationResult, AdapterError>;
 
-struct Fake(Arc<Work>);
+struct Fake(Arc<Work>, bool);
 
 impl Adapter for Fake {
+    fn reconciles(&self) -> bool {
+        self.1
+    }
+
     fn generate(&self, request: &GenerationRequest, context: &mut JobContext<'_>) -> Made {
         (self.0)(request, context)
     }
@@ -54,6 +59,8 @@ struct Worker {
     work: Arc<Work>,
     conditions: Conditions,
     timeout: Option<Duration>,
+    retries: u32,
+    reconciles: bool,
     cancel: Cancel,
     events: Recorder,
 }
@@ -83,6 +90,8 @@ impl Worker {
                 },
             },
             timeout: None,
+            retries: 0,
+            reconciles: false,
             cancel: Cancel::new(),
             events: Recorder::default(),
         }
@@ -96,7 +105,12 @@ impl Worker {
     fn run(&self, store: &dyn Store) -> Summary {
         let carrier = Carrier {
             timeout: self.timeout,
-            ..Carrier::new(Box::new(Fake(self.work.clone())))
+            retry: RetryPolicy {
+                retries: self.retries,
+                first_pause: Duration::ZERO,
+                ..RetryPolicy::default()
+            },
+            ..Carrier::new(Box::new(Fake(self.work.clone(), self.reconciles)))
         };
         let fake = AlgoKey::parse("fake").expect("a valid key");
         let carriers = HashMap::from([(fake, Ok(carrier))]);

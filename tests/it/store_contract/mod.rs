@@ -3,6 +3,7 @@
 //!
 //! - [`leases`]: who may work on a job;
 //! - [`endings`]: what becomes of it;
+//! - [`intents`]: what was about to be bought, and what is void;
 //! - [`redo`]: making a result again;
 //! - [`recovery`]: what dead workers had finished;
 //! - [`withdrawals`]: jobs taken out and put back.
@@ -25,6 +26,7 @@ macro_rules! every_store {
 }
 
 mod endings;
+mod intents;
 mod leases;
 mod recovery;
 mod redo;

@@ -4,6 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use archi3d::domain::job::{Entry, JobState, Status};
+use archi3d::domain::purchase::PurchaseEnd;
 use archi3d::domain::retry::ErrorClass;
 use archi3d::store::{Beat, Claim, Finish, ReleaseReason, Restored, Setback, Withdrawal};
 
@@ -154,6 +155,8 @@ fn what_a_dead_holder_may_have_bought_stays_in_doubt_until_an_attempt_has_begun(
         not_before: None,
         counts: true,
         cut_off: false,
+        purchase: PurchaseEnd::Open,
+        cost_usd: None,
     };
     next.put_off(&lease, setback, at(9)).expect("works");
     let record = next.jobs(at(10)).expect("works").jobs.remove(0);

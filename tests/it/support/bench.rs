@@ -12,6 +12,7 @@ use archi3d::domain::job::{Entry, JobState};
 use archi3d::domain::lease::{Lease, Rhythm};
 use archi3d::domain::naming::StateFile;
 use archi3d::domain::patch::{self, Price, Product, Span, WorkerFacts};
+use archi3d::domain::purchase::PurchaseEnd;
 use archi3d::domain::retry::ErrorClass;
 use archi3d::domain::time::Timestamp;
 use archi3d::platform;
@@ -337,6 +338,7 @@ pub fn failed(lease: &Lease, message: &str) -> Ending {
             class: ErrorClass::Transient,
             error_text: format!("Error: {message}\n"),
             cut_off: false,
+            purchase: PurchaseEnd::Open,
         },
         patch: patch::failed(span(lease), &facts(lease.worker_id.as_str()), message),
         cost_usd: None,
