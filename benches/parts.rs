@@ -127,6 +127,7 @@ fn store(folder: &Path) -> CsvStore {
             facts: WorkerFacts::default(),
         },
         rhythm: Rhythm::default(),
+        rehearsal: false,
         allow_unsafe_locks: false,
         notices: Arc::new(|_| {}),
         clock: Arc::new(SystemClock),

@@ -28,8 +28,10 @@ pub struct Seen {
     pub unmarked: bool,
     /// What is known of its holder, if it has one.
     pub holder: Option<Verdict>,
-    /// It failed, may have been billed, and no request id tells.
+    /// It may have been billed, and no request id tells.
     pub doubtful: bool,
+    /// It was begun in earnest, or may have been, whatever became of that.
+    pub tried: bool,
 }
 
 /// What is to be done with a job.
@@ -52,6 +54,8 @@ pub enum SkipReason {
     NeedsRedo,
     /// A rehearsal must not touch a real result.
     RealResult,
+    /// A rehearsal must not hide what became of a real attempt.
+    RealAttempt,
     /// Somebody is working on it.
     Held,
     /// Its holder is dead, and `running` was not selected.
@@ -64,7 +68,7 @@ pub enum SkipReason {
     UnknownStatus,
     /// The manifest names it, the table does not.
     NotRegistered,
-    /// It waits in the table, and the manifest does not name it.
+    /// The table has it, but neither the manifest nor a marker does.
     NotInManifest,
 }
 
@@ -76,6 +80,7 @@ impl SkipReason {
             Self::AlreadyRehearsed => "rehearsed",
             Self::NeedsRedo => "needs_redo",
             Self::RealResult => "real_result",
+            Self::RealAttempt => "real_attempt",
             Self::Held => "held",
             Self::Resumable => "resumable",
             Self::Doubtful => "possibly_billed",
@@ -94,13 +99,14 @@ impl SkipReason {
             Self::AlreadyRehearsed => "rehearsed already".to_owned(),
             Self::NeedsRedo => "completed (only --redo makes them again)".to_owned(),
             Self::RealResult => "with a real result, which a rehearsal never replaces".to_owned(),
+            Self::RealAttempt => "tried for real before, which a rehearsal leaves alone".to_owned(),
             Self::Held => "held by a worker".to_owned(),
             Self::Resumable => "left by a worker that died".to_owned(),
             Self::Doubtful => "possibly billed".to_owned(),
             Self::NotSelected(status) => format!("{status} and not selected"),
             Self::UnknownStatus => "with a status that is not ours".to_owned(),
             Self::NotRegistered => "without a row".to_owned(),
-            Self::NotInManifest => "waiting and not in the manifest".to_owned(),
+            Self::NotInManifest => "not in the manifest".to_owned(),
         }
     }
 }
@@ -134,13 +140,14 @@ impl Selection {
                 Skip(SkipReason::NotSelected(status))
             }
         };
+        let hidden = self.dry_run && seen.tried && self.has(status);
         match seen.state {
+            JobState::Enqueued { .. } | JobState::Failed { .. } if hidden => {
+                Skip(SkipReason::RealAttempt)
+            }
             JobState::Enqueued { .. } => plain(Entry::Fresh),
             JobState::Failed { .. }
-                if seen.doubtful
-                    && self.has(Status::Failed)
-                    && !self.resubmit_unknown
-                    && !self.dry_run =>
+                if seen.doubtful && self.has(Status::Failed) && !self.resubmit_unknown =>
             {
                 Skip(SkipReason::Doubtful)
             }
@@ -149,20 +156,26 @@ impl Selection {
             JobState::Running { .. } if seen.holder == Some(Verdict::Alive) => {
                 Skip(SkipReason::Held)
             }
+            JobState::Running { .. } if hidden => Skip(SkipReason::RealAttempt),
             JobState::Running { .. } if self.has(Status::Running) => Run(Entry::Takeover),
             JobState::Running { .. } => Skip(SkipReason::Resumable),
             JobState::Completed {
                 simulated: true, ..
-            } => self.decide_rehearsed(),
+            } => self.decide_rehearsed(seen),
             JobState::Completed { .. } => self.decide_completed(seen.unmarked),
         }
     }
 
-    fn decide_rehearsed(&self) -> Decision {
+    fn decide_rehearsed(&self, seen: Seen) -> Decision {
         let again = self.redo && self.has(Status::Completed);
         match (self.dry_run, again) {
+            (true, true) if seen.tried => Decision::Skip(SkipReason::RealAttempt),
             (true, true) => Decision::Run(Entry::Redo),
             (true, false) => Decision::Skip(SkipReason::AlreadyRehearsed),
+            // An earlier version rehearsed over an attempt that may have been billed.
+            (false, _) if seen.doubtful && !self.resubmit_unknown => {
+                Decision::Skip(SkipReason::Doubtful)
+            }
             // A rehearsed job has not run yet: it counts as waiting.
             (false, _) if again || self.has(Status::Enqueued) => Decision::Run(Entry::Perform),
             (false, _) => Decision::Skip(SkipReason::NotSelected(Status::Completed)),
@@ -205,6 +218,7 @@ mod tests {
             unmarked: false,
             holder: None,
             doubtful: false,
+            tried: false,
         })
     }
 
@@ -275,6 +289,46 @@ mod tests {
     }
 
     #[test]
+    fn a_rehearsal_leaves_alone_what_was_ever_tried_for_real() {
+        let all = [
+            Status::Enqueued,
+            Status::Running,
+            Status::Failed,
+            Status::Completed,
+        ];
+        let rehearsal = selection(Some(&all), true, true);
+        for state in [WAITING, FAILED, RUNNING, REHEARSED] {
+            let seen = |tried| Seen {
+                state,
+                unmarked: false,
+                holder: Some(Verdict::Dead),
+                doubtful: false,
+                tried,
+            };
+            assert_eq!(
+                rehearsal.decide(seen(true)),
+                Decision::Skip(SkipReason::RealAttempt)
+            );
+            assert!(matches!(rehearsal.decide(seen(false)), Decision::Run(_)));
+        }
+    }
+
+    #[test]
+    fn a_rehearsal_over_a_possible_purchase_does_not_make_it_free_to_buy() {
+        let seen = Seen {
+            state: REHEARSED,
+            unmarked: false,
+            holder: None,
+            doubtful: true,
+            tried: true,
+        };
+        let mut real = selection(None, false, false);
+        assert_eq!(real.decide(seen), Decision::Skip(SkipReason::Doubtful));
+        real.resubmit_unknown = true;
+        assert_eq!(real.decide(seen), Decision::Run(Entry::Perform));
+    }
+
+    #[test]
     fn a_live_holder_is_never_taken_over() {
         let running = selection(Some(&[Status::Running]), false, false);
         let seen = |holder| Seen {
@@ -282,6 +336,7 @@ mod tests {
             unmarked: false,
             holder,
             doubtful: false,
+            tried: false,
         };
         assert_eq!(
             running.decide(seen(Some(Verdict::Alive))),
@@ -301,6 +356,7 @@ mod tests {
             unmarked: true,
             holder: None,
             doubtful: false,
+            tried: false,
         };
         let running = [Status::Running];
         assert_eq!(
@@ -320,6 +376,7 @@ mod tests {
             unmarked: false,
             holder: None,
             doubtful: true,
+            tried: true,
         };
         let mut failed = selection(Some(&[Status::Failed]), false, false);
         assert_eq!(failed.decide(seen), Decision::Skip(SkipReason::Doubtful));

@@ -218,9 +218,15 @@ impl Pool<'_> {
             return None;
         }
         match self.store.beat(lease, now) {
-            Ok(Beat::Held) | Err(_) => None,
+            Ok(Beat::Held) => None,
             Ok(Beat::Lost) => Some(StopReason::LeaseLost),
             Ok(Beat::CancelAsked) => Some(StopReason::CancelAsked),
+            // Whose it is cannot be asked, so it is given back as it was.
+            Err(error) => {
+                let what = format!("cannot ask whether job {} is still ours", lease.job_id);
+                self.store_failed(&what, &error);
+                Some(StopReason::Killed)
+            }
         }
     }
 

@@ -166,6 +166,7 @@ fn open(
         run_id: request.run_id.clone(),
         identity: identity::worker_identity(&context.settings),
         rhythm: Rhythm::default(),
+        rehearsal: false,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: Arc::new(move |notice| tell(&notice_text(notice))),
         clock: context.clock.clone(),

@@ -126,6 +126,7 @@ pub fn run_worker_asking(
         run_id: request.run_id.clone(),
         identity,
         rhythm: request.rhythm,
+        rehearsal: request.dry_run,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices,
         clock: context.clock.clone(),

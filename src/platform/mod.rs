@@ -81,6 +81,20 @@ pub fn identity(metadata: &Metadata) -> FileIdentity {
     imp::identity(metadata)
 }
 
+/// Returns where an open file is and since when, in one word: two are equal only if both
+/// mean the same file through the same file system. The part before the last colon stays
+/// the same when the machine starts anew.
+pub fn whereabouts(file: &File) -> io::Result<String> {
+    let metadata = file.metadata()?;
+    let FileIdentity { device, inode } = identity(&metadata);
+    // The number of a file that is gone is given to the next one; its birth is not.
+    let born = metadata.created().ok();
+    let born = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = born.unwrap_or_default().as_nanos();
+    let system = imp::file_system_type(file)?;
+    Ok(format!("{system:x}:{inode:x}:{born:x}:{device:x}"))
+}
+
 /// Returns which version of which file `metadata` describes.
 pub fn version(metadata: &Metadata) -> FileVersion {
     imp::version(metadata)

@@ -308,6 +308,20 @@ pub(super) fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
     })
 }
 
+/// Returns a number for the type of the file system, 0 where none is told.
+pub(super) fn file_system_type(file: &File) -> io::Result<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        let kind = i128::from(rustix::fs::fstatfs(file)?.f_type);
+        Ok(u32::try_from(kind & 0xFFFF_FFFF).unwrap_or(0))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        Ok(0)
+    }
+}
+
 pub(super) fn is_superuser() -> bool {
     rustix::process::geteuid().is_root()
 }

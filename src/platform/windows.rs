@@ -167,6 +167,10 @@ pub(super) fn file_system_kind(path: &Path) -> io::Result<FileSystemKind> {
     })
 }
 
+pub(super) fn file_system_type(_file: &File) -> io::Result<u32> {
+    Ok(0)
+}
+
 pub(super) fn is_superuser() -> bool {
     false
 }

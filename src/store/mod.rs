@@ -118,8 +118,10 @@ pub enum Standing {
         unmarked: bool,
         /// Not before this moment (a retry that waits).
         not_before: Option<Timestamp>,
-        /// It failed, may have been billed, and no request id tells.
+        /// It may have been billed, and no request id tells.
         doubtful: bool,
+        /// It was begun in earnest, or may have been, whatever became of that.
+        tried: bool,
         /// A purchase that was made and has not brought its result yet.
         purchase: Option<String>,
         /// It waits or was taken out, its last holder died, and no attempt has begun since.
@@ -131,7 +133,7 @@ pub enum Standing {
     Unknown(String),
     /// The manifest names it, the registry does not.
     NotRegistered,
-    /// The registry has it as waiting, the manifest does not name it.
+    /// The registry has it, but the manifest does not name it and no marker vouches for it.
     NotInManifest,
 }
 
@@ -157,12 +159,14 @@ impl Standing {
                 holder,
                 unmarked,
                 doubtful,
+                tried,
                 ..
             } => Some(Seen {
                 state: *state,
                 unmarked: *unmarked,
                 holder: holder.as_ref().map(|holder| holder.verdict),
                 doubtful: *doubtful,
+                tried: *tried,
             }),
             _ => None,
         }

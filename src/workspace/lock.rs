@@ -197,24 +197,40 @@ impl ReusedLock {
     }
 }
 
-/// Tells whether a process holds an exclusive lock on `path`; a missing file is free.
-pub fn is_held(path: &Path) -> io::Result<bool> {
+/// A file that another process may have locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Whether a process holds an exclusive lock on it.
+    pub held: bool,
+    /// Which file it is, as [`platform::whereabouts`] has it.
+    pub whereabouts: String,
+}
+
+/// Looks whether a process holds an exclusive lock on `path`; nothing if it is missing.
+pub fn look(path: &Path) -> io::Result<Option<Looked>> {
     let mut options = OpenOptions::new();
     options.read(true);
     let file = match durable::plain(platform::without_waiting(&mut options).open(path), path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    let whereabouts = platform::whereabouts(&file)?;
     // Shared, so that several askers at once do not take each other for the holder.
-    match file.try_lock_shared() {
+    let held = match file.try_lock_shared() {
         Ok(()) => {
             let _ = file.unlock();
-            Ok(false)
+            false
         }
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+        Err(TryLockError::WouldBlock) => true,
+        Err(TryLockError::Error(error)) => return Err(error),
+    };
+    Ok(Some(Looked { held, whereabouts }))
+}
+
+/// Tells whether a process holds an exclusive lock on `path`; a missing file is free.
+pub fn is_held(path: &Path) -> io::Result<bool> {
+    Ok(look(path)?.is_some_and(|looked| looked.held))
 }
 
 /// Waiting at random times keeps pollers from meeting in step for ever.

@@ -10,3 +10,4 @@ pub mod paths;
 pub mod provider;
 pub mod runs;
 pub mod scan;
+pub mod synced;

@@ -162,18 +162,16 @@ const HARMS: &[(&str, Harm)] = &[
     }),
     ("leftover_file", |w| {
         w.write("runs/rk/state/.x.completed.host-1-abc.tmp", b"");
+        age(w, "runs/rk/state/.x.completed.host-1-abc.tmp");
     }),
     ("leftover_file", |w| {
         w.write("tables/.generations.csv.1-abc.tmp", b"");
-        let file = File::options()
-            .write(true)
-            .open(w.path("tables/.generations.csv.1-abc.tmp"));
-        let old = SystemTime::now() - Duration::from_secs(3600);
-        file.and_then(|file| file.set_modified(old)).expect("ours");
+        age(w, "tables/.generations.csv.1-abc.tmp");
     }),
     ("orphan_staging", |w| {
-        let folder = format!("runs/rk/outputs/.staging/{}.7-abcdef/half.glb", job(w, 0));
-        w.write(&folder, b"x");
+        let folder = format!("runs/rk/outputs/.staging/{}.7-abcdef", job(w, 0));
+        w.write(&format!("{folder}/half.glb"), b"x");
+        age(w, &folder);
     }),
     ("config_error", |w| {
         w.write(
@@ -323,6 +321,13 @@ fn a_dead_worker_is_told_with_the_command_that_goes_on() {
     assert_eq!(codes(&output), [""; 0], "{output}");
 }
 
+/// Makes a leftover so old that nobody can be writing it any more, whose journal is gone.
+fn age(workspace: &TestWorkspace, below: &str) {
+    let old = SystemTime::now() - Duration::from_secs(2 * 24 * 3600);
+    let file = File::open(workspace.path(below));
+    file.and_then(|file| file.set_modified(old)).expect("ours");
+}
+
 /// Makes a finished run look as if its worker had died in its last moments.
 fn died_late() -> TestWorkspace {
     let workspace = finished();
@@ -336,11 +341,11 @@ fn died_late() -> TestWorkspace {
     fs::remove_file(workspace.path(&format!("runs/rk/state/{first}.completed"))).expect("there");
     let table = text(&workspace, REGISTRY).replace(",completed,", ",running,");
     workspace.write(REGISTRY, table.as_bytes());
-    workspace.write(
-        &format!("runs/rk/outputs/.staging/{first}.7-abcdef/x"),
-        b"x",
-    );
+    let staging = format!("runs/rk/outputs/.staging/{first}.7-abcdef");
+    workspace.write(&format!("{staging}/x"), b"x");
+    age(&workspace, &staging);
     workspace.write("runs/rk/state/.x.completed.host-1-abc.tmp", b"");
+    age(&workspace, "runs/rk/state/.x.completed.host-1-abc.tmp");
     fs::remove_file(workspace.path("runs/rk/rows.csv")).expect("recorded");
     workspace
 }

@@ -21,6 +21,7 @@
 //! - [`disputed_results`]: results made beside us, spoilt markers, endings that wait to be published.
 //! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`doctor_losses`]: records that were lost or spoilt are told with what really brings them back.
+//! - [`doubt`]: what cannot be told is neither taken for death nor for a job that was never tried.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
@@ -89,6 +90,7 @@ mod demo;
 mod disputed_results;
 mod doctor;
 mod doctor_losses;
+mod doubt;
 mod engine;
 mod fault_points;
 mod fixtures;

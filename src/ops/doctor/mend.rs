@@ -112,6 +112,7 @@ fn recover_run(
         run_id: run_id.clone(),
         identity: identity::worker_identity(&context.settings),
         rhythm: Rhythm::default(),
+        rehearsal: false,
         allow_unsafe_locks: false,
         notices: Arc::new(|_| ()),
         clock: context.clock.clone(),

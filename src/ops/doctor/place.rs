@@ -8,6 +8,7 @@ use crate::domain::text::{counted, shell_word};
 use crate::platform::place::{self, Space};
 use crate::platform::{self, FileSystemKind};
 use crate::workspace::paths::Workspace;
+use crate::workspace::synced;
 
 use super::{Checkup, unreadable};
 
@@ -19,27 +20,6 @@ const NO_BYTES: u64 = 64 << 20;
 
 /// Below this many files that can be made, jobs may fail to start.
 const LOW_FILES: u64 = 10_000;
-
-/// Parts of folder names that sync programs use, and files they leave at the top.
-const SYNCED_NAMES: &[&str] = &[
-    "onedrive",
-    "dropbox",
-    "google drive",
-    "googledrive",
-    "icloud",
-    "mobile documents",
-    "cloudstorage",
-    "nextcloud",
-    "pcloud",
-    "box sync",
-];
-const SYNC_MARKS: &[&str] = &[
-    ".dropbox",
-    ".dropbox.cache",
-    ".stfolder",
-    ".sync",
-    ".owncloudsync.log",
-];
 
 pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
     let root = workspace.root();
@@ -88,20 +68,7 @@ fn look_at_mount(root: &Path, checkup: &mut Checkup) {
 }
 
 fn look_for_sync(root: &Path, checkup: &mut Checkup) {
-    let by_name = root.components().find_map(|part| {
-        let name = part.as_os_str().to_string_lossy();
-        let lower = name.to_lowercase();
-        let known = SYNCED_NAMES.iter().any(|folder| lower.starts_with(folder));
-        known.then(|| name.into_owned())
-    });
-    let by_mark = || {
-        let above = root.ancestors().take(6);
-        above
-            .flat_map(|folder| SYNC_MARKS.iter().map(move |mark| folder.join(mark)))
-            .find(|mark| mark.symlink_metadata().is_ok())
-            .map(|mark| mark.display().to_string())
-    };
-    if let Some(sign) = by_name.or_else(by_mark) {
+    if let Some(sign) = synced::sign(root) {
         let what = format!("a sync program looks after this folder ({sign})");
         checkup.find(
             Finding::new(Code::SyncedFolder, what)

@@ -147,9 +147,19 @@ impl Prepared {
             teller.warn(format!(
                 "{} possibly billed without a result ({}) and left alone; look for {them} at the \
                  provider, then add --resubmit-unknown to buy {them} again",
-                plural(doubtful.len(), "failed job was", "failed jobs were"),
+                plural(doubtful.len(), "job was", "jobs were"),
                 some_of(doubtful),
                 them = if doubtful.len() == 1 { "it" } else { "them" },
+            ));
+        }
+        if skipped(SkipReason::RealAttempt) > 0 {
+            teller.notice(format!(
+                "{} tried for real before, and a rehearsal touches only what never was",
+                plural(
+                    skipped(SkipReason::RealAttempt),
+                    "selected job was",
+                    "selected jobs were"
+                )
             ));
         }
         if skipped(SkipReason::RealResult) > 0 {

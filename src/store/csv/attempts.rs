@@ -118,6 +118,7 @@ impl Ledger {
                     nonce,
                     entry,
                     resumes,
+                    ..
                 } => {
                     let mut record = begun(job_id, attempt, found.worker_id.clone(), at);
                     record.entry = entry;

@@ -18,7 +18,7 @@ use crate::platform::{self, fault};
 use crate::store::Claim;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
-use crate::workspace::lock::{self, FileLock};
+use crate::workspace::lock::FileLock;
 
 use super::evidence::{self, Evidence};
 use super::journal::What;
@@ -50,7 +50,16 @@ impl CsvStore {
         let row = self.row(job)?;
         let state = evidence::state_of(&evidence, &row);
         let attempt = evidence.highest_attempt().saturating_add(1);
-        if state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
+        let rehearsed = matches!(
+            state,
+            JobState::Completed {
+                simulated: true,
+                ..
+            }
+        );
+        let hides =
+            self.rehearsal && (!rehearsed && evidence.was_tried() || self.past()?.has_tried(job));
+        if hides || state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
             return Ok(Claim::Changed(state));
         }
         if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
@@ -60,7 +69,9 @@ impl CsvStore {
             self.committer.hint(self.ruling_hint(job)?);
             return Ok(Claim::Changed(state));
         }
-        let lease = self.take(job, entry, attempt, &evidence, &row, now)?;
+        let Some(lease) = self.take(job, entry, attempt, &evidence, &row, now)? else {
+            return Ok(Claim::Busy);
+        };
         if let Some(held) = self.leases().get_mut(job) {
             held.lock = lock.park();
         }
@@ -153,11 +164,15 @@ impl CsvStore {
         evidence: &Evidence,
         row: &RowBrief,
         now: Timestamp,
-    ) -> Result<Lease, StoreError> {
+    ) -> Result<Option<Lease>, StoreError> {
         let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
         let purchase = self.open_purchase(job, evidence)?;
         let purchases = purchase.ended;
-        let took_over = entry == Entry::Takeover || evidence.holder_died();
+        let rehearsed = evidence
+            .lease()
+            .and_then(Marker::record)
+            .is_some_and(|record| record.simulated);
+        let took_over = entry == Entry::Takeover && !rehearsed || evidence.holder_died();
         let entry = continued(entry, evidence);
         let lease = Lease {
             run_id: self.shared.run_id.clone(),
@@ -190,6 +205,7 @@ impl CsvStore {
                 nonce,
                 entry,
                 resumes: purchase.request_id,
+                rehearsal: self.rehearsal,
             },
         )?;
         fault::here("claim.journalled");
@@ -204,6 +220,11 @@ impl CsvStore {
         let file = self
             .publish_lease(&record, &text, evidence.lease().is_some())
             .inspect_err(|_| drop(fs::remove_dir(&lease.staging)))?;
+        let Some(file) = file else {
+            // Somebody took it whom our lock does not keep out.
+            let _ = fs::remove_dir(&lease.staging);
+            return Ok(None);
+        };
         fault::here("claim.leased");
         self.clear_for(&lease, evidence)?;
         fault::here("claim.cleared");
@@ -220,7 +241,7 @@ impl CsvStore {
         );
         self.committer
             .hint(self.running_hint(&lease, evidence, identity));
-        Ok(lease)
+        Ok(Some(lease))
     }
 
     /// Returns what an earlier attempt bought or meant to buy, by marker or by journal.
@@ -229,7 +250,15 @@ impl CsvStore {
         job: &JobId,
         evidence: &Evidence,
     ) -> Result<OpenPurchase, StoreError> {
-        let marked = evidence.purchase();
+        let mut marked = evidence.purchase();
+        // Under a rehearsal an earlier version may have buried a purchase.
+        let rehearsed = evidence.ruling().and_then(Marker::record);
+        let buried = rehearsed.is_some_and(|record| {
+            record.kind == RecordKind::Completed && record.simulated && record.attempt > 1
+        });
+        if buried && !self.rehearsal && marked.request_id.is_none() {
+            marked.request_id = self.past()?.purchase(job).map(str::to_owned);
+        }
         let noted = self.bought_by_dead_holder(job, evidence.lease())?;
         Ok(noted.map_or(marked.clone(), |noted| OpenPurchase {
             ended: noted.ended.max(marked.ended),
@@ -255,34 +284,31 @@ impl CsvStore {
             failures: lease.failures,
             purchases,
             holder_died: lease.took_over,
-            simulated: false,
+            simulated: self.rehearsal,
             class: None,
+            pulse: Some(self.pulse()),
             not_before: None,
             patch: None,
             outputs: Vec::new(),
         }
     }
 
+    /// Writes the lease; nothing if there is one already.
     fn publish_lease(
         &self,
         record: &Record,
         text: &str,
         replaces: bool,
-    ) -> Result<fs::File, StoreError> {
+    ) -> Result<Option<fs::File>, StoreError> {
         let path = self
             .paths()
             .state_file(&record.job_id, StateFile::InProgress);
         if replaces {
-            return durable::replace_unsynced(
-                &path,
-                text.as_bytes(),
-                self.identity.worker_id.as_str(),
-            )
-            .context("take over", &path);
+            let tag = self.identity.worker_id.as_str();
+            let file = durable::replace_unsynced(&path, text.as_bytes(), tag);
+            return file.context("take over", &path).map(Some);
         }
-        platform::publish(&path, text.as_bytes())
-            .and_then(|file| file.ok_or_else(|| io::ErrorKind::AlreadyExists.into()))
-            .context("create", &path)
+        platform::publish(&path, text.as_bytes()).context("create", &path)
     }
 
     /// Removes what the new attempt makes void. The lease is there already, so a
@@ -302,9 +328,9 @@ impl CsvStore {
         if !heeds_requests(lease.entry) {
             remove(StateFile::Cancel)?;
         }
-        // A holder that was only frozen keeps its files: its late result is set aside.
+        // A holder that may only be frozen keeps its files: its late result is set aside.
         if let Some(dead) = evidence.lease().and_then(Marker::record)
-            && lock::is_held(&self.paths().journal(&dead.worker_id)).is_ok_and(|held| !held)
+            && self.watch.is_proved_dead(self.paths(), dead)
         {
             let staging = self.paths().staging();
             let _ = fs::remove_dir_all(staging.join(recover::staging_of(dead)));

@@ -25,7 +25,8 @@ use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
-use super::journal::{Journal, What};
+use super::journal::What;
+use super::pen::Journal;
 use super::projection::{self, Hint, Wanted};
 use super::registry::Registry;
 

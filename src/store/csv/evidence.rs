@@ -106,6 +106,19 @@ impl Evidence {
         })
     }
 
+    /// Tells whether the job was begun in earnest: only the marker of a rehearsal that
+    /// was cut off says that it was not.
+    pub(super) fn was_tried(&self) -> bool {
+        match self.ruling() {
+            Some(marker) => {
+                let rehearsal = marker.record().is_some_and(|record| record.simulated);
+                let failed = marker.kind == RecordKind::Failed;
+                failed || !rehearsal && (marker.attempt() > 0 || marker.record().is_none())
+            }
+            None => false,
+        }
+    }
+
     /// Tells whether a holder died with a job that waits or was taken out, and no
     /// attempt has begun since.
     pub(super) fn holder_died(&self) -> bool {

@@ -15,7 +15,6 @@ use crate::domain::patch::WorkerFacts;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::artifact;
-use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
@@ -103,8 +102,8 @@ pub fn examine(
     }
     let mut suspects = BTreeSet::new();
     let mut endings = HashMap::new();
-    let live = exam.read_journals(&paths, &mut suspects, &mut endings)?;
     let watch = snapshot::watch_to_read(workspace, Rhythm::default());
+    let live = exam.read_journals(&paths, (&watch, now), &mut suspects, &mut endings)?;
     let names = StateNames::list(&paths).context("list", &paths.state())?;
     for (name, _) in names.jobs() {
         if let Ok(job) = JobId::parse(name) {
@@ -112,7 +111,7 @@ pub fn examine(
             exam.look_at_job(&paths, &watch, (&job, ending), (now, deep))?;
         }
     }
-    exam.orphan_staging = sweep::orphan_staging(&paths)?;
+    exam.orphan_staging = sweep::orphan_staging(&paths, &watch, now)?;
     exam.temporaries = sweep::dead_temporaries(&paths, &names)?;
     if let Some(table) = table {
         exam.compare_rows(&paths, run_id, table, (&suspects, &live))?;
@@ -133,6 +132,7 @@ impl RunExam {
     fn read_journals(
         &mut self,
         paths: &RunPaths,
+        (watch, now): (&Watch, Timestamp),
         suspects: &mut BTreeSet<JobId>,
         endings: &mut HashMap<JobId, Finished>,
     ) -> Result<HashSet<WorkerId>, StoreError> {
@@ -146,7 +146,8 @@ impl RunExam {
                     .push((found.path.clone(), reading.damaged));
             }
             let closed = !unclosed.contains(&found);
-            if !closed && lock::is_held(&found.path).context("look at", &found.path)? {
+            let ended = watch.has_ended(paths, &found, &reading.lines, now);
+            if !closed && !ended.context("look at", &found.path)? {
                 live.insert(found.worker_id.clone());
                 continue;
             }

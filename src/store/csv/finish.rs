@@ -466,6 +466,7 @@ fn terminal_record(
         holder_died: false,
         simulated: finished.simulated,
         class: finished.class,
+        pulse: None,
         not_before: None,
         patch: Some(finished.patch.clone()),
         outputs: finished.outputs.clone(),

@@ -9,13 +9,12 @@ use crate::domain::naming::StateFile;
 use crate::domain::patch::Patch;
 use crate::domain::reconcile::{Evidence as Found, LeaseSign, OwnRecord, Sign};
 use crate::domain::time::Timestamp;
-use crate::platform;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
-use super::liveness::{LockReach, Watch};
+use super::liveness::Watch;
 use super::marker::{Marker, RecordKind};
 use super::projection::StateNames;
 
@@ -37,13 +36,9 @@ impl Inspector {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let paths = workspace.run(run_id);
-        let reach = match platform::file_system_kind(workspace.root()) {
-            Ok(platform::FileSystemKind::Local) => LockReach::Local,
-            _ => LockReach::Network,
-        };
         let names = StateNames::list(&paths).context("list", &paths.state())?;
         Ok(Self {
-            watch: Watch::new(&platform::boot_id(), reach, rhythm, false),
+            watch: super::snapshot::watch_to_read(workspace, rhythm),
             names,
             paths,
             now,

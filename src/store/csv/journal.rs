@@ -4,10 +4,9 @@
 //! the ledger of attempts, and the proof of life: its process holds an
 //! exclusive lock on it from before the file has a name until it dies.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,11 @@ use crate::domain::patch::{Patch, WorkerFacts};
 use crate::domain::purchase::{OpenIntent, PurchaseEnd};
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
-use crate::platform::{self, fault};
+use crate::platform::fault;
 use crate::store::{Artifact, Made, Progress, ReleaseReason};
 use crate::workspace::durable;
+
+use super::marker::Pulse;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub(super) enum What {
         pid: u32,
         boot_id: String,
         worker: WorkerFacts,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pulse: Option<Pulse>,
     },
     Claimed {
         job_id: JobId,
@@ -49,6 +52,9 @@ pub(super) enum What {
         /// The purchase that the attempt is to re-attach to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<String>,
+        /// Whether nothing is bought.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rehearsal: bool,
     },
     /// Something is about to be bought.
     Intent {
@@ -124,6 +130,21 @@ pub(super) enum What {
 }
 
 impl What {
+    /// Returns the attempt this is about, and whether it ends it.
+    pub(super) fn attempt(&self) -> Option<(&Nonce, bool)> {
+        match self {
+            Self::Claimed { nonce, .. }
+            | Self::Intent { nonce, .. }
+            | Self::Submitted { nonce, .. } => Some((nonce, false)),
+            Self::Made(made) => Some((&made.nonce, false)),
+            Self::Finished(finished) => Some((&finished.nonce, true)),
+            Self::Released { nonce, .. }
+            | Self::Cancelled { nonce, .. }
+            | Self::Fenced { nonce, .. } => Some((nonce, true)),
+            _ => None,
+        }
+    }
+
     /// Returns whether this leaves `job` with its worker; nothing if it is about
     /// something else.
     pub(super) fn about(&self, job: &JobId) -> Option<bool> {
@@ -205,101 +226,7 @@ pub(super) struct Finished {
     pub(super) staging: String,
 }
 
-/// This process's own journal.
-#[derive(Debug)]
-pub(super) struct Journal {
-    path: PathBuf,
-    pen: Mutex<Pen>,
-}
-
-#[derive(Debug)]
-struct Pen {
-    file: File,
-    /// Where the next line goes.
-    end: u64,
-    /// Up to where there is room on the disk for sure.
-    reserved: u64,
-}
-
-/// The room kept on the disk beyond the last line: a full disk must not keep
-/// us from writing down what was paid for.
-const RESERVE: u64 = 256 * 1024;
-
-impl Journal {
-    /// Creates the journal, locked for the life of the process, with room to spare.
-    pub(super) fn create(path: PathBuf) -> io::Result<Self> {
-        let file = platform::publish_locked(&path)?
-            .ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
-        if let Err(error) = platform::reserve(&file, 0, RESERVE) {
-            let _ = fs::remove_file(&path);
-            return Err(error);
-        }
-        fault::here("journal.reserved");
-        let pen = Pen {
-            file,
-            end: 0,
-            reserved: RESERVE,
-        };
-        Ok(Self {
-            path,
-            pen: Mutex::new(pen),
-        })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Appends one line in one write. From here on it survives the process.
-    pub(super) fn append(&self, at: Timestamp, what: What) -> io::Result<()> {
-        let line = encode(&Line { at, what });
-        let mut pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = pen.end + line.len() as u64;
-        if end + RESERVE / 2 > pen.reserved {
-            // Trouble shows when the room is really needed, not before.
-            let from = pen.reserved.max(pen.end);
-            if platform::reserve(&pen.file, from, end + RESERVE).is_ok() {
-                pen.reserved = end + RESERVE;
-            }
-        }
-        fault::io("journal.appending")?;
-        let written = platform::write_at(&pen.file, &line, pen.end).inspect_err(|_| {
-            // A line that did not fit must not swallow the next one.
-            let _ = pen.file.set_len(pen.end);
-        });
-        if written.is_err() {
-            // What was reserved beyond the end is gone with it.
-            pen.reserved = pen.end;
-        }
-        written?;
-        fault::here("journal.appended");
-        pen.end = end;
-        Ok(())
-    }
-
-    /// Makes everything appended so far survive a power loss.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        let file = self
-            .pen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .file
-            .try_clone()?;
-        fault::io("journal.syncing")?;
-        file.sync_data()?;
-        fault::here("journal.synced");
-        Ok(())
-    }
-
-    /// Gives the room beyond the last line back.
-    pub(super) fn trim(&self) {
-        let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = pen.file.set_len(pen.end);
-        fault::here("journal.trimmed");
-    }
-}
-
-fn encode(line: &Line) -> Vec<u8> {
+pub(super) fn encode(line: &Line) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(line).expect("a line has only plain fields");
     bytes.push(b'\n');
     bytes
@@ -462,8 +389,8 @@ pub(super) fn mark_closed(path: &Path, by: &WorkerId, at: Timestamp) -> io::Resu
 
 #[cfg(test)]
 mod tests {
+    use super::super::pen::Journal;
     use super::*;
-    use crate::workspace::lock;
 
     fn now() -> Timestamp {
         Timestamp::parse("2026-01-01T00:00:00Z").unwrap()
@@ -471,16 +398,6 @@ mod tests {
 
     fn worker() -> WorkerId {
         WorkerId::parse("w-1-x").unwrap()
-    }
-
-    #[test]
-    fn a_journal_is_locked_for_as_long_as_its_worker_lives() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("w-1-x.jsonl");
-        let journal = Journal::create(path.clone()).unwrap();
-        assert!(lock::is_held(&path).unwrap());
-        drop(journal);
-        assert!(!lock::is_held(&path).unwrap());
     }
 
     #[test]

@@ -16,8 +16,11 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
 use crate::workspace::paths::{RunPaths, Workspace};
+use crate::workspace::synced;
 
-use super::marker::{Body, Marker};
+use super::journal::{self, What};
+use super::marker::{Body, Marker, Pulse, Record, RecordKind};
+use super::projection::StateNames;
 
 /// How far locks reach where the workspace lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,30 +33,22 @@ pub(super) enum LockReach {
     Unsafe,
 }
 
-/// Names of folders that a sync program copies between machines.
-const SYNCED_FOLDERS: &[&str] = &[
-    "onedrive",
-    "dropbox",
-    "google drive",
-    "googledrive",
-    "icloud",
-];
-
-/// Finds out how far locks reach in the run's `state` folder, which must exist.
-pub(super) fn lock_reach(workspace: &Workspace, paths: &RunPaths) -> Result<LockReach, StoreError> {
-    let synced = workspace.root().components().any(|part| {
-        let name = part.as_os_str().to_string_lossy().to_lowercase();
-        SYNCED_FOLDERS.iter().any(|folder| name.starts_with(folder))
-    });
+/// Finds out how far locks reach in the run's `state` folder, which must exist, and
+/// whether a lock there proves something about a process of this machine.
+pub(super) fn lock_reach(
+    workspace: &Workspace,
+    paths: &RunPaths,
+) -> Result<(LockReach, bool), StoreError> {
     let state = paths.state();
-    if synced || !locks_exclude(&state.join("probe.lock")).context("try locks in", &state)? {
-        return Ok(LockReach::Unsafe);
-    }
+    let exclude = locks_exclude(&state.join("probe.lock")).context("try locks in", &state)?;
     let kind = platform::file_system_kind(&state).context("look at", &state)?;
-    Ok(match kind {
-        FileSystemKind::Local => LockReach::Local,
-        FileSystemKind::Network(_) | FileSystemKind::User => LockReach::Network,
-    })
+    let local = kind == FileSystemKind::Local;
+    let reach = match local {
+        _ if !exclude || synced::sign(workspace.root()).is_some() => LockReach::Unsafe,
+        true => LockReach::Local,
+        false => LockReach::Network,
+    };
+    Ok((reach, exclude && local))
 }
 
 /// Tells whether a second descriptor is refused what the first one holds.
@@ -71,7 +66,8 @@ fn locks_exclude(path: &Path) -> io::Result<bool> {
 #[derive(Debug)]
 pub(super) struct Watch {
     boot_id: String,
-    reach: LockReach,
+    /// Whether a lock proves something about a process of this machine.
+    proves: bool,
     rhythm: Rhythm,
     may_write: bool,
     seen: Mutex<HashMap<JobId, (Option<Timestamp>, Duration)>>,
@@ -79,10 +75,10 @@ pub(super) struct Watch {
 
 impl Watch {
     /// `may_write`: whether a file may be touched to learn the server's time.
-    pub(super) fn new(boot_id: &str, reach: LockReach, rhythm: Rhythm, may_write: bool) -> Self {
+    pub(super) fn new(boot_id: &str, proves: bool, rhythm: Rhythm, may_write: bool) -> Self {
         Self {
             boot_id: boot_id.to_owned(),
-            reach,
+            proves,
             rhythm,
             may_write,
             seen: Mutex::default(),
@@ -103,31 +99,110 @@ impl Watch {
         }
         let watched = self.watched(job, lease);
         let silent = lease.beat.map(|beat| now.since(beat));
-        let facts = match lease.record() {
-            Some(record)
-                if self.reach == LockReach::Local
-                    && !self.boot_id.is_empty()
-                    && record.boot_id == self.boot_id =>
-            {
-                HolderFacts::SameBoot {
-                    journal_locked: lock::is_held(&paths.journal(&record.worker_id))?,
-                    silent: silent.unwrap_or_default(),
-                    watched,
-                }
-            }
-            Some(_) if self.may_write => HolderFacts::Elsewhere {
-                silent: silence_by_server(paths, job)?,
+        let locked = match lease.record() {
+            Some(record) => self.journal_locked(paths, record)?,
+            None => None,
+        };
+        let pulse = lease.record().and_then(|record| record.pulse.as_ref());
+        let rhythm = pulse.map_or(self.rhythm, Pulse::rhythm);
+        let facts = match (locked, lease.record()) {
+            (Some(journal_locked), _) => HolderFacts::SameBoot {
+                journal_locked,
+                silent: silent.unwrap_or_default(),
+                watched,
+            },
+            (None, Some(_)) if self.may_write => HolderFacts::Elsewhere {
+                silent: silence_by_server(
+                    paths,
+                    &paths.state_file(job, crate::domain::naming::StateFile::InProgress),
+                )?,
                 watched,
             },
             // Another tool's lease: its own words decide, and one without a
             // readable time counts as stale, as that tool itself has it.
             // (A reader that must not write judges ours by their words too.)
             _ => HolderFacts::Elsewhere {
-                silent: Some(silent.unwrap_or(self.rhythm.stale)),
+                silent: Some(silent.unwrap_or(rhythm.stale)),
                 watched,
             },
         };
-        Ok(judge(facts, self.rhythm))
+        Ok(judge(facts, rhythm))
+    }
+
+    /// Tells whether the holder of a lease is dead beyond doubt, so that even its files
+    /// can go.
+    pub(super) fn is_proved_dead(&self, paths: &RunPaths, record: &Record) -> bool {
+        self.journal_locked(paths, record)
+            .is_ok_and(|locked| locked == Some(false))
+    }
+
+    /// Returns whether the journal of a holder is locked, where that proves anything: it
+    /// runs since the same boot, and its journal is the very file that its lease names.
+    /// A journal that is missing, replaced or seen through another file system does not
+    /// tell; then only its beats do.
+    fn journal_locked(&self, paths: &RunPaths, record: &Record) -> io::Result<Option<bool>> {
+        if !self.proves || self.boot_id.is_empty() || record.boot_id != self.boot_id {
+            return Ok(None);
+        }
+        let looked = lock::look(&paths.journal(&record.worker_id))?;
+        let named = record.pulse.as_ref().and_then(|p| p.journal.as_ref());
+        Ok(looked
+            .filter(|looked| named.is_none_or(|named| *named == looked.whereabouts))
+            .map(|looked| looked.held))
+    }
+
+    /// Tells whether the worker of a journal has ended. Where its lock proves nothing,
+    /// the journal must be silent for as long as its worker allows, and no lease of it
+    /// may beat.
+    pub(super) fn has_ended(
+        &self,
+        paths: &RunPaths,
+        found: &journal::Found,
+        lines: &[journal::Line],
+        now: Timestamp,
+    ) -> io::Result<bool> {
+        let Some(looked) = lock::look(&found.path)?.filter(|looked| !looked.held) else {
+            return Ok(false);
+        };
+        let opened = lines.iter().rev().find_map(|line| match &line.what {
+            What::Opened { boot_id, pulse, .. } => Some((boot_id, pulse.as_ref())),
+            _ => None,
+        });
+        let pulse = opened.and_then(|(_, pulse)| pulse);
+        let named = pulse.and_then(|pulse| pulse.journal.as_ref());
+        let since_boot = opened.is_some_and(|(boot_id, _)| *boot_id == self.boot_id);
+        let very_file = named.is_none_or(|named| {
+            // The number of a device may change when the machine starts anew.
+            let lasts = lasting(named) == lasting(&looked.whereabouts);
+            *named == looked.whereabouts || lasts && !since_boot
+        });
+        if self.proves && very_file {
+            return Ok(true);
+        }
+        let stale = pulse.map_or(self.rhythm, Pulse::rhythm).stale;
+        let silent = if self.may_write {
+            silence_by_server(paths, &found.path)?
+        } else {
+            let touched = fs::symlink_metadata(&found.path)?.modified()?;
+            touched.elapsed().ok()
+        };
+        if silent.is_none_or(|silent| silent < stale) {
+            return Ok(false);
+        }
+        let names = StateNames::list(paths)?;
+        let held = names.jobs().filter(|(_, k)| k.has(RecordKind::InProgress));
+        for job in held.filter_map(|(name, _)| JobId::parse(name).ok()) {
+            let kind = RecordKind::InProgress;
+            let lease = Marker::read(&paths.state_file(&job, kind.file()), kind, &job)?;
+            let Some(lease) = lease else { continue };
+            let its = lease
+                .record()
+                .is_some_and(|record| record.worker_id == found.worker_id);
+            if its && self.verdict(paths, &job, &lease, now)? != Verdict::Dead {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns for how long the lease's time has stood still before our eyes.
@@ -173,16 +248,22 @@ impl Watch {
     }
 }
 
-/// Returns how long the lease has been silent by the clock of whoever stores
-/// the files, so that clocks of different machines are never compared.
-fn silence_by_server(paths: &RunPaths, job: &JobId) -> io::Result<Option<Duration>> {
-    let lease = paths.state_file(job, crate::domain::naming::StateFile::InProgress);
+/// Returns the part of a file's whereabouts that outlasts a boot.
+fn lasting(whereabouts: &str) -> &str {
+    whereabouts
+        .rsplit_once(':')
+        .map_or(whereabouts, |(lasting, _)| lasting)
+}
+
+/// Returns how long a file has been silent by the clock of whoever stores it, so that
+/// clocks of different machines are never compared.
+fn silence_by_server(paths: &RunPaths, path: &Path) -> io::Result<Option<Duration>> {
     let touched = paths.state().join(".clock");
     let Ok(file) = durable::replace_unsynced(&touched, b"", "probe") else {
         return Ok(None);
     };
     let server_now = file.metadata()?.modified()?;
-    let beat = fs::symlink_metadata(lease)?.modified()?;
+    let beat = fs::symlink_metadata(path)?.modified()?;
     let _ = fs::remove_file(&touched);
     // A beat in the future cannot be judged; the caller watches it instead.
     Ok(server_now.duration_since(beat).ok())

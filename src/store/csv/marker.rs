@@ -6,12 +6,14 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::{Entry, Status};
+use crate::domain::lease::Rhythm;
 use crate::domain::naming::StateFile;
 use crate::domain::patch::{self, Patch, WorkerFacts};
 use crate::domain::purchase::{OpenIntent, OpenPurchase};
@@ -68,12 +70,43 @@ pub(super) struct Record {
     pub(super) simulated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) class: Option<ErrorClass>,
+    /// How its holder shows that it lives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pulse: Option<Pulse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) not_before: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<Patch>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) outputs: Vec<Artifact>,
+}
+
+/// How a worker shows that it lives, in its own words: whoever judges it goes by them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pulse {
+    pub(super) heartbeat_ms: u64,
+    pub(super) stale_ms: u64,
+    /// Which file its journal is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) journal: Option<String>,
+}
+
+impl Pulse {
+    pub(super) fn new(rhythm: Rhythm) -> Self {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            heartbeat_ms: millis(rhythm.heartbeat),
+            stale_ms: millis(rhythm.stale),
+            journal: None,
+        }
+    }
+
+    pub(super) fn rhythm(&self) -> Rhythm {
+        Rhythm {
+            heartbeat: Duration::from_millis(self.heartbeat_ms),
+            stale: Duration::from_millis(self.stale_ms),
+        }
+    }
 }
 
 /// Which marker a record stands in.
@@ -324,6 +357,7 @@ pub(super) mod tests {
             holder_died: false,
             simulated: false,
             class: None,
+            pulse: None,
             not_before: None,
             patch: None,
             outputs: Vec::new(),

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, RunId};
@@ -49,6 +49,8 @@ mod marker;
 mod mend;
 mod open;
 mod overview;
+mod past;
+mod pen;
 mod pending;
 mod projection;
 #[cfg(test)]
@@ -69,7 +71,8 @@ use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
 use manifest::Manifest;
-use marker::Record;
+use marker::{Pulse, Record};
+use past::Past;
 use projection::StateNames;
 use registry::Registry;
 
@@ -98,6 +101,8 @@ pub struct CsvStoreOptions {
     pub identity: WorkerIdentity,
     /// How often we beat and how long silence is borne.
     pub rhythm: Rhythm,
+    /// Whether it rehearses: nothing is bought.
+    pub rehearsal: bool,
     /// Go on where locks do not exclude other machines.
     pub allow_unsafe_locks: bool,
     /// Where notices go.
@@ -122,6 +127,11 @@ pub struct CsvStore {
     manifest: Mutex<Option<(platform::FileVersion, Manifest)>>,
     /// What `state/` held when it was listed last, and which version of it that was.
     listed: Mutex<Option<(platform::FileVersion, Arc<StateNames>)>>,
+    rhythm: Rhythm,
+    /// Whether we rehearse.
+    rehearsal: bool,
+    /// What the journals know of real attempts; read when it is needed.
+    past: OnceLock<Past>,
     /// Whether we took the lock of any job, to move it.
     moved: AtomicBool,
     /// Whether anything but rehearsals was published.
@@ -186,11 +196,27 @@ impl CsvStore {
         self.leases().remove(job)
     }
 
+    /// Returns how we show that we live.
+    fn pulse(&self) -> Pulse {
+        Pulse {
+            journal: Some(self.shared.journal.whereabouts()),
+            ..Pulse::new(self.rhythm)
+        }
+    }
+
     fn note(&self, at: Timestamp, what: What) -> Result<(), StoreError> {
         let journal = &self.shared.journal;
         journal
             .append(at, what)
             .context("append to", journal.path())
+    }
+
+    /// Returns what the journals know of real attempts.
+    fn past(&self) -> Result<&Past, StoreError> {
+        if self.past.get().is_none() {
+            let _ = self.past.set(Past::read(self.paths())?);
+        }
+        Ok(self.past.get().expect("it was just read"))
     }
 
     /// Notes that a job's markers may change now, perhaps too quickly for the
@@ -269,6 +295,8 @@ impl Store for CsvStore {
             .paths()
             .state_file(&lease.job_id, StateFile::InProgress);
         fault::here("beat.before");
+        let journal = &self.shared.journal;
+        journal.check().context("keep", journal.path())?;
         platform::write_at(
             &held.file,
             now.fixed_width().as_bytes(),

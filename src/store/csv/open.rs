@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::nearest::suggestion;
@@ -14,10 +14,11 @@ use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::committer::{Committer, Shared};
 use super::evidence::Evidence;
-use super::journal::{Journal, What};
+use super::journal::What;
 use super::liveness::{self, LockReach, Watch};
 use super::manifest::Manifest;
-use super::marker::RecordKind;
+use super::marker::{Pulse, RecordKind};
+use super::pen::Journal;
 use super::projection::StateNames;
 use super::registry::{self, Registry};
 use super::{CsvStore, CsvStoreOptions, ensure_dir};
@@ -48,7 +49,7 @@ impl CsvStore {
             ensure_dir(&folder)?;
         }
         workspace.make_reports();
-        let reach = liveness::lock_reach(workspace, &paths)?;
+        let (reach, proves) = liveness::lock_reach(workspace, &paths)?;
         if reach == LockReach::Unsafe && !options.allow_unsafe_locks {
             refuse_other_host(&options, &paths)?;
         }
@@ -61,12 +62,13 @@ impl CsvStore {
             pid: identity.pid,
             boot_id: identity.boot_id.clone(),
             worker: identity.facts.clone(),
+            pulse: Some(Pulse::new(*rhythm)),
         };
         journal
             .append(options.clock.now(), opened)
             .context("append to", &path)?;
         fault::here("open.opened");
-        let watch = Watch::new(&identity.boot_id, reach, *rhythm, true);
+        let watch = Watch::new(&identity.boot_id, proves, *rhythm, true);
         let shared = Arc::new(Shared {
             workspace: workspace.clone(),
             run_id: run_id.clone(),
@@ -92,6 +94,9 @@ impl CsvStore {
             unpublished: Mutex::default(),
             manifest: Mutex::new(manifest_version.map(|version| (version, manifest))),
             listed: Mutex::new(None),
+            rhythm: options.rhythm,
+            rehearsal: options.rehearsal,
+            past: OnceLock::new(),
             moved: AtomicBool::new(false),
             made_results: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -261,9 +266,9 @@ fn refuse_other_host(options: &CsvStoreOptions, paths: &RunPaths) -> Result<(), 
             continue;
         };
         let host = lease.host.as_deref().unwrap_or("another machine");
-        let fresh = lease
-            .beat
-            .is_some_and(|beat| now.since(beat) < options.rhythm.stale);
+        let pulse = lease.record().and_then(|record| record.pulse.as_ref());
+        let stale = pulse.map_or(options.rhythm, Pulse::rhythm).stale;
+        let fresh = lease.beat.is_some_and(|beat| now.since(beat) < stale);
         if fresh && host != options.identity.facts.host {
             return Err(StoreError::Setup {
                 what: format!(

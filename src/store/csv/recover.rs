@@ -47,11 +47,10 @@ impl CsvStore {
         let mut replayed = Vec::new();
         let mut stories = Vec::new();
         for found in self.foreign_journals()? {
-            if lock::is_held(&found.path).context("look at", &found.path)? {
-                continue;
+            if let Some(story) = self.read_story(&found, &mut recovery, now)? {
+                stories.push(story);
+                replayed.push(found.path);
             }
-            stories.push(self.read_story(&found, &mut recovery)?);
-            replayed.push(found.path);
         }
         self.drop_hollow_results(&stories)?;
         for story in stories {
@@ -64,7 +63,7 @@ impl CsvStore {
         }
         self.drop_void_leases()?;
         fault::here("recover.leases_dropped");
-        self.sweep_staging()?;
+        self.sweep_staging(now)?;
         fault::here("recover.staging_swept");
         recovery.rows_healed = self.project(&suspects, now)?;
         fault::here("recover.projected");
@@ -83,12 +82,21 @@ impl CsvStore {
         Ok(found)
     }
 
+    /// Reads the journal of a worker that has ended; nothing if it may live.
     fn read_story(
         &self,
         found: &journal::Found,
         recovery: &mut Recovery,
-    ) -> Result<Story, StoreError> {
+        now: Timestamp,
+    ) -> Result<Option<Story>, StoreError> {
+        if lock::is_held(&found.path).context("look at", &found.path)? {
+            return Ok(None);
+        }
         let (lines, damaged) = journal::read(&found.path).context("read", &found.path)?;
+        let ended = self.watch.has_ended(self.paths(), found, &lines, now);
+        if !ended.context("look at", &found.path)? {
+            return Ok(None);
+        }
         if damaged > 0 {
             let shown = self
                 .shared
@@ -99,7 +107,7 @@ impl CsvStore {
                 "{shown}: {damaged} lines cannot be read and were left out"
             ));
         }
-        Ok(tell(found, lines))
+        Ok(Some(tell(found, lines)))
     }
 
     fn replay(
@@ -261,6 +269,7 @@ impl CsvStore {
             holder_died: false,
             simulated: false,
             class: None,
+            pulse: None,
             not_before: None,
             patch: None,
             outputs: Vec::new(),

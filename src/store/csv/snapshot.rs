@@ -3,7 +3,7 @@
 //! A marker is opened only where its name and the row disagree or somebody
 //! holds the job, so that a hundred thousand finished jobs cost no opens.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -20,10 +20,11 @@ use crate::store::{JobRecord, RunJobs, Standing};
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::{self, Evidence};
-use super::liveness::{LockReach, Watch};
+use super::liveness::Watch;
 use super::manifest::{Manifest, ManifestRow};
 use super::marker::RecordKind;
 use super::open;
+use super::past::Past;
 use super::projection::StateNames;
 use super::registry::{Registry, Row, RowColumns};
 use super::table::Table;
@@ -45,6 +46,7 @@ pub(super) fn jobs(store: &CsvStore, now: Timestamp) -> Result<RunJobs, StoreErr
         paths,
         briefs: Some(&store.rows),
         before: RefCell::default(),
+        past: OnceCell::new(),
         watch: &store.watch,
         now,
         run_id: &store.shared.run_id,
@@ -66,6 +68,7 @@ pub fn read_run(
     let reader = Reader {
         briefs: None,
         before: RefCell::default(),
+        past: OnceCell::new(),
         paths: &paths,
         watch: &watch,
         now,
@@ -78,11 +81,9 @@ pub fn read_run(
 
 /// Returns a judge of holders that writes nothing.
 pub(super) fn watch_to_read(workspace: &Workspace, rhythm: Rhythm) -> Watch {
-    let reach = match platform::file_system_kind(workspace.root()) {
-        Ok(platform::FileSystemKind::Local) => LockReach::Local,
-        _ => LockReach::Network,
-    };
-    Watch::new(&platform::boot_id(), reach, rhythm, false)
+    let kind = platform::file_system_kind(workspace.root());
+    let proves = matches!(kind, Ok(platform::FileSystemKind::Local));
+    Watch::new(&platform::boot_id(), proves, rhythm, false)
 }
 
 struct Reader<'a> {
@@ -94,6 +95,18 @@ struct Reader<'a> {
     briefs: Option<&'a Mutex<HashMap<JobId, RowBrief>>>,
     /// What was kept last: neighbours often say the same.
     before: RefCell<Option<RowBrief>>,
+    past: OnceCell<Past>,
+}
+
+/// Tells whether a job was only rehearsed.
+fn is_rehearsed(state: JobState) -> bool {
+    matches!(
+        state,
+        JobState::Completed {
+            simulated: true,
+            ..
+        }
+    )
 }
 
 impl Reader<'_> {
@@ -148,8 +161,9 @@ impl Reader<'_> {
         Ok(run)
     }
 
-    /// Adds jobs that only the registry has. Waiting ones are shown but never
-    /// run by themselves: a manifest may have been cut short on purpose.
+    /// Adds jobs that only the registry has. Those that wait are shown but never
+    /// run: a manifest may have been cut short on purpose. Nor are those that have no
+    /// marker: a spreadsheet may have changed their id.
     fn add_unlisted(
         &self,
         table: &mut Table,
@@ -187,7 +201,8 @@ impl Reader<'_> {
                 .standing(&job, Some(&row), names)
                 .context("read markers in", &state)?;
             let waits = matches!(&standing, Standing::Known { state, .. } if state.status() == Status::Enqueued);
-            let standing = if waits {
+            // A row that nothing else knows of is a slip of a spreadsheet or another tool's.
+            let standing = if waits || names.of(job.as_str()).is_none() {
                 Standing::NotInManifest
             } else {
                 standing
@@ -196,6 +211,15 @@ impl Reader<'_> {
             run.jobs.push(record(entry, standing, &mut Vec::new()));
         }
         Ok(())
+    }
+
+    /// Returns what the journals know; read only where it can matter.
+    fn past(&self) -> io::Result<&Past> {
+        if self.past.get().is_none() {
+            let past = Past::read(self.paths).map_err(io::Error::other)?;
+            let _ = self.past.set(past);
+        }
+        Ok(self.past.get().expect("it was just read"))
     }
 
     fn standing(&self, job: &JobId, row: Option<&Row>, names: &StateNames) -> io::Result<Standing> {
@@ -224,13 +248,18 @@ impl Reader<'_> {
         let failed = kinds.is_some_and(|kinds| kinds.has(RecordKind::Failed));
         if !held && !waiting && !failed && names.agree(job.as_str(), by_row) {
             let state = evidence::state_by_row(by_row, row.rehearsal);
+            let simulated = is_rehearsed(state);
             return Ok(Standing::Known {
                 state,
                 holder: None,
                 error,
                 unmarked,
                 not_before: None,
-                doubtful: false,
+                doubtful: simulated && self.past()?.is_doubtful(job),
+                tried: match state {
+                    JobState::Enqueued { .. } => row.start.is_some(),
+                    _ => !simulated || self.past()?.has_tried(job),
+                },
                 purchase: None,
                 holder_died: false,
                 failures: 0,
@@ -252,7 +281,13 @@ impl Reader<'_> {
             error,
             unmarked: false,
             not_before,
-            doubtful: evidence.is_doubtful(),
+            doubtful: evidence.is_doubtful()
+                || is_rehearsed(state) && self.past()?.is_doubtful(job),
+            tried: if is_rehearsed(state) {
+                self.past()?.has_tried(job)
+            } else {
+                evidence.was_tried()
+            },
             purchase: evidence.purchase().request_id,
             holder_died: evidence.holder_died(),
             failures: evidence.failures(),

@@ -62,6 +62,7 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 nonce,
                 entry,
                 resumes,
+                ..
             } => {
                 story.jobs.insert(job_id);
                 let number = (attempt, entry);

@@ -1,13 +1,14 @@
 //! Removing what dead workers left lying about: staging folders and temporary
 //! files. Part of recovery; never touches what a live worker may still need.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::naming::StateFile;
+use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
@@ -17,13 +18,14 @@ use crate::workspace::paths::RunPaths;
 use super::CsvStore;
 use super::evidence::Evidence;
 use super::journal::{self, What};
+use super::liveness::Watch;
 use super::projection::StateNames;
 
 impl CsvStore {
     /// Removes staging folders that belong to no lease and to no live worker, each
     /// under its job's lock.
-    pub(super) fn sweep_staging(&self) -> Result<(), StoreError> {
-        for (job, nonce, folder) in unclaimed_staging(self.paths())? {
+    pub(super) fn sweep_staging(&self, now: Timestamp) -> Result<(), StoreError> {
+        for (job, nonce, folder) in unclaimed_staging(self.paths(), &self.watch, now)? {
             let lock = self.paths().state_file(&job, StateFile::Lock);
             let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
                 continue;
@@ -52,8 +54,12 @@ impl CsvStore {
     }
 }
 
-/// Returns the staging folders that no live worker claimed.
-fn unclaimed_staging(paths: &RunPaths) -> Result<Vec<(JobId, Nonce, PathBuf)>, StoreError> {
+/// Returns the staging folders whose workers have ended.
+fn unclaimed_staging(
+    paths: &RunPaths,
+    watch: &Watch,
+    now: Timestamp,
+) -> Result<Vec<(JobId, Nonce, PathBuf)>, StoreError> {
     let staging = paths.staging();
     let mut orphans = Vec::new();
     for entry in fs::read_dir(&staging).context("list", &staging)? {
@@ -63,17 +69,25 @@ fn unclaimed_staging(paths: &RunPaths) -> Result<Vec<(JobId, Nonce, PathBuf)>, S
     }
     if !orphans.is_empty() {
         // Read after the listing, so that whoever made a listed folder is in it.
-        let claimed = claimed_by_the_living(paths)?;
-        orphans.retain(|(_, nonce, _)| !claimed.contains(nonce));
+        let ended = claimed_by_the_dead(paths, watch, now)?;
+        // Whose journal is gone may still live, for a day.
+        orphans.retain(|(_, nonce, folder)| match ended.get(nonce) {
+            Some(ended) => *ended,
+            None => is_older(folder, Duration::from_hours(24)),
+        });
     }
     Ok(orphans)
 }
 
 /// Returns the staging folders that the next start would remove.
-pub(super) fn orphan_staging(paths: &RunPaths) -> Result<Vec<PathBuf>, StoreError> {
+pub(super) fn orphan_staging(
+    paths: &RunPaths,
+    watch: &Watch,
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, StoreError> {
     let mut orphans = Vec::new();
     if paths.staging().is_dir() {
-        for (job, nonce, folder) in unclaimed_staging(paths)? {
+        for (job, nonce, folder) in unclaimed_staging(paths, watch, now)? {
             if !is_in_use(paths, &job, &nonce)? {
                 orphans.push(folder);
             }
@@ -90,19 +104,27 @@ fn is_in_use(paths: &RunPaths, job: &JobId, nonce: &Nonce) -> Result<bool, Store
         .is_some_and(|lease| lease.record().is_none_or(|record| record.nonce == *nonce)))
 }
 
-/// Returns every attempt of a worker that lives, also of one that lost its
-/// job: its result may still come and is to be set aside, not swept away.
-fn claimed_by_the_living(paths: &RunPaths) -> Result<HashSet<Nonce>, StoreError> {
+/// Returns every attempt that journals know, and whether its worker has ended. One that
+/// lives keeps its files also where it lost the job: its result may still come and is to
+/// be set aside, not swept away.
+fn claimed_by_the_dead(
+    paths: &RunPaths,
+    watch: &Watch,
+    now: Timestamp,
+) -> Result<HashMap<Nonce, bool>, StoreError> {
     let folder = paths.journals();
-    let mut claimed = HashSet::new();
-    for found in journal::unclosed(&folder).context("list", &folder)? {
-        if lock::is_held(&found.path).context("look at", &found.path)? {
-            let (lines, _) = journal::read(&found.path).context("read", &found.path)?;
-            claimed.extend(lines.into_iter().filter_map(|line| match line.what {
-                What::Claimed { nonce, .. } => Some(nonce),
-                _ => None,
-            }));
-        }
+    let unclosed = journal::unclosed(&folder).context("list", &folder)?;
+    let mut claimed = HashMap::new();
+    for found in journal::all(&folder).context("list", &folder)? {
+        let (lines, _) = journal::read(&found.path).context("read", &found.path)?;
+        let ended = !unclosed.contains(&found)
+            || watch
+                .has_ended(paths, &found, &lines, now)
+                .context("look at", &found.path)?;
+        claimed.extend(lines.into_iter().filter_map(|line| match line.what {
+            What::Claimed { nonce, .. } => Some((nonce, ended)),
+            _ => None,
+        }));
     }
     Ok(claimed)
 }
@@ -115,39 +137,37 @@ pub(super) fn dead_temporaries(
     let mut dead = Vec::new();
     for name in names.temporaries() {
         let path = paths.state().join(name);
-        if !writer_lives(paths, name)? && (is_old(&path) || named_by_worker(name)) {
+        let dead_writer = match writer_lives(paths, name)? {
+            Some(lives) => !lives,
+            None => is_older(&path, Duration::from_secs(60)),
+        };
+        if dead_writer {
             dead.push(path);
         }
     }
     Ok(dead)
 }
 
-/// Tells whether the worker whose id ends a temporary name may still be writing it.
-fn writer_lives(paths: &RunPaths, name: &str) -> Result<bool, StoreError> {
+/// Tells whether the worker whose id ends a temporary name may still be writing it;
+/// nothing if no journal tells. Such files live for moments only.
+fn writer_lives(paths: &RunPaths, name: &str) -> Result<Option<bool>, StoreError> {
     let folder = paths.journals();
-    for found in journal::unclosed(&folder).context("list", &folder)? {
+    for found in journal::all(&folder).context("list", &folder)? {
         if name.ends_with(&format!(".{}.tmp", found.worker_id)) {
-            return lock::is_held(&found.path).context("look at", &found.path);
+            let held = lock::is_held(&found.path).context("look at", &found.path)?;
+            return Ok(Some(held));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
-/// Tells whether nobody can be writing a temporary file any more. Some carry no
-/// worker's id, and all of them live for moments only.
-fn is_old(path: &Path) -> bool {
-    const LONG: Duration = Duration::from_secs(60);
+/// Tells whether a file or a folder was last changed longer ago than this.
+fn is_older(path: &Path, time: Duration) -> bool {
     let age = fs::symlink_metadata(path)
         .and_then(|metadata| metadata.modified())
         .map(|written| written.elapsed());
     // A time in the future is no age.
-    !matches!(age, Ok(Ok(age)) if age < LONG)
-}
-
-/// Tells whether a temporary name ends in a worker's id, not in random digits.
-fn named_by_worker(name: &str) -> bool {
-    let tag = name.trim_end_matches(".tmp").rsplit('.').next();
-    tag.is_some_and(|tag| tag.contains('-'))
+    !matches!(age, Ok(Ok(age)) if age < time)
 }
 
 fn split_staging(name: &str) -> Option<(JobId, &str)> {

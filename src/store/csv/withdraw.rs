@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Restored, Withdrawal};
-use crate::workspace::{durable, lock};
+use crate::workspace::durable;
 
 use super::claim::remove_if_there;
 use super::evidence::{self, Evidence};
@@ -147,7 +147,7 @@ impl CsvStore {
         };
         fault::here("withdraw.marked");
         if let Some(record) = dead
-            && lock::is_held(&self.paths().journal(&record.worker_id)).is_ok_and(|held| !held)
+            && self.watch.is_proved_dead(self.paths(), record)
         {
             let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(record)));
         }
@@ -249,6 +249,7 @@ impl CsvStore {
             holder_died: false,
             simulated: false,
             class: None,
+            pulse: None,
             not_before: None,
             patch: None,
             outputs: Vec::new(),

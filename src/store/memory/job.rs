@@ -139,6 +139,10 @@ impl Job {
                 unmarked: false,
                 not_before: self.not_before,
                 doubtful: self.is_doubtful(),
+                tried: match self.state {
+                    JobState::Completed { simulated, .. } => !simulated,
+                    state => state.attempt() > 0,
+                },
                 purchase: self.purchase.request_id.clone(),
                 holder_died: self.holder_died && self.lease.is_none(),
                 failures: self.failures,
