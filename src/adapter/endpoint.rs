@@ -1,7 +1,9 @@
 //! An entry that names only a provider's address, as existing workspaces have it.
 //!
 //! It can be planned, priced and rehearsed. Running it for real needs a program,
-//! so it fails its job at once and says how to give it one.
+//! so its jobs are left alone, and it says how to give it one.
+
+use std::path::Path;
 
 use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
 use crate::domain::algo::AlgoSettings;
@@ -30,14 +32,11 @@ impl Endpoint {
     }
 }
 
-impl Endpoint {
-    /// Says why it cannot run and what to write.
-    pub fn remedy(&self) -> &str {
-        &self.message
-    }
-}
-
 impl Adapter for Endpoint {
+    fn obstacles(&self, _: &Path) -> Vec<String> {
+        vec![self.message.clone()]
+    }
+
     fn generate(
         &self,
         _: &GenerationRequest,

@@ -14,6 +14,7 @@ pub mod simulate;
 #[cfg(test)]
 mod testing;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -224,8 +225,29 @@ pub trait JobReporter {
     fn made(&mut self, result: &GenerationResult);
 }
 
+/// Where adapters find variables such as the key of an account. Asked before every
+/// job, because people change a key while a worker runs.
+pub trait Variables: Send + Sync {
+    /// Returns those of `names` that are set at this moment.
+    fn now(&self, names: &[&str]) -> BTreeMap<String, String>;
+}
+
+impl<F: Fn(&str) -> Option<String> + Send + Sync> Variables for F {
+    fn now(&self, names: &[&str]) -> BTreeMap<String, String> {
+        let set = |name: &&str| Some(((*name).to_owned(), self(name)?));
+        names.iter().filter_map(set).collect()
+    }
+}
+
 /// Something that turns pictures into a model.
 pub trait Adapter: Send + Sync {
+    /// Returns what keeps it from making anything at this moment, one sentence each: no
+    /// program, a variable that is not set. Its jobs are left alone then, not failed.
+    fn obstacles(&self, workspace: &Path) -> Vec<String> {
+        let _ = workspace;
+        Vec::new()
+    }
+
     /// Returns what will stand in `algo_version`, where that is known beforehand.
     fn version(&self) -> Option<&str> {
         None

@@ -3,16 +3,17 @@
 //! A new kind is one entry in `domain::kind` and one arm in [`build`]. What is
 //! wrong with an entry is an error of the jobs that need it, not of the program.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::adapter::endpoint::Endpoint;
 use crate::adapter::mock::Mock;
-use crate::adapter::process::{Lookup, Process};
+use crate::adapter::process::Process;
 use crate::adapter::relief::Relief;
 use crate::adapter::simulate::Simulate;
-use crate::adapter::{Adapter, AdapterError};
+use crate::adapter::{Adapter, AdapterError, Variables};
 use crate::domain::algo::AlgoSettings;
 use crate::domain::id::AlgoKey;
 use crate::domain::kind::{self, Kind};
@@ -85,7 +86,7 @@ impl From<BuildError> for AdapterError {
 pub fn build(
     settings: &AlgoSettings,
     rehearsal: Option<Duration>,
-    env: Lookup<'_>,
+    env: &Arc<dyn Variables>,
 ) -> Result<Box<dyn Adapter>, BuildError> {
     let kind = kind_of(settings)?;
     check_options(settings, kind)?;
@@ -99,7 +100,7 @@ pub fn build(
     match kind.name {
         "simulate" => Ok(Box::new(Simulate::new(simulate_duration(settings)))),
         "mock" => Ok(Box::new(Mock::new(settings))),
-        "process" => Ok(Box::new(Process::new(settings, env))),
+        "process" => Ok(Box::new(Process::new(settings, Arc::clone(env)))),
         "relief" => Ok(Box::new(Relief::new(settings))),
         name => Err(BuildError::Unavailable {
             algo: settings.key.clone(),
@@ -181,15 +182,19 @@ mod tests {
     use super::*;
     use crate::adapter::testing::{Bench, entry};
 
+    fn nothing() -> Arc<dyn Variables> {
+        Arc::new(|_: &str| None)
+    }
+
     fn refusal(kind: Option<&str>, options: Value) -> String {
-        match build(&entry(kind, options), None, &|_| None) {
+        match build(&entry(kind, options), None, &nothing()) {
             Ok(_) => panic!("the entry was accepted"),
             Err(error) => error.to_string(),
         }
     }
 
     fn version(settings: &AlgoSettings, rehearsal: Option<Duration>) -> Option<String> {
-        let adapter = build(settings, rehearsal, &|_| None).expect("built");
+        let adapter = build(settings, rehearsal, &nothing()).expect("built");
         let result = Bench::new().run(adapter.as_ref(), 1).expect("made");
         result.algo_version
     }
@@ -253,7 +258,7 @@ mod tests {
             "command": ["make-model", "--fast"], "env": ["FAL_KEY"], "timeout_s": 480,
             "stall_s": 60, "retries": 2, "provider": "fal", "on_interrupt": "ask",
         });
-        assert!(build(&entry(Some("process"), every_option), None, &|_| None).is_ok());
+        assert!(build(&entry(Some("process"), every_option), None, &nothing()).is_ok());
         assert_eq!(
             refusal(Some("process"), json!({"env": ["FAL_KEY"]})),
             "algo chairs_multi: kind process needs `command: [...]`, the program and its arguments"

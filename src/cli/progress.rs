@@ -261,6 +261,7 @@ impl Progress {
                 job_id,
                 from_run,
                 from_job,
+                ..
             } => self.ui.detail(&format!(
                 "reused: {job_id} is a copy of {from_job} of run {from_run}"
             )),

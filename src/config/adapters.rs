@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::config::error::ConfigError;
 use crate::config::layer::Layers;
@@ -58,26 +58,8 @@ fn checked_entries(document: &Document) -> Result<Vec<(&str, &Value)>, ConfigErr
                 schema::check_value(document, &[ROOT, key, name], value, *shape)?;
             }
         }
-        check_limits(document, key, entry)?;
     }
     Ok(entries)
-}
-
-/// Refuses limits that are none, with their line.
-fn check_limits(document: &Document, key: &str, entry: &Value) -> Result<(), ConfigError> {
-    let limits = kind::SHARED_OPTIONS
-        .iter()
-        .filter(|option| kind::LIMITS.contains(&option.name));
-    for option in limits {
-        let set = entry.get(option.name).filter(|value| !value.is_null());
-        if set.is_some_and(|value| !option.value.accepts(value)) {
-            let path = [ROOT, key, option.name];
-            let name = path.join(".");
-            let wanted = option.value.wanted();
-            return Err(document.fault(&path, format!("`{name}` must be {wanted}")));
-        }
-    }
-    Ok(())
 }
 
 fn entries_of(document: &Document) -> Vec<(&str, &Value)> {
@@ -109,8 +91,9 @@ fn is_common(name: &str) -> bool {
     ADAPTER_KEYS.iter().any(|(known, _)| *known == name)
 }
 
-/// Refuses keys that the effective kind does not have. What a kind that does
-/// not exist could have is nobody's to say: its jobs fail with the list of kinds.
+/// Refuses keys that the effective kind does not have, and values that they cannot
+/// have. What a kind that does not exist could have is nobody's to say: its jobs are
+/// left alone with the list of kinds.
 fn check_options(document: &Document, layers: &Layers) -> Result<(), ConfigError> {
     for (key, entry) in entries_of(document) {
         let name = layers.get(&[ROOT, key, "kind"]).and_then(Value::as_str);
@@ -118,13 +101,21 @@ fn check_options(document: &Document, layers: &Layers) -> Result<(), ConfigError
         if name.is_some() && kind.is_none() {
             continue;
         }
-        let options = || kind::options_of(kind).map(|option| option.name);
-        for option in entry.as_object().into_iter().flat_map(Map::keys) {
-            let path = [ROOT, key, option];
+        for (name, value) in entry.as_object().into_iter().flatten() {
+            let path = [ROOT, key, name];
             let dropped = layers.get(&path).is_none();
-            if !dropped && !is_common(option) && !options().any(|known| known == option) {
-                let known = ADAPTER_KEYS.iter().map(|(name, _)| *name).chain(options());
+            if dropped || is_common(name) {
+                continue;
+            }
+            let mut options = kind::options_of(kind);
+            let Some(option) = options.find(|option| option.name == name) else {
+                let options = kind::options_of(kind).map(|option| option.name);
+                let known = ADAPTER_KEYS.iter().map(|(name, _)| *name).chain(options);
                 return Err(schema::unknown_key(document, &path, known));
+            };
+            if !option.value.accepts(value) {
+                let (name, wanted) = (path.join("."), option.value.wanted());
+                return Err(document.fault(&path, format!("`{name}` must be {wanted}")));
             }
         }
     }
@@ -183,8 +174,23 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_none_is_refused_with_its_line() {
+    fn an_option_that_cannot_be_is_refused_with_its_line() {
         for (limit, wanted) in [
+            ("timeout_s: 0", "a number of seconds, from 0.001 to a year"),
+            (
+                "timeout_s: 1e300",
+                "a number of seconds, from 0.001 to a year",
+            ),
+            ("retries: -1", "a whole number, 0 or more"),
+            (
+                "provider: a/b",
+                "a name without slashes, such as fal, or left out",
+            ),
+            ("on_interrupt: never", "rerun or ask"),
+            (
+                "command: []",
+                "a list of texts, such as [\"python\", \"make.py\"]",
+            ),
             ("max_parallel: 0", "a whole number, 1 or more"),
             ("rate_per_min: -3", "a number above 0"),
             ("breaker_failures: often", "a whole number, 0 or more"),

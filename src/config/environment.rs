@@ -42,8 +42,15 @@ impl DotEnv {
             .path
             .as_deref()
             .is_some_and(|known| real(known) == real(&path));
-        if is_known || !path.is_file() {
+        if is_known {
             return Self::default();
+        }
+        if !path.is_file() {
+            // It may be made while the program runs.
+            return Self {
+                path: Some(path),
+                ..Self::default()
+            };
         }
         let mut this = Self::read(path);
         this.values.remove(WORKSPACE_VARIABLE);
@@ -82,6 +89,13 @@ impl DotEnv {
                 }
             }
         }
+    }
+
+    /// Returns the file as it is now; one that is gone, or empty for the moment in which
+    /// it is saved, takes nothing away.
+    pub(super) fn again(&self) -> Option<Self> {
+        let path = self.path.clone().filter(|path| path.is_file())?;
+        Some(Self::read(path)).filter(|now| !now.values.is_empty())
     }
 
     /// Returns the variables that the real environment does not have.

@@ -18,6 +18,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -77,6 +78,8 @@ pub struct Settings {
     /// What a person should know and can live with.
     pub warnings: Vec<String>,
     entries: Vec<SettingEntry>,
+    /// The `.env` files as they were read last: the nearest, then the workspace's own.
+    dot_envs: Mutex<[DotEnv; 2]>,
 }
 
 impl Settings {
@@ -124,12 +127,14 @@ impl Settings {
             env_additions,
             entries: Vec::new(),
             warnings: Vec::new(),
+            dot_envs: Mutex::default(),
         };
         let dot_envs = [&dot_env, &own_env];
         settings.entries =
             settings.collect_entries(sources, dot_envs, &global_layers, &adapter_layers);
-        settings.warnings = dot_env.warnings;
-        settings.warnings.extend(own_env.warnings);
+        settings.warnings.clone_from(&dot_env.warnings);
+        settings.warnings.extend(own_env.warnings.clone());
+        settings.dot_envs = Mutex::new([dot_env, own_env]);
         Ok(settings)
     }
 
@@ -154,7 +159,21 @@ impl Settings {
         self.algos.iter().find(|algo| algo.key.as_str() == key)
     }
 
-    /// Returns a variable for a job: the real environment's, else that of `.env`.
+    /// Returns those of `names` that are set now: in the real environment, else in a
+    /// `.env` file, which is read anew.
+    pub fn variables_now(&self, env: Lookup<'_>, names: &[&str]) -> BTreeMap<String, String> {
+        let mut files = self.dot_envs.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files.iter_mut() {
+            if let Some(now) = file.again() {
+                *file = now;
+            }
+        }
+        let in_files = |name: &str| files.iter().find_map(|file| file.values.get(name).cloned());
+        let value = |name: &&str| Some(((*name).to_owned(), env(name).or_else(|| in_files(name))?));
+        names.iter().filter_map(value).collect()
+    }
+
+    /// Returns a variable as it was at the start: the real environment's, else that of `.env`.
     pub fn env_value(&self, env: Lookup<'_>, name: &str) -> Option<String> {
         env(name).or_else(|| self.env_additions.get(name).cloned())
     }

@@ -87,7 +87,7 @@ codes! {
     ConfigError "config_error" Error
         "no command that needs the configuration can run",
     AdapterNotRunnable "adapter_not_runnable" Warning
-        "its waiting jobs would fail",
+        "its waiting jobs would be left alone",
     ProviderClosed "provider_closed" Warning
         "jobs of this provider wait until somebody opens it",
     TableMissing "table_missing" Error

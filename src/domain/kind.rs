@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use crate::domain::retry::ErrorClass;
+use crate::domain::id::AlgoKey;
+use crate::domain::retry::{ErrorClass, OnInterrupt};
 
 /// What carries an algorithm out.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,8 +45,14 @@ pub enum OptionType {
     Fraction,
     /// A number above 0.
     Positive,
+    /// A number of seconds that a clock can measure.
+    Seconds,
     /// Text.
     Text,
+    /// A name as algorithms have one.
+    Key,
+    /// What becomes of a job that is interrupted.
+    OnInterrupt,
     /// The word of a class of failures.
     Class,
     /// A list of texts with at least one.
@@ -60,10 +67,10 @@ const fn option(name: &'static str, value: OptionType) -> KindOption {
 
 /// The options every kind has.
 pub const SHARED_OPTIONS: &[KindOption] = &[
-    option("timeout_s", OptionType::Positive),
+    option("timeout_s", OptionType::Seconds),
     option("retries", OptionType::Count),
-    option("provider", OptionType::Text),
-    option("on_interrupt", OptionType::Text),
+    option("provider", OptionType::Key),
+    option("on_interrupt", OptionType::OnInterrupt),
     option(MAX_PARALLEL, OptionType::Natural),
     option(RATE_PER_MIN, OptionType::Positive),
     option(BREAKER_FAILURES, OptionType::Count),
@@ -78,9 +85,8 @@ pub const RATE_PER_MIN: &str = "rate_per_min";
 /// After how many failures in a row the algorithm pauses.
 pub const BREAKER_FAILURES: &str = "breaker_failures";
 
-/// The options that are limits: `config` checks their values too, because one
-/// that is not understood would be none.
-pub const LIMITS: [&str; 3] = [MAX_PARALLEL, RATE_PER_MIN, BREAKER_FAILURES];
+/// The longest time that can be asked for.
+const MAX_SECONDS: f64 = 365.0 * 86_400.0;
 
 /// Every kind.
 pub const KINDS: &[Kind] = &[
@@ -125,7 +131,7 @@ pub const KINDS: &[Kind] = &[
         options: &[
             option("command", OptionType::Texts),
             option("env", OptionType::Names),
-            option("stall_s", OptionType::Positive),
+            option("stall_s", OptionType::Seconds),
             option("version", OptionType::Text),
         ],
     },
@@ -153,7 +159,14 @@ impl OptionType {
             Self::GridSize => value.as_u64().is_some_and(|n| (8..=512).contains(&n)),
             Self::Fraction => value.as_f64().is_some_and(|n| (0.0..=1.0).contains(&n)),
             Self::Positive => value.as_f64().is_some_and(|n| n > 0.0),
+            Self::Seconds => value
+                .as_f64()
+                .is_some_and(|n| (0.001..=MAX_SECONDS).contains(&n)),
             Self::Text => value.is_string(),
+            Self::Key => value
+                .as_str()
+                .is_some_and(|key| AlgoKey::parse(key).is_ok()),
+            Self::OnInterrupt => value.as_str().and_then(OnInterrupt::parse).is_some(),
             Self::Class => value.as_str().and_then(ErrorClass::parse).is_some(),
             Self::Texts => value
                 .as_array()
@@ -174,7 +187,10 @@ impl OptionType {
             Self::GridSize => "a whole number from 8 to 512",
             Self::Fraction => "a number from 0 to 1",
             Self::Positive => "a number above 0",
+            Self::Seconds => "a number of seconds, from 0.001 to a year",
             Self::Text => "text (put it in quotes)",
+            Self::Key => "a name without slashes, such as fal, or left out",
+            Self::OnInterrupt => "rerun or ask",
             Self::Class => "transient, bad_input, permanent, out_of_credit or unknown",
             Self::Texts => "a list of texts, such as [\"python\", \"make.py\"]",
             Self::Names => "a list of names of variables, such as [FAL_KEY]",
@@ -204,7 +220,10 @@ mod tests {
             (OptionType::GridSize, json!(512), json!(7)),
             (OptionType::Fraction, json!(1), json!(1.01)),
             (OptionType::Positive, json!(0.5), json!(0)),
+            (OptionType::Seconds, json!(3600), json!(0)),
             (OptionType::Text, json!("a"), json!(404)),
+            (OptionType::Key, json!("fal"), json!("a/b")),
+            (OptionType::OnInterrupt, json!("ask"), json!("never")),
             (OptionType::Class, json!("bad_input"), json!("bad")),
             (OptionType::Texts, json!(["a"]), json!([])),
             (OptionType::Names, json!(["FAL_KEY"]), json!(["FAL_KEY=1"])),

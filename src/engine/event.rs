@@ -68,6 +68,8 @@ pub enum EventKind {
     JobReused {
         /// The job.
         job_id: JobId,
+        /// Which attempt.
+        attempt: u32,
         /// The run of the earlier one.
         from_run: RunId,
         /// The earlier one.
@@ -386,6 +388,7 @@ impl EventKind {
                 job_id,
                 from_run,
                 from_job,
+                ..
             } => (
                 "job_reused",
                 json!({"job_id": job_id, "from_run": from_run, "from_job": from_job}),

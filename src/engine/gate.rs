@@ -14,6 +14,22 @@ use crate::workspace::provider::{Closure, ProviderGate};
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Pool<'_> {
+    /// Returns the job if something can make it now; otherwise leaves it as it is: what
+    /// is wrong with the set-up is no failure of the job.
+    pub(super) fn unless_unusable(&self, waiting: Waiting) -> Option<Waiting> {
+        let job = &waiting.planned.job;
+        let obstacle = match self.carrier_of(job) {
+            Ok(carrier) => carrier.obstacle_now(self.conditions.workspace.root()),
+            Err(reason) => Some(reason),
+        };
+        let Some(obstacle) = obstacle else {
+            return Some(waiting);
+        };
+        let algo = self.algo_of(job);
+        self.count(|tally| tally.unusable(algo, obstacle));
+        None
+    }
+
     /// Returns the job if its provider is open; otherwise keeps it for later, or
     /// counts it as blocked where only a person can open the provider.
     pub(super) fn wait_for_provider(&self, waiting: Waiting) -> Option<Waiting> {

@@ -49,7 +49,8 @@ impl Pool<'_> {
         };
         let job_id = waiting.planned.job.job_id.clone();
         let open = self
-            .wait_for_provider(waiting)
+            .unless_unusable(waiting)
+            .and_then(|waiting| self.wait_for_provider(waiting))
             .and_then(|waiting| self.wait_for_breaker(waiting))
             .and_then(|waiting| self.seems_affordable(waiting))
             .and_then(|waiting| self.admit(waiting));
@@ -176,9 +177,6 @@ impl Pool<'_> {
             Ok(carrier) => carrier,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::Permanent, reason)),
         };
-        if let Some(obstacle) = &carrier.obstacle {
-            return Attempt::Failed(Failure::new(ErrorClass::Permanent, obstacle.clone()));
-        }
         if let Some(failure) = self.ask_first(lease, carrier) {
             return Attempt::Failed(failure);
         }

@@ -9,6 +9,7 @@
 //! somebody asks to stop. Nothing in here prints or touches the tables.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,13 @@ impl Carrier {
             breaker_failures: 0,
             obstacle: None,
         }
+    }
+
+    /// Returns what keeps it from making anything: what did when the worker began, whose
+    /// plan and price did without it, or what has come up since.
+    fn obstacle_now(&self, workspace: &Path) -> Option<String> {
+        let came_up = || self.adapter.obstacles(workspace).into_iter().next();
+        self.obstacle.clone().or_else(came_up)
     }
 
     /// Returns what a generation costs, if known; what cannot be made costs nothing.
@@ -204,6 +212,8 @@ struct Tally {
     total_duration: Duration,
     /// Providers that kept jobs from starting, and what they said.
     closed: BTreeMap<AlgoKey, String>,
+    /// Algorithms that cannot make anything, why, and how many jobs that concerns.
+    unusable: BTreeMap<String, (String, usize)>,
     /// Algorithms that were paused and kept jobs from starting, and why.
     paused: BTreeMap<AlgoKey, (String, usize)>,
 }
@@ -212,6 +222,11 @@ impl Tally {
     fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
         self.summary.blocked += 1;
         self.closed.insert(provider.clone(), reason.to_owned());
+    }
+
+    fn unusable(&mut self, algo: String, reason: String) {
+        self.summary.blocked += 1;
+        self.unusable.entry(algo).or_insert((reason, 0)).1 += 1;
     }
 
     fn paused(&mut self, algo: &AlgoKey, reason: &str) {
@@ -447,6 +462,14 @@ impl Pool<'_> {
                 message: format!(
                     "provider {provider} is closed ({reason}); its jobs wait. \
                      When it can be used again: archi3d adapters resume {provider}"
+                ),
+            });
+        }
+        for (reason, jobs) in tally.unusable.values() {
+            self.report(EventKind::Warning {
+                message: format!(
+                    "skipped: {}, because nothing can make it now: {reason}",
+                    plural(*jobs, "job stays as it was", "jobs stay as they were")
                 ),
             });
         }

@@ -177,6 +177,7 @@ impl Pool<'_> {
         };
         self.report(EventKind::JobReused {
             job_id: job.job_id.clone(),
+            attempt: lease.attempt,
             from_run: source.run_id.clone(),
             from_job: source.job_id.clone(),
         });

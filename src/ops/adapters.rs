@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::adapter::endpoint::Endpoint;
 use crate::adapter::process::Process;
 use crate::adapter::registry;
 use crate::domain::algo::{AlgoSettings, ImageMode};
 use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
 use crate::domain::time::Timestamp;
-use crate::ops::{OpsContext, OpsError, real_env};
+use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
@@ -106,15 +105,14 @@ fn entry(
     };
     let breakers = ProviderGate::breakers(&context.workspace);
     let paused = closure_of(&breakers, &settings.key, now)?;
-    let env = |name: &str| context.settings.env_value(&real_env, name);
-    if let Err(error) = registry::build(settings, None, &env) {
-        problems.push(error.to_string());
+    match registry::build(settings, None, &context.variables()) {
+        Ok(adapter) => problems.extend(adapter.obstacles(context.workspace.root())),
+        Err(error) => problems.push(error.to_string()),
     }
-    problems.extend(obstacles(context, settings));
     let mut program = None;
     let mut variables = Vec::new();
     if settings.kind.as_deref() == Some("process") {
-        let process = Process::new(settings, &env);
+        let process = Process::new(settings, context.variables());
         program = process.program(context.workspace.root()).ok();
         let unset = process.unset();
         let named = texts(settings, "env").into_iter();
@@ -138,29 +136,6 @@ fn entry(
         variables,
         problems,
     })
-}
-
-/// Returns what keeps every job of an algorithm from being made, whatever its entry
-/// says: no command, no such program, variables that are not set.
-pub(super) fn obstacles(context: &OpsContext, settings: &AlgoSettings) -> Vec<String> {
-    let key = &settings.key;
-    match settings.kind.as_deref() {
-        None => vec![Endpoint::new(settings).remedy().to_owned()],
-        Some("process") => {
-            let env = |name: &str| context.settings.env_value(&real_env, name);
-            let process = Process::new(settings, &env);
-            let program = process.program(context.workspace.root()).err();
-            let program = program.map(|reason| format!("algo {key}: {reason}"));
-            let unset = process.unset().into_iter().map(|name| {
-                format!(
-                    "algo {key}: the variable {name} is not set; set it in the environment or in .env, \
-                     to nothing if the program can do without"
-                )
-            });
-            program.into_iter().chain(unset).collect()
-        }
-        Some(_) => Vec::new(),
-    }
 }
 
 /// Returns how long one attempt may take: what the entry says, else an hour for a

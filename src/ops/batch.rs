@@ -183,7 +183,6 @@ pub fn create(
     } else {
         let lock = workspace.registry_lock();
         fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
-        workspace.make_reports();
         let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;
         let _held = held.ok_or_else(|| BatchError::Busy {
             lock: workspace.relative(&lock).unwrap_or_default(),
@@ -264,6 +263,7 @@ fn write(
     let folder = workspace.run(run_id).root().to_owned();
     if manifest.changed || !plan.jobs.is_empty() {
         fs::create_dir_all(&folder).context("create", &folder)?;
+        workspace.make_reports();
         fault::here("batch.folder_made");
     }
     if !plan.jobs.is_empty() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::filter::JobsFilter;
-use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::time::Timestamp;
@@ -19,7 +19,7 @@ use crate::ops::run::notice_text;
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::csv::{self, CsvStore, CsvStoreOptions};
-use crate::store::{JobRecord, Restored, RunJobs, Standing, Store, Withdrawal};
+use crate::store::{JobRecord, Restored, RunJobs, Standing, Store, Withdrawal, WorkerIdentity};
 
 /// What is to be taken out or put back.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +101,9 @@ pub fn cancel_jobs(
     if !confirm(&preview) {
         return Ok(None);
     }
-    let store = open(context, request, tell)?;
+    let identity = identity::worker_identity(&context.settings);
+    let worker = identity.worker_id.clone();
+    let store = open(context, request, identity, tell)?;
     let recovery = store.recover(context.clock.now())?;
     for warning in &recovery.warnings {
         tell(warning);
@@ -124,7 +126,7 @@ pub fn cancel_jobs(
         }
     }
     store.close(context.clock.now())?;
-    note(context, request, &report, tell);
+    note(context, request, &report, &worker, tell);
     Ok(Some(report))
 }
 
@@ -158,13 +160,14 @@ impl CancelReport {
 fn open(
     context: &OpsContext,
     request: &CancelRequest,
+    identity: WorkerIdentity,
     tell: &Teller,
 ) -> Result<CsvStore, OpsError> {
     let tell = tell.clone();
     let store = CsvStore::open(CsvStoreOptions {
         workspace: context.workspace.clone(),
         run_id: request.run_id.clone(),
-        identity: identity::worker_identity(&context.settings),
+        identity,
         rhythm: Rhythm::default(),
         rehearsal: false,
         allow_unsafe_locks: request.allow_unsafe_locks,
@@ -223,7 +226,13 @@ fn is_live(job: &JobRecord) -> bool {
 }
 
 /// Leaves one line in the log that the workers of the run write too.
-fn note(context: &OpsContext, request: &CancelRequest, report: &CancelReport, tell: &Teller) {
+fn note(
+    context: &OpsContext,
+    request: &CancelRequest,
+    report: &CancelReport,
+    worker: &WorkerId,
+    tell: &Teller,
+) {
     struct Troubles(Teller);
     impl Sink for Troubles {
         fn report(&self, event: &Event) {
@@ -245,7 +254,7 @@ fn note(context: &OpsContext, request: &CancelRequest, report: &CancelReport, te
         )
     };
     let path = context.workspace.log("worker");
-    let log = RunLog::open(&path, Arc::new(Troubles(tell.clone())));
+    let log = RunLog::open(&path, worker, Arc::new(Troubles(tell.clone())));
     log.report(&Event {
         at: context.clock.now(),
         run_id: request.run_id.clone(),

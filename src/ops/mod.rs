@@ -3,9 +3,11 @@
 //! `cli` turns arguments into requests and shows the answers; everything in
 //! between happens here. Nothing in here prints.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::adapter::Variables;
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Os, Settings, Sources};
 use crate::domain::time::Clock;
@@ -189,6 +191,19 @@ pub fn is_taken_by_default(folder: &Path) -> bool {
 /// by everybody.
 pub fn keep_files_from_everybody() {
     platform::place::keep_from_everybody();
+}
+
+impl Variables for OpsContext {
+    fn now(&self, names: &[&str]) -> BTreeMap<String, String> {
+        self.settings.variables_now(&real_env, names)
+    }
+}
+
+impl OpsContext {
+    /// Returns where adapters find their variables.
+    fn variables(&self) -> Arc<dyn Variables> {
+        Arc::new(self.clone())
+    }
 }
 
 /// Looks a variable up in the environment of this process.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::adapter::registry;
 use crate::domain::content::{ContentKey, Recipe};
 use crate::domain::id::{AlgoKey, JobId, RunId};
-use crate::ops::{OpsContext, OpsError, real_env};
+use crate::ops::{OpsContext, OpsError};
 use crate::store::JobRecord;
 use crate::store::csv::FileReuse;
 use crate::store::reuse::ReuseIndex;
@@ -89,9 +89,7 @@ impl<'a> Forecast<'a> {
         let mut algos = self.algos.lock().unwrap_or_else(PoisonError::into_inner);
         let found = algos.entry(algo.clone()).or_insert_with(|| {
             let settings = self.context.settings.algo(algo.as_str())?;
-            let adapter = registry::build(settings, None, &|name| {
-                self.context.settings.env_value(&real_env, name)
-            });
+            let adapter = registry::build(settings, None, &self.context.variables());
             Some(Known {
                 recipe: Recipe::of(settings)?,
                 version: adapter.ok()?.version().map(str::to_owned),

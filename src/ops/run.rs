@@ -25,7 +25,7 @@ mod carriers;
 mod prepare;
 mod spending;
 
-use carriers::carriers;
+use carriers::{carriers, refuse_if_none_can_run};
 use prepare::{Prepared, list, prepare, words};
 
 pub(super) use carriers::{carrier, known_algo};
@@ -133,12 +133,15 @@ pub fn run_worker_asking(
     })?;
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
-    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, sink.clone())));
+    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, &worker_id, sink.clone())));
     let teller = Teller {
         context,
         run_id: &request.run_id,
         sinks: Sinks(vec![sink, log.clone()]),
     };
+    if let Some(moved) = log.moved() {
+        teller.notice(moved);
+    }
     let ended = AtomicBool::new(false);
     let purse = Arc::new(FilePurse::new(&context.workspace));
     std::thread::scope(|scope| {
@@ -200,6 +203,9 @@ fn work(
         }));
     })?;
     let carriers = carriers(context, request, &prepared.jobs, teller);
+    refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| {
+        let _ = store.close(context.clock.now());
+    })?;
     spending::arrange(request, &mut prepared.jobs, &carriers);
     let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.purse);
     spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| {

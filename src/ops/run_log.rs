@@ -5,13 +5,14 @@
 //! waits. Trouble with the log is told once, through the sink given, and never
 //! harms a job.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
 use crate::workspace::log::{self, LogFile};
@@ -27,6 +28,10 @@ pub struct RunLog {
 
 struct Writer {
     log: Result<LogFile, String>,
+    /// Stands in every line: several workers write into one log.
+    worker: WorkerId,
+    /// Which attempt of a job is at work: what becomes of it is told with that.
+    attempts: Mutex<HashMap<JobId, u32>>,
     waiting: Mutex<Waiting>,
     /// Tells of the first line that waits, and of the end.
     news: Condvar,
@@ -46,12 +51,15 @@ struct Waiting {
 }
 
 impl RunLog {
-    /// Opens the log at `path`; if that fails, `teller` hears of it with the first event.
-    pub fn open(path: &Path, teller: Arc<dyn Sink>) -> Self {
+    /// Opens the log at `path` for what `worker` does; if that fails, `teller` hears of
+    /// it with the first event.
+    pub fn open(path: &Path, worker: &WorkerId, teller: Arc<dyn Sink>) -> Self {
         let log =
             LogFile::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()));
         let writer = Arc::new(Writer {
             log,
+            worker: worker.clone(),
+            attempts: Mutex::default(),
             waiting: Mutex::default(),
             news: Condvar::new(),
             writing: Mutex::new(()),
@@ -68,6 +76,16 @@ impl RunLog {
             writer,
             flusher: flusher.ok(),
         }
+    }
+}
+
+impl RunLog {
+    /// Says that the lines of another program were moved, if that was done just now.
+    pub fn moved(&self) -> Option<String> {
+        let name = self.writer.moved()?.file_name()?.to_string_lossy();
+        Some(format!(
+            "logs/worker.log held lines of another program in another format; they are in logs/{name} now"
+        ))
     }
 }
 
@@ -102,7 +120,13 @@ impl Writer {
     }
 
     fn add(&self, event: &Event) {
-        let line = match log::line_of(&event.to_json()) {
+        let mut object = event.to_json();
+        object.insert("worker_id".into(), self.worker.as_str().into());
+        if let Some((job, attempt)) = self.attempt_of(&event.kind) {
+            object.insert("job_id".into(), job.as_str().into());
+            object.insert("attempt".into(), attempt.into());
+        }
+        let line = match log::line_of(&object) {
             Ok(line) => line,
             Err(error) => {
                 let last = (event.at, event.run_id.clone());
@@ -117,6 +141,34 @@ impl Writer {
         if first {
             self.news.notify_one();
         }
+    }
+
+    /// Returns which attempt of which job an event is about, if it is about one.
+    fn attempt_of(&self, kind: &EventKind) -> Option<(JobId, u32)> {
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        match kind {
+            EventKind::JobStarted {
+                job_id, attempt, ..
+            }
+            | EventKind::JobReused {
+                job_id, attempt, ..
+            } => {
+                attempts.insert(job_id.clone(), *attempt);
+                Some((job_id.clone(), *attempt))
+            }
+            EventKind::JobCompleted { job_id, .. }
+            | EventKind::JobFailed { job_id, .. }
+            | EventKind::JobPutOff { job_id, .. }
+            | EventKind::JobReleased { job_id, .. }
+            | EventKind::JobCancelled { job_id }
+            | EventKind::JobFenced { job_id, .. } => attempts.remove_entry(job_id),
+            _ => None,
+        }
+    }
+
+    /// Returns where lines of another program were put, if that was done just now.
+    fn moved(&self) -> Option<&Path> {
+        self.log.as_ref().ok()?.moved()
     }
 
     fn flush_until_closed(&self) {
@@ -201,12 +253,16 @@ mod tests {
         }
     }
 
+    fn worker() -> WorkerId {
+        WorkerId::compose("host", 7, "abcd")
+    }
+
     #[test]
     fn progress_stays_out_of_the_log_and_everything_else_is_one_line() {
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("logs").join("worker.log");
         let job_id = JobId::parse("j").expect("valid");
-        let log = RunLog::open(&path, Arc::new(Heard::default()));
+        let log = RunLog::open(&path, &worker(), Arc::new(Heard::default()));
         log.report(&event(EventKind::JobProgress {
             job_id: job_id.clone(),
             fraction: 0.5,
@@ -226,7 +282,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("worker.log");
         let job = |number: u32| JobId::parse(&format!("j{number}")).expect("valid");
-        let log = RunLog::open(&path, Arc::new(Heard::default()));
+        let log = RunLog::open(&path, &worker(), Arc::new(Heard::default()));
         for number in 0..3 {
             log.report(&event(EventKind::JobStarted {
                 job_id: job(number),
@@ -260,7 +316,7 @@ mod tests {
     fn a_log_that_cannot_be_opened_is_told_once() {
         let folder = tempfile::tempdir().expect("temp folder");
         let heard = Arc::new(Heard::default());
-        let log = RunLog::open(folder.path(), heard.clone());
+        let log = RunLog::open(folder.path(), &worker(), heard.clone());
         for _ in 0..3 {
             log.report(&event(EventKind::Notice {
                 message: "x".into(),

@@ -71,6 +71,11 @@ pub fn user_number() -> String {
     imp::user_number()
 }
 
+/// Tells whether the file may be started as a program, as far as its mode says.
+pub fn is_executable(path: &Path) -> bool {
+    imp::is_executable(path)
+}
+
 /// Returns a clock that only moves forward, also while the machine sleeps.
 pub fn steady_now() -> Duration {
     imp::steady_now()

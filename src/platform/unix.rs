@@ -11,6 +11,10 @@ use rustix::fs::OFlags;
 
 use super::{FileIdentity, FileSystemKind, FileVersion};
 
+pub(super) fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o111 != 0)
+}
+
 pub(super) fn user_number() -> String {
     rustix::process::getuid().as_raw().to_string()
 }

@@ -18,6 +18,10 @@ const SHARING_VIOLATION: i32 = 32;
 const LOCK_VIOLATION: i32 = 33;
 const REPLACE_PATIENCE: Duration = Duration::from_secs(30);
 
+pub(super) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
 pub(super) fn user_number() -> String {
     String::new()
 }

@@ -26,6 +26,8 @@ const IMPATIENCE: Duration = Duration::from_secs(10);
 pub struct LogFile {
     path: PathBuf,
     lock_path: PathBuf,
+    /// Where lines of another program were put when this was opened.
+    moved: Option<PathBuf>,
     state: Mutex<State>,
 }
 
@@ -48,22 +50,29 @@ impl LogFile {
             let reason = "it is not a plain file; move it away";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
+        let lock_path = with_ending(path, ".lock");
+        let mut lock = ReusedLock::new(lock_path.clone());
+        let moved = set_aside(path, &mut lock);
         let mut options = OpenOptions::new();
         options.create(true).append(true).read(true);
         let file = platform::refuse_links(&mut options).open(path)?;
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        let lock_path = PathBuf::from(lock_path);
         Ok(Self {
             path: path.to_owned(),
-            lock_path: lock_path.clone(),
+            lock_path,
+            moved,
             state: Mutex::new(State {
                 file,
-                lock: ReusedLock::new(lock_path),
+                lock,
                 whole_until: 0,
                 impatient_until: None,
             }),
         })
+    }
+
+    /// Returns where lines of another program were put when this was opened, if it
+    /// began with such.
+    pub fn moved(&self) -> Option<&Path> {
+        self.moved.as_deref()
     }
 
     /// Appends `object` as one line. Returns a sentence if that did not work.
@@ -150,6 +159,34 @@ pub fn append_record(path: &Path, object: &Map<String, Value>) -> Option<String>
         Ok(log) => log.append_json(object),
         Err(error) => Some(format!("cannot open {}: {error}", path.display())),
     }
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(ending);
+    PathBuf::from(longer)
+}
+
+/// Moves a log that begins with a line which is no JSON object, as other tools write
+/// them, to `<log>.1` or the next free number: no reader takes two formats in one
+/// file. What cannot be moved stays.
+fn set_aside(path: &Path, lock: &mut ReusedLock) -> Option<PathBuf> {
+    if !begins_otherwise(path) || !lock.take_within(PATIENCE).unwrap_or(false) {
+        return None;
+    }
+    let moved = (1..1000).map(|number| with_ending(path, &format!(".{number}")));
+    let moved = moved
+        .filter(|_| begins_otherwise(path))
+        .find(|free| platform::rename_no_replace(path, free).unwrap_or(false));
+    lock.release();
+    moved
+}
+
+fn begins_otherwise(path: &Path) -> bool {
+    let mut first = [0];
+    let mut options = OpenOptions::new();
+    let opened = platform::without_waiting(options.read(true)).open(path);
+    opened.is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first != *b"{"
 }
 
 fn ends_with_newline(file: &mut File) -> io::Result<bool> {

@@ -46,6 +46,7 @@
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
+//! - `set_up`: what is wrong with the set-up is no failure of a job.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
@@ -130,6 +131,8 @@ mod seed_identity;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
+#[cfg(unix)]
+mod set_up;
 mod store_contract;
 mod support;
 mod support_check;

@@ -238,3 +238,27 @@ fn a_table_without_byte_order_mark_gets_one() {
     assert!(!rest.starts_with(BOM));
     assert_rest_untouched(&bare, rest);
 }
+
+#[test]
+fn the_log_of_the_original_is_moved_once_and_ours_is_json_from_the_first_line() {
+    let workspace = enqueued();
+    let old = workspace.bytes("logs/worker.log");
+    let _ = workspace
+        .worker(&["--dry-run", "--limit", "1"])
+        .run()
+        .expect_code(0)
+        .expect_stderr("logs/worker.log.1");
+    assert_eq!(workspace.bytes("logs/worker.log.1"), old);
+    let second = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    assert!(!second.stderr.contains("worker.log."), "{second}");
+    assert!(!workspace.path("logs/worker.log.2").exists());
+    let log = String::from_utf8(workspace.bytes("logs/worker.log")).expect("text");
+    for line in log.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert!(line["worker_id"].is_string(), "{line}");
+        let about_job = line["event"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("job_"));
+        assert_eq!(line["attempt"].is_u64(), about_job, "{line}");
+    }
+}

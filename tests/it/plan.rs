@@ -314,7 +314,7 @@ fn blanked(table: &str, line: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_made_is_planned_as_failing_and_starts_no_program() {
+fn what_cannot_be_made_is_planned_as_blocked_and_starts_no_program() {
     let adapters = "adapters:
   keyless: {kind: process, command: [touch, started], env: [NOBODY_SETS_THIS], unit_price_usd: 0.4}
   mistyped: {kind: process, command: [pyhton3-is-no-program], unit_price_usd: 0.4}
@@ -331,8 +331,9 @@ fn what_cannot_be_made_is_planned_as_failing_and_starts_no_program() {
             .build();
         let planned = plan(&workspace, &[]);
         assert_eq!(fates(&planned), ["blocked unusable_algo"], "{planned}");
-        let output = workspace.worker(&[]).run().expect_code(1);
+        let output = workspace.worker(&[]).run().expect_code(2);
         let _ = output.expect_stderr(why);
+        assert_eq!(workspace.registry().count("enqueued"), 1);
         let started = |name: &String| name.ends_with("started");
         assert!(!workspace.tree().keys().any(started));
         assert_eq!(ledger(&workspace), (0.0, 0.0));

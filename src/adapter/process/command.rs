@@ -5,17 +5,17 @@
 //! asks for, and the facts of the job.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value};
 
-use crate::adapter::{AdapterError, GenerationRequest, JobContext};
+use crate::adapter::{AdapterError, GenerationRequest, JobContext, Variables};
 use crate::domain::retry::ErrorClass;
-
-/// Looks a variable up for a program.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+use crate::platform;
 
 /// The variables every program gets: where things are and which language to use.
 const HARMLESS: &[&str] = &[
@@ -59,14 +59,10 @@ const HARMLESS: &[&str] = &[
 const MAX_FACT_BYTES: usize = 32 << 10;
 
 /// Collects what a program may see: the harmless names and those asked for.
-pub(super) fn visible(asked: &[String], env: Lookup<'_>) -> BTreeMap<String, String> {
-    let names = HARMLESS
-        .iter()
-        .copied()
-        .chain(asked.iter().map(String::as_str));
-    names
-        .filter_map(|name| Some((name.to_owned(), env(name)?)))
-        .collect()
+pub(super) fn visible(asked: &[String], env: &dyn Variables) -> BTreeMap<String, String> {
+    let asked = asked.iter().map(String::as_str);
+    let names: Vec<&str> = HARMLESS.iter().copied().chain(asked).collect();
+    env.now(&names)
 }
 
 /// Returns the program that `name` means, or why there is none.
@@ -93,6 +89,75 @@ pub(super) fn find_program(
         .find_map(|folder| existing(&folder.join(path)))
         .or(inside)
         .ok_or_else(|| format!("{name} is neither on PATH nor in the workspace"))
+}
+
+/// Says why a program that is there cannot be started.
+pub(super) fn check_program(program: &Path) -> Result<(), String> {
+    let shown = program.display();
+    if !platform::is_executable(program) {
+        return Err(format!("{shown} is not executable (chmod +x {shown})"));
+    }
+    let mut start = [0; 256];
+    let read = File::open(program).and_then(|mut file| file.read(&mut start));
+    // A program may be executable and not readable.
+    let first_line = start[..read.unwrap_or_default()]
+        .split(|byte| *byte == b'\n')
+        .next();
+    let Some(line) = first_line.and_then(|line| line.strip_prefix(b"#!")) else {
+        return Ok(());
+    };
+    let line = String::from_utf8_lossy(line);
+    let interpreter = line.split_whitespace().next().unwrap_or_default();
+    if Path::new(interpreter).is_absolute() && !Path::new(interpreter).exists() {
+        return Err(format!(
+            "{shown} begins with `#!{interpreter}`, which does not exist on this machine"
+        ));
+    }
+    Ok(())
+}
+
+/// Programs that run the file which their first plain argument names.
+const INTERPRETERS: &[&str] = &[
+    "bash", "deno", "node", "perl", "php", "pypy", "python", "rscript", "ruby", "sh", "zsh",
+];
+
+/// What such files end in.
+const SCRIPTS: &[&str] = &["cjs", "js", "mjs", "php", "pl", "py", "r", "rb", "sh", "ts"];
+
+/// Says whether the script that an interpreter would run is missing.
+pub(super) fn check_script(
+    program: &Path,
+    arguments: &[String],
+    workspace: &Path,
+) -> Result<(), String> {
+    let lower = |text: Option<&OsStr>| text.unwrap_or_default().to_string_lossy().to_lowercase();
+    let stem = lower(program.file_name());
+    let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !INTERPRETERS.contains(&stem.strip_suffix(".exe").unwrap_or(stem)) {
+        return Ok(());
+    }
+    let runs_text = |word: &&String| ["-c", "-m", "-e", "-", "eval"].contains(&word.as_str());
+    let plain = |word: &&String| !word.starts_with('-');
+    let script = arguments
+        .iter()
+        .take_while(|word| !runs_text(word))
+        .find(plain);
+    let Some(script) = script.filter(|name| {
+        let ending = lower(Path::new(name.as_str()).extension());
+        SCRIPTS.contains(&ending.as_str()) && !name.contains("://")
+    }) else {
+        return Ok(());
+    };
+    let path = workspace.join(script);
+    if path.is_file() {
+        return Ok(());
+    }
+    let looked_for = if Path::new(script).is_absolute() {
+        String::new()
+    } else {
+        format!(" (looked for {})", path.display())
+    };
+    Err(format!("the script {script} does not exist{looked_for}"))
 }
 
 fn existing(path: &Path) -> Option<PathBuf> {

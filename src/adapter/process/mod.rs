@@ -18,12 +18,16 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
+use crate::adapter::{
+    Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext, Variables,
+};
 use crate::domain::algo::AlgoSettings;
+use crate::domain::id::AlgoKey;
 use crate::platform::process::Group;
 use log::AttemptLog;
 use secrets::Secrets;
@@ -31,14 +35,13 @@ use session::Outcome;
 use streams::Shared;
 use verdict::Circumstances;
 
-pub use command::Lookup;
-
 /// Runs a program for every job.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Process {
+    key: AlgoKey,
     command: Vec<String>,
     asked: Vec<String>,
-    visible: BTreeMap<String, String>,
+    env: Arc<dyn Variables>,
     stall: Option<Duration>,
     /// What the entry says of the program's version.
     version: Option<String>,
@@ -48,19 +51,19 @@ pub struct Process {
 impl Process {
     /// Takes options that the registry has checked; `env` gives the values of
     /// the variables that the program may see.
-    pub fn new(settings: &AlgoSettings, env: Lookup<'_>) -> Self {
+    pub fn new(settings: &AlgoSettings, env: Arc<dyn Variables>) -> Self {
         let option = |name: &str| settings.options.get(name);
         let texts = |name: &str| -> Vec<String> {
             let list = option(name).and_then(Value::as_array);
             let texts = list.into_iter().flatten().filter_map(Value::as_str);
             texts.map(str::to_owned).collect()
         };
-        let asked = texts("env");
         let stall = option("stall_s").and_then(Value::as_f64);
         Self {
+            key: settings.key.clone(),
             command: texts("command"),
-            visible: command::visible(&asked, env),
-            asked,
+            asked: texts("env"),
+            env,
             stall: stall.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             version: option("version").and_then(Value::as_str).map(str::to_owned),
             defaults: settings.defaults.clone(),
@@ -69,21 +72,38 @@ impl Process {
 
     /// Returns the program that would be started, or why there is none.
     pub fn program(&self, workspace: &Path) -> Result<PathBuf, String> {
-        let search = self.visible.get("PATH").map(String::as_str);
-        match self.command.first() {
-            Some(name) => command::find_program(name, workspace, search),
+        let visible = self.visible();
+        let search = visible.get("PATH").map(String::as_str);
+        match self.command.split_first() {
+            Some((name, _)) => command::find_program(name, workspace, search),
             None => Err("`command` is not set".to_owned()),
         }
     }
 
+    /// Says why the program could not do anything if it were started.
+    fn check_program(&self, workspace: &Path) -> Result<(), String> {
+        let program = self.program(workspace)?;
+        command::check_program(&program)?;
+        command::check_script(&program, &self.command[1..], workspace)
+    }
+
+    /// Returns what the program would see at this moment.
+    fn visible(&self) -> BTreeMap<String, String> {
+        command::visible(&self.asked, self.env.as_ref())
+    }
+
     /// Returns the variables that are asked for and not set.
     pub fn unset(&self) -> Vec<String> {
-        let is_unset = |name: &&String| !self.visible.contains_key(*name);
+        self.unset_in(&self.visible())
+    }
+
+    fn unset_in(&self, visible: &BTreeMap<String, String>) -> Vec<String> {
+        let is_unset = |name: &&String| !visible.contains_key(*name);
         self.asked.iter().filter(is_unset).cloned().collect()
     }
 
-    fn secrets(&self) -> Secrets {
-        let visible = self.visible.iter();
+    fn secrets(&self, visible: &BTreeMap<String, String>) -> Secrets {
+        let visible = visible.iter();
         let visible = visible.map(|(name, value)| (name.as_str(), value.as_str()));
         let mut defaults = Vec::new();
         for (name, value) in &self.defaults {
@@ -109,6 +129,20 @@ impl Process {
 }
 
 impl Adapter for Process {
+    fn obstacles(&self, workspace: &Path) -> Vec<String> {
+        let key = &self.key;
+        let program = self.check_program(workspace).err();
+        let program = program
+            .map(|reason| format!("algo {key}: {reason}; see `command` of {key} in adapters.yaml"));
+        let unset = self.unset().into_iter().map(|name| {
+            format!(
+                "algo {key}: the variable {name} is not set; set it in the environment or in .env, \
+                 to nothing if the program can do without"
+            )
+        });
+        program.into_iter().chain(unset).collect()
+    }
+
     fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
@@ -118,17 +152,16 @@ impl Adapter for Process {
         request: &GenerationRequest,
         context: &mut JobContext<'_>,
     ) -> Result<GenerationResult, AdapterError> {
-        let mut command = command::build(
-            &self.command,
-            &self.visible,
-            request,
-            context,
-            &self.defaults,
-        )?;
+        let visible = self.visible();
+        let mut command =
+            command::build(&self.command, &visible, request, context, &self.defaults)?;
         let words = protocol::request(request, context, &self.defaults)?;
         let mut words = Value::Object(words).to_string().into_bytes();
         words.push(b'\n');
-        let shared = Shared::new(AttemptLog::new(context.log_path.clone()), self.secrets());
+        let shared = Shared::new(
+            AttemptLog::new(context.log_path.clone()),
+            self.secrets(&visible),
+        );
         let group =
             Group::spawn(&mut command).map_err(|error| command::cannot_start(&command, &error))?;
         drop(command);
@@ -143,7 +176,7 @@ impl Adapter for Process {
             out_dir: &request.out_dir,
             shared: &shared,
             stall: self.stall,
-            unset: &self.unset(),
+            unset: &self.unset_in(&visible),
         }
         .judge(outcome)
     }

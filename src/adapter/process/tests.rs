@@ -16,11 +16,12 @@ fn shell(script: &str) -> Process {
         "command": ["/bin/sh", "-c", script], "env": ["FAL_KEY", "NOT_SET"], "stall_s": 30,
     });
     let path = std::env::var("PATH").unwrap_or_default();
-    Process::new(&entry(Some("process"), options), &|name| match name {
+    let env = move |name: &str| match name {
         "PATH" => Some(path.clone()),
         "FAL_KEY" => Some("canary-12345".to_owned()),
         _ => None,
-    })
+    };
+    Process::new(&entry(Some("process"), options), Arc::new(env))
 }
 
 fn failure(script: &str) -> (ErrorClass, String, String) {
@@ -132,7 +133,7 @@ fn an_error_says_the_last_words_without_secrets_and_what_is_not_set() {
 #[test]
 fn a_program_that_is_missing_or_cannot_run_says_so() {
     let missing = entry(Some("process"), json!({"command": ["no-such-program-xyz"]}));
-    let adapter = Process::new(&missing, &|_| None);
+    let adapter = Process::new(&missing, Arc::new(|_: &str| None));
     let error = Bench::new().run(&adapter, 1).expect_err("missing");
     assert!(
         error
@@ -144,7 +145,7 @@ fn a_program_that_is_missing_or_cannot_run_says_so() {
     fs::write(bench.workspace.path().join("plain"), b"text").expect("written");
     let plain = entry(Some("process"), json!({"command": ["plain"]}));
     let error = bench
-        .run(&Process::new(&plain, &|_| None), 1)
+        .run(&Process::new(&plain, Arc::new(|_: &str| None)), 1)
         .expect_err("not executable");
     assert!(error.to_string().contains("executable"), "{error}");
 }

@@ -22,7 +22,7 @@ use crate::domain::item::{IMAGES_DIR, ImageOrder, sorted_images};
 use crate::domain::nearest::suggestion;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::dollars;
-use crate::ops::{OpsContext, OpsError, real_env};
+use crate::ops::{OpsContext, OpsError};
 use crate::workspace::artifact;
 
 use super::{AdapterEntry, list, time_limit};
@@ -297,8 +297,7 @@ fn try_one(
 ) -> Checked {
     let started = Instant::now();
     let mut purchase = Purchase(None);
-    let env = |name: &str| context.settings.env_value(&real_env, name);
-    let outcome = match registry::build(settings, None, &env) {
+    let outcome = match registry::build(settings, None, &context.variables()) {
         Ok(adapter) => run(
             context,
             settings,

@@ -301,7 +301,7 @@ impl<'a> Planner<'a> {
             Some(Err(why)) => why.clone(),
             None => job.algo.as_ref().err().cloned().unwrap_or_default(),
         };
-        Some(self.taken(Fate::Blocked, unusable(&why), Price::default()))
+        Some((Fate::Blocked, unusable(&why), Price::default()))
     }
 
     /// Tells whether an earlier attempt bought it and its result would be asked for.

@@ -7,7 +7,8 @@ use super::Reason;
 
 /// Says why the jobs of an algorithm cannot work.
 pub(super) fn unusable(why: &str) -> Reason {
-    Reason::new("unusable_algo", format!("which would fail at once: {why}"))
+    let words = format!("left alone, because nothing can make them: {why}");
+    Reason::new("unusable_algo", words)
 }
 
 /// Says why a job is left out that no worker takes.

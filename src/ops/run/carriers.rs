@@ -13,9 +13,10 @@ use crate::domain::limits::Limits;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
+use crate::domain::text::plural;
 use crate::engine::{Carrier, Carriers, PlannedJob};
-use crate::ops::adapters::{obstacles, provider_of, time_limit};
-use crate::ops::{OpsContext, OpsError, real_env};
+use crate::ops::adapters::{provider_of, time_limit};
+use crate::ops::{OpsContext, OpsError};
 
 use super::{Teller, WorkerRequest};
 
@@ -43,7 +44,7 @@ pub(super) fn carriers(
             && request.dry_run
         {
             teller.warn(format!(
-                "{reason}; rehearsed all the same, but a real run would fail these jobs"
+                "{reason}; rehearsed all the same, but a real run would leave these jobs alone"
             ));
             carrier = Ok(rehearsal(request));
         }
@@ -54,12 +55,50 @@ pub(super) fn carriers(
         if request.dry_run && endpoint_only {
             teller.warn(format!(
                 "algo {key} has only an endpoint and no command: rehearsed all the same, \
-                 but a real run would fail its jobs"
+                 but a real run would leave its jobs alone"
             ));
         }
         carriers.insert(key.clone(), carrier);
     }
     carriers
+}
+
+/// Refuses to start where nothing that is selected can be made.
+pub(super) fn refuse_if_none_can_run(
+    request: &WorkerRequest,
+    jobs: &[PlannedJob],
+    carriers: &Carriers,
+) -> Result<(), OpsError> {
+    // What was made earlier can be copied without anything that makes it.
+    if request.reuse || jobs.is_empty() {
+        return Ok(());
+    }
+    let mut reasons = BTreeSet::new();
+    for planned in jobs {
+        let reason = match (&request.adapter, &planned.job.algo) {
+            (Some(key), _) | (None, Ok(key)) => match carriers.get(key) {
+                Some(Ok(carrier)) => carrier.obstacle.as_ref(),
+                Some(Err(reason)) => Some(reason),
+                None => None,
+            },
+            (None, Err(reason)) => Some(reason),
+        };
+        match reason {
+            Some(reason) => reasons.insert(reason.as_str()),
+            None => return Ok(()),
+        };
+    }
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    Err(OpsError::Setup {
+        message: format!(
+            "nothing can make the {}: {}",
+            plural(jobs.len(), "selected job", "selected jobs"),
+            reasons.join("; ")
+        ),
+        hint: Some(
+            "the jobs stay as they were; `archi3d adapters list` shows what can run".to_owned(),
+        ),
+    })
 }
 
 /// Returns what a job costs, nothing where nobody knows. A rehearsal and what
@@ -91,11 +130,10 @@ pub(in crate::ops) fn carrier(
         )
     })?;
     let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
-    let adapter = registry::build(settings, request.dry_run.then_some(duration), &|name| {
-        context.settings.env_value(&real_env, name)
-    })
-    .map_err(|error| error.to_string())?;
-    let obstacle = obstacles(context, settings).into_iter().next();
+    let rehearsal = request.dry_run.then_some(duration);
+    let adapter = registry::build(settings, rehearsal, &context.variables())
+        .map_err(|error| error.to_string())?;
+    let mut obstacles = adapter.obstacles(context.workspace.root()).into_iter();
     let option = |name: &str| settings.options.get(name);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
     let provider = provider_of(settings)?;
@@ -135,7 +173,7 @@ pub(in crate::ops) fn carrier(
         recipe: Recipe::of(settings).filter(|_| !request.dry_run),
         limits,
         breaker_failures,
-        obstacle: obstacle.filter(|_| !request.dry_run),
+        obstacle: obstacles.next(),
         ..Carrier::new(adapter)
     })
 }
