@@ -211,7 +211,7 @@ impl Progress {
                 budget_words(level)
             )),
             EventKind::BreakerOpened { algo, reason } => self.ui.warn(&format!(
-                "algo {algo} pauses: {}; the others go on. To resume: archi3d adapters resume {algo}",
+                "algo {algo} pauses for all workers: {}; the others go on. To resume: archi3d adapters resume {algo}",
                 shortened(&one_line(reason))
             )),
             EventKind::CanaryEnded(result) => self.ui.say(&canary_line(result)),

@@ -98,22 +98,40 @@ pub enum Verdict {
     /// Nothing was bought, and nothing can be from this provider until then (or
     /// until somebody says so): the job waits.
     CloseProvider(Option<Duration>),
+    /// The provider asks to be left alone for so long: nobody asks it, and then the job
+    /// is tried again, which costs it no retry.
+    LeaveAlone(Duration),
 }
 
 /// No provider is waited for longer than this, whatever it asks: a year.
 const LONGEST_ASKED: Duration = Duration::from_secs(366 * 86_400);
 
+/// A provider that asks to be left alone is heeded for so long for one job; after
+/// that its refusals count as failures. A day.
+pub const LONGEST_REFUSAL: Duration = Duration::from_secs(86_400);
+
+/// A provider that asks to be left alone is left alone for at least so long.
+const SHORTEST_REFUSAL: Duration = Duration::from_secs(1);
+
 /// Decides what follows a failure of `class`, given how many failures of this
 /// job were followed by another attempt already, how long the provider asks to
-/// wait, and a random number from 0 to 1.
+/// be left alone and for how long it has done so, and a random number from 0 to 1.
 pub fn after_failure(
     class: ErrorClass,
     earlier_failures: u32,
     retry_after: Option<Duration>,
+    refused_for: Duration,
     policy: RetryPolicy,
     jitter: f64,
 ) -> Verdict {
     let retry_after = retry_after.map(|asked| asked.min(LONGEST_ASKED));
+    let asked = retry_after.filter(|asked| !asked.is_zero());
+    match (class, asked) {
+        (ErrorClass::Transient, Some(asked)) if refused_for < LONGEST_REFUSAL => {
+            return Verdict::LeaveAlone(asked.max(SHORTEST_REFUSAL));
+        }
+        _ => {}
+    }
     match class {
         ErrorClass::OutOfCredit => Verdict::CloseProvider(closing_time(retry_after)),
         ErrorClass::Transient if earlier_failures < policy.retries => {
@@ -185,6 +203,16 @@ mod tests {
         }
     }
 
+    fn decide(
+        class: ErrorClass,
+        earlier: u32,
+        wait: Option<Duration>,
+        policy: RetryPolicy,
+        jitter: f64,
+    ) -> Verdict {
+        after_failure(class, earlier, wait, Duration::ZERO, policy, jitter)
+    }
+
     /// What was said, its class, how many failures came before, how many retries
     /// there are, how long the provider asks to wait, and what follows.
     type Reply = (&'static str, ErrorClass, u32, u32, Option<u64>, Verdict);
@@ -208,7 +236,8 @@ mod tests {
             ("exit 127", exit(Some(127), false), 0, 3, None, Verdict::Fail),
             ("killed by a signal", exit(None, false), 0, 3, None, Verdict::Fail),
             ("killed after submit", exit(None, true), 0, 3, None, Verdict::Fail),
-            ("429 with 30 s", Transient, 0, 3, Some(30), Verdict::Again(S(30))),
+            ("429 with 30 s", Transient, 0, 3, Some(30), Verdict::LeaveAlone(S(30))),
+            ("429 without retries", Transient, 0, 0, Some(30), Verdict::LeaveAlone(S(30))),
             ("429 with 0 s", Transient, 0, 3, Some(0), Verdict::Again(S(1))),
             ("503", Transient, 0, 1, None, Verdict::Again(S(1))),
             ("402", OutOfCredit, 0, 3, None, Verdict::CloseProvider(None)),
@@ -219,7 +248,7 @@ mod tests {
             ("401", Permanent, 0, 3, None, Verdict::Fail),
             ("502 after the request was sent", Unknown, 0, 3, None, Verdict::Fail),
             ("timeout after submit", Unknown, 0, 3, Some(5), Verdict::Fail),
-            ("429 for ever", Transient, 0, 3, Some(u64::MAX), Verdict::Again(LONGEST_ASKED)),
+            ("429 for ever", Transient, 0, 3, Some(u64::MAX), Verdict::LeaveAlone(LONGEST_ASKED)),
             ("402 for ever", OutOfCredit, 0, 3, Some(u64::MAX), Verdict::CloseProvider(Some(LONGEST_ASKED))),
             ("many failures", Transient, 30, 99, None, Verdict::Again(S(300))),
         ]
@@ -228,9 +257,11 @@ mod tests {
     #[test]
     fn every_reply_of_a_provider_leads_to_its_decision() {
         for (reply, class, earlier, retries, wait, expected) in replies() {
-            let verdict = after_failure(class, earlier, wait.map(S), policy(retries), 1.0);
+            let verdict = decide(class, earlier, wait.map(S), policy(retries), 1.0);
             assert_eq!(verdict, expected, "{reply}");
         }
+        let day = after_failure(Transient, 0, Some(S(1)), LONGEST_REFUSAL, policy(0), 1.0);
+        assert_eq!(day, Verdict::Fail);
         assert_eq!(ErrorClass::of_exit_code(Some(1), true), Unknown);
         assert_eq!(ErrorClass::of_exit_code(None, true), Unknown);
         assert_eq!(ErrorClass::of_exit_code(Some(1), false), Permanent);
@@ -242,7 +273,7 @@ mod tests {
             earlier in 0u32..100, retries in 0u32..100, wait in proptest::option::of(0u64..1000)
         ) {
             for class in [Unknown, BadInput, Permanent] {
-                let verdict = after_failure(class, earlier, wait.map(S), policy(retries), 0.5);
+                let verdict = decide(class, earlier, wait.map(S), policy(retries), 0.5);
                 prop_assert_eq!(verdict, Verdict::Fail);
             }
         }
@@ -251,7 +282,8 @@ mod tests {
         fn a_pause_is_bounded_and_never_shorter_than_asked(
             earlier in 0u32..100, wait in proptest::option::of(0u64..10_000), jitter in 0.0f64..1.0
         ) {
-            let verdict = after_failure(Transient, earlier, wait.map(S), policy(1000), jitter);
+            let refused = LONGEST_REFUSAL;
+            let verdict = after_failure(Transient, earlier, wait.map(S), refused, policy(1000), jitter);
             let Verdict::Again(pause) = verdict else { panic!("{verdict:?}") };
             prop_assert!(pause >= wait.map_or(Duration::from_millis(500), S));
             prop_assert!(pause <= S(300).max(wait.map_or(S(0), S)));

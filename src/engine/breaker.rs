@@ -4,6 +4,9 @@
 //! Only failures that speak about the algorithm count; a picture that is missing
 //! says nothing about it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::domain::id::AlgoKey;
 use crate::domain::patch::Span;
 use crate::domain::retry::ErrorClass;
@@ -11,7 +14,11 @@ use crate::domain::text::one_line;
 use crate::engine::Pool;
 use crate::engine::event::{CanaryResult, EventKind};
 use crate::engine::queue::Waiting;
+use crate::engine::waits::Cause;
 use crate::workspace::provider::{Closure, ProviderGate};
+
+/// How long after its last failure a paused algorithm is tried with one job.
+pub const PAUSE: Duration = Duration::from_mins(10);
 
 /// How many jobs of each algorithm go first on trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +48,40 @@ fn speaks_of_the_algo(class: ErrorClass) -> bool {
 }
 
 impl Pool<'_> {
-    /// Returns the job if its algorithm is not paused; otherwise counts it as
-    /// kept back.
-    pub(super) fn wait_for_breaker(&self, waiting: Waiting) -> Option<Waiting> {
+    /// Returns the job if its algorithm is not paused; otherwise counts it as kept
+    /// back. Some time after the last failure one job of all workers may try.
+    pub(super) fn wait_for_breaker(&self, mut waiting: Waiting) -> Option<Waiting> {
         let Some(key) = self.breaker_key(&waiting) else {
             return Some(waiting);
         };
         let gate = ProviderGate::breakers(&self.conditions.workspace);
-        match gate.closed(&key, self.clock.now()) {
-            Ok(Some(pause)) => {
+        let now = self.clock.now();
+        let pause = match gate.closed(&key, now) {
+            Ok(Some(pause)) => pause,
+            // A folder that cannot be read pauses nothing.
+            Ok(None) | Err(_) => return Some(waiting),
+        };
+        if now < pause.closed_at.plus(PAUSE) {
+            self.count(|tally| tally.paused(&key, &pause.reason));
+            return None;
+        }
+        match (gate.try_probe(&key), self.lanes.gate_of(waiting.lane)) {
+            (Ok(Some(probe)), _) => {
+                waiting.probe = Some(Arc::new(probe));
+                self.report(EventKind::Notice {
+                    message: format!("algo {key} was paused; one job tries whether it works again"),
+                });
+                Some(waiting)
+            }
+            (Ok(None), Some(lane)) => {
+                lane.waits.refused(Cause::Probe(key.to_string()));
+                self.queue.put_first(waiting);
+                None
+            }
+            _ => {
                 self.count(|tally| tally.paused(&key, &pause.reason));
                 None
             }
-            // A folder that cannot be read pauses nothing.
-            Ok(None) | Err(_) => Some(waiting),
         }
     }
 
@@ -99,10 +126,34 @@ impl Pool<'_> {
             }
             record.failures_in_a_row
         };
+        if waiting.probe.is_some() {
+            self.probe_ended(waiting, ended, telling);
+            return;
+        }
         if let Ended::Failed(_, error) = ended
             && telling
         {
             self.trip(waiting, in_a_row, error);
+        }
+    }
+
+    /// Lets a paused algorithm go on for everybody, or pauses it anew. A job that says
+    /// nothing about it leaves that to the next one.
+    fn probe_ended(&self, waiting: &Waiting, ended: &Ended<'_>, telling: bool) {
+        let Some(algo) = self.breaker_key(waiting) else {
+            return;
+        };
+        let gate = ProviderGate::breakers(&self.conditions.workspace);
+        match ended {
+            Ended::Completed if gate.open(&algo).is_ok() => self.report(EventKind::Notice {
+                message: format!("algo {algo} works again and goes on"),
+            }),
+            Ended::Failed(_, error) if telling => self.pause(
+                &gate,
+                &algo,
+                format!("it failed again: {}", one_line(error)),
+            ),
+            _ => {}
         }
     }
 
@@ -113,22 +164,25 @@ impl Pool<'_> {
         let Some(algo) = self.breaker_key(waiting).filter(|_| in_a_row >= most) else {
             return;
         };
+        let gate = ProviderGate::breakers(&self.conditions.workspace);
+        let standing = gate.closed(&algo, self.clock.now());
+        if standing.is_ok_and(|standing| standing.is_some()) {
+            return;
+        }
+        let last = one_line(error);
+        let reason = format!("{in_a_row} failures in a row, the last: {last}");
+        self.pause(&gate, &algo, reason);
+    }
+
+    fn pause(&self, gate: &ProviderGate, algo: &AlgoKey, reason: String) {
         let pause = Closure {
             provider: algo.clone(),
             closed_at: self.clock.now(),
             until: None,
-            reason: format!(
-                "{in_a_row} failures in a row, the last: {}",
-                one_line(error)
-            ),
+            reason,
         };
-        let gate = ProviderGate::breakers(&self.conditions.workspace);
-        let standing = gate.closed(&algo, pause.closed_at);
-        if standing.is_ok_and(|standing| standing.is_some()) {
-            return;
-        }
         match gate.close(&pause) {
-            Ok(()) => self.report(EventKind::BreakerOpened {
+            Ok(_) => self.report(EventKind::BreakerOpened {
                 algo: algo.to_string(),
                 reason: pause.reason,
             }),

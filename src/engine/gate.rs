@@ -8,10 +8,8 @@ use crate::engine::Pool;
 use crate::engine::attempt::Failure;
 use crate::engine::event::EventKind;
 use crate::engine::queue::Waiting;
+use crate::engine::waits::Cause;
 use crate::workspace::provider::{Closure, ProviderGate};
-
-/// How soon a closed provider is looked at again: somebody may open it early.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Pool<'_> {
     /// Returns the job if something can make it now; otherwise leaves it as it is: what
@@ -33,20 +31,24 @@ impl Pool<'_> {
     /// Returns the job if its provider is open; otherwise keeps it for later, or
     /// counts it as blocked where only a person can open the provider.
     pub(super) fn wait_for_provider(&self, waiting: Waiting) -> Option<Waiting> {
-        let carrier = self.carrier_of(&waiting.planned.job).ok();
-        let Some(provider) = carrier.and_then(|carrier| carrier.provider.as_ref()) else {
+        let Some(lane) = self.lanes.gate_of(waiting.lane) else {
             return Some(waiting);
         };
-        let now = self.clock.now();
+        if !lane.waits.may_look() {
+            self.queue.put_first(waiting);
+            return None;
+        }
+        let provider = &lane.provider;
         let gate = ProviderGate::new(&self.conditions.workspace);
         // A folder that cannot be read closes nothing.
-        let Ok(Some(closure)) = gate.closed(provider, now) else {
+        let Ok(Some(closure)) = gate.closed(provider, self.clock.now()) else {
             return Some(waiting);
         };
         match closure.until {
-            Some(until) => self
-                .queue
-                .put_back(waiting, until.since(now).min(LOOK_AGAIN)),
+            Some(until) => {
+                lane.waits.refused(Cause::Closed(until, closure.reason));
+                self.queue.put_first(waiting);
+            }
             None => self.count(|tally| tally.blocked(provider, &closure.reason)),
         }
         None
@@ -68,13 +70,17 @@ impl Pool<'_> {
             reason: one_line(&failure.message),
         };
         let gate = ProviderGate::new(&self.conditions.workspace);
-        if let Err(error) = gate.close(&closure) {
-            self.report(EventKind::Warning {
-                message: format!(
-                    "provider {provider} is out of credit but could not be closed: {error}"
-                ),
-            });
-            return false;
+        match gate.close(&closure) {
+            Ok(true) => {}
+            Ok(false) => return true,
+            Err(error) => {
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "provider {provider} has to be left alone but could not be closed: {error}"
+                    ),
+                });
+                return false;
+            }
         }
         self.report(EventKind::ProviderClosed {
             provider: provider.to_string(),

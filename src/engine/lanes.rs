@@ -6,15 +6,16 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
 use crate::domain::order;
 use crate::engine::event::EventKind;
 use crate::engine::queue::{Hold, Waiting};
+use crate::engine::waits::{Cause, Waits};
 use crate::engine::{Carriers, Conditions, Halt, PlannedJob, Pool};
 use crate::store::{JobRecord, consumed};
-use crate::workspace::limits::{Admission, Permit, ProviderLimits};
+use crate::workspace::limits::{Admission, Permit, ProviderLimits, Wait};
 
 /// The lanes of a pool.
 pub(super) struct Lanes {
@@ -51,11 +52,11 @@ pub(super) struct Trial {
     pub(super) duration: Duration,
 }
 
-/// The limits of one provider, which several algorithms may share.
-struct Gate {
-    provider: AlgoKey,
-    limits: ProviderLimits,
-    held_until: Mutex<Option<Instant>>,
+/// What one provider allows, which several algorithms may share.
+pub(super) struct Gate {
+    pub(super) provider: AlgoKey,
+    limits: Option<ProviderLimits>,
+    pub(super) waits: Waits,
 }
 
 /// Returns the name of the algorithm that carries a job out.
@@ -96,6 +97,9 @@ impl Lanes {
                 plain: false,
                 lane,
                 canary,
+                place: 0,
+                refused_since: None,
+                probe: None,
             });
         }
         (lanes, waiting)
@@ -104,8 +108,7 @@ impl Lanes {
     fn add(&mut self, algo: &str, carriers: &Carriers, conditions: &Conditions) -> usize {
         let key = AlgoKey::parse(algo).ok();
         let carrier = key.and_then(|key| carriers.get(&key)?.as_ref().ok());
-        let limited = carrier.filter(|carrier| carrier.limits.any());
-        let gate = limited.and_then(|carrier| carrier.provider.as_ref().zip(Some(carrier.limits)));
+        let gate = carrier.and_then(|carrier| Some((carrier.provider.as_ref()?, carrier.limits)));
         let gate = gate.map(|(provider, limits)| {
             let known = self
                 .gates
@@ -115,8 +118,10 @@ impl Lanes {
                 let workspace = &conditions.workspace;
                 self.gates.push(Gate {
                     provider: provider.clone(),
-                    limits: ProviderLimits::new(workspace, provider.clone(), limits),
-                    held_until: Mutex::new(None),
+                    limits: limits
+                        .any()
+                        .then(|| ProviderLimits::new(workspace, provider.clone(), limits)),
+                    waits: Waits::default(),
                 });
                 self.gates.len() - 1
             })
@@ -129,7 +134,7 @@ impl Lanes {
         self.lanes.len() - 1
     }
 
-    fn gate_of(&self, lane: usize) -> Option<&Gate> {
+    pub(super) fn gate_of(&self, lane: usize) -> Option<&Gate> {
         self.gates.get(self.lanes.get(lane)?.gate?)
     }
 
@@ -139,18 +144,15 @@ impl Lanes {
         record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns what the providers allow.
+    pub(super) fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
     /// Returns the algorithms with their lanes.
     pub(super) fn algos(&self) -> impl Iterator<Item = (usize, &str)> {
         let names = self.lanes.iter().map(|lane| lane.algo.as_str());
         names.enumerate()
-    }
-}
-
-impl Gate {
-    fn held_until(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.held_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,9 +165,9 @@ pub(super) struct Admitted<'a> {
 impl Admitted<'_> {
     /// Gives everything back because the job did not start.
     pub(super) fn refund(self) {
-        if let Some(gate) = self.gate {
+        if let Some(limits) = self.gate.and_then(|gate| gate.limits.as_ref()) {
             // A place that is lost makes the rate lower, never higher.
-            let _ = gate.limits.refund();
+            let _ = limits.refund();
         }
     }
 }
@@ -174,7 +176,7 @@ impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if let Some(gate) = self.gate {
             // Whoever waits in this process need not wait for the next look.
-            *gate.held_until() = None;
+            gate.waits.left();
         }
     }
 }
@@ -186,7 +188,7 @@ impl Pool<'_> {
         let hold = |(index, lane): (usize, &Lane)| Hold {
             until: lane
                 .gate
-                .and_then(|gate| *self.lanes.gates[gate].held_until()),
+                .and_then(|gate| self.lanes.gates[gate].waits.until()),
             canaries_only: !self.is_released(index),
         };
         lanes.map(hold).collect()
@@ -201,15 +203,22 @@ impl Pool<'_> {
             };
             return Some((waiting, free));
         };
-        let pause = match gate.limits.admit(self.clock.now()) {
+        let admission = match &gate.limits {
+            Some(limits) => limits.admit(self.clock.now(), gate.waits.are_known()),
+            None => Ok(Admission::Go(Permit::default())),
+        };
+        match admission {
             Ok(Admission::Go(permit)) => {
+                gate.waits.entered();
                 let admitted = Admitted {
                     gate: Some(gate),
                     _permit: Some(permit),
                 };
                 return Some((waiting, admitted));
             }
-            Ok(Admission::Wait(pause)) => pause,
+            Ok(Admission::Wait(Wait::Slots(slots))) => gate.waits.refused(Cause::Slots(slots)),
+            Ok(Admission::Wait(Wait::Rate(time))) => gate.waits.refused(Cause::Rate(time)),
+            Ok(Admission::Wait(Wait::Busy)) => gate.waits.refused(Cause::Busy),
             Err(error) => {
                 // A limit that cannot be kept is no limit to go past, and who waits for
                 // somebody to mend a file must be told.
@@ -220,10 +229,8 @@ impl Pool<'_> {
                         gate.provider
                     ),
                 });
-                Duration::ZERO
             }
-        };
-        *gate.held_until() = Some(Instant::now() + pause);
+        }
         self.queue.put_first(waiting);
         None
     }

@@ -41,8 +41,9 @@ mod queue;
 mod redo;
 mod reuse;
 mod settle;
+mod waits;
 
-pub use breaker::Canary;
+pub use breaker::{Canary, PAUSE as BREAKER_PAUSE};
 pub use budget::Money;
 use budget::Till;
 use event::{Event, EventKind, Sink, Summary};
@@ -334,6 +335,7 @@ impl Pool<'_> {
                 }
                 queue::Next::Wait(time) => {
                     self.claim_answered(false);
+                    self.tell_of_waits();
                     self.cancel.wait_for(Stage::Drain, time);
                 }
                 queue::Next::Empty => {
@@ -477,8 +479,9 @@ impl Pool<'_> {
             self.report(EventKind::Warning {
                 message: format!(
                     "algo {algo} is paused ({reason}); {}. When it works again: archi3d adapters \
-                     resume {algo}, or run the same command again",
-                    plural(*jobs, "of its jobs waits", "of its jobs wait")
+                     resume {algo}; {} minutes after its last failure one job tries it again",
+                    plural(*jobs, "of its jobs waits", "of its jobs wait"),
+                    breaker::PAUSE.as_secs() / 60
                 ),
             });
         }

@@ -2,13 +2,15 @@
 //! others of their algorithm have shown that it works.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::engine::PlannedJob;
 use crate::engine::event::Left;
+use crate::store::consumed;
+use crate::workspace::lock::FileLock;
 
 /// The jobs nobody has taken yet; shared by all threads of a pool.
 #[derive(Debug)]
@@ -16,7 +18,10 @@ pub(super) struct Queue(Mutex<Lists>);
 
 #[derive(Debug)]
 struct Lists {
-    ready: VecDeque<Waiting>,
+    /// The jobs of each lane that can be taken at any time, in their order.
+    ready: Vec<VecDeque<Waiting>>,
+    /// The place of the next job that is put at the end.
+    end: usize,
     /// Jobs that cannot be taken before a moment.
     later: Vec<(Instant, Waiting)>,
     /// How many canaries of each lane wait, and how many were taken and run.
@@ -37,6 +42,12 @@ pub(super) struct Waiting {
     pub(super) lane: usize,
     /// Whether it is one of those that go first on trial.
     pub(super) canary: bool,
+    /// Where it stands among all jobs.
+    pub(super) place: usize,
+    /// Since when its provider asks to be left alone, without a pause of ours.
+    pub(super) refused_since: Option<Instant>,
+    /// Held while it tries, for all workers, whether its algorithm works again.
+    pub(super) probe: Option<Arc<FileLock>>,
 }
 
 impl Left {
@@ -103,18 +114,66 @@ const CANARY_PAUSE: Duration = Duration::from_millis(20);
 
 impl Lists {
     fn when(&self, job: &Waiting, holds: &[Hold], now: Instant) -> When {
-        let hold = holds.get(job.lane).copied().unwrap_or_default();
-        let (waiting, running) = self.canaries.get(job.lane).copied().unwrap_or_default();
-        if !job.canary && waiting + running > 0 {
+        self.of_lane(job.lane, job.canary, holds, now)
+    }
+
+    /// Tells when the jobs of a lane can be taken, its canaries or the others.
+    fn of_lane(&self, lane: usize, canary: bool, holds: &[Hold], now: Instant) -> When {
+        let hold = holds.get(lane).copied().unwrap_or_default();
+        let (waiting, running) = self.canaries.get(lane).copied().unwrap_or_default();
+        if !canary && waiting + running > 0 {
             return When::Then(now + CANARY_PAUSE);
         }
-        if !job.canary && hold.canaries_only {
+        if !canary && hold.canaries_only {
             return When::Never;
         }
         match hold.until.filter(|until| *until > now) {
             Some(until) => When::Then(until),
             None => When::Now,
         }
+    }
+
+    /// Finds the first job that can be taken now: its lane and where it stands there.
+    /// No lane is looked through whose jobs cannot be taken.
+    fn first(&self, holds: &[Hold], now: Instant, soonest: &mut When) -> Option<(usize, usize)> {
+        let mut first: Option<(usize, usize, usize)> = None;
+        for (lane, jobs) in self.ready.iter().enumerate() {
+            let Some(job) = jobs.front() else { continue };
+            let canaries = self
+                .canaries
+                .get(lane)
+                .is_some_and(|(queued, _)| *queued > 0);
+            let canary = job.canary || canaries;
+            match self.of_lane(lane, canary, holds, now) {
+                When::Now => {}
+                when => {
+                    *soonest = (*soonest).min(when);
+                    continue;
+                }
+            }
+            let index = match canary {
+                true => jobs.iter().position(|job| job.canary),
+                false => Some(0),
+            };
+            let Some(index) = index else {
+                // Its canaries wait for their time.
+                *soonest = (*soonest).min(When::Then(now + CANARY_PAUSE));
+                continue;
+            };
+            let place = jobs[index].place;
+            if first.is_none_or(|(earliest, ..)| place < earliest) {
+                first = Some((place, lane, index));
+            }
+        }
+        first.map(|(_, lane, index)| (lane, index))
+    }
+
+    /// Returns the jobs of a lane.
+    fn lane(&mut self, lane: usize) -> &mut VecDeque<Waiting> {
+        if self.ready.len() <= lane {
+            self.ready.resize_with(lane + 1, VecDeque::new);
+        }
+        &mut self.ready[lane]
     }
 
     fn count(&mut self, job: &Waiting, waiting: isize, running: isize) {
@@ -132,14 +191,16 @@ impl Lists {
 impl Queue {
     pub(super) fn new(jobs: Vec<Waiting>) -> Self {
         let mut lists = Lists {
-            ready: VecDeque::new(),
+            ready: Vec::new(),
+            end: jobs.len(),
             later: Vec::new(),
             canaries: Vec::new(),
         };
-        for job in &jobs {
-            lists.count(job, 1, 0);
+        for (place, mut job) in consumed(jobs).enumerate() {
+            lists.count(&job, 1, 0);
+            job.place = place;
+            lists.lane(job.lane).push_back(job);
         }
-        lists.ready = jobs.into();
         Self(Mutex::new(lists))
     }
 
@@ -168,21 +229,17 @@ impl Queue {
         }
         let mut taken = due.map(|index| lists.later.remove(index).1);
         if taken.is_none() && !only_tried {
-            let mut first = None;
-            for (index, job) in lists.ready.iter().enumerate() {
-                match lists.when(job, holds, now) {
-                    When::Now => {
-                        first = Some(index);
-                        break;
+            taken = lists
+                .first(holds, now, &mut soonest)
+                .and_then(|(lane, index)| {
+                    let jobs = lists.lane(lane);
+                    let job = jobs.remove(index);
+                    // A long list gives its memory back as it is worked off.
+                    if jobs.capacity() > 2 * jobs.len() + ROOM {
+                        jobs.shrink_to_fit();
                     }
-                    when => soonest = soonest.min(when),
-                }
-            }
-            taken = first.and_then(|index| lists.ready.remove(index));
-            // A long list gives its memory back as it is worked off.
-            if lists.ready.capacity() > 2 * lists.ready.len() + ROOM {
-                lists.ready.shrink_to_fit();
-            }
+                    job
+                });
         }
         if let Some(job) = taken {
             lists.count(&job, -1, 1);
@@ -208,8 +265,8 @@ impl Queue {
     /// nothing.
     pub(super) fn next_canary(&self, lane: usize) {
         let mut lists = self.lists();
-        let mut ready = lists.ready.iter_mut();
-        if let Some(job) = ready.find(|job| job.lane == lane && !job.canary) {
+        let mut ready = lists.lane(lane).iter_mut();
+        if let Some(job) = ready.find(|job| !job.canary) {
             job.canary = true;
             let job = job.clone();
             lists.count(&job, 1, 0);
@@ -217,8 +274,9 @@ impl Queue {
     }
 
     /// Puts a job back for later.
-    pub(super) fn put_back(&self, job: Waiting, after: Duration) {
+    pub(super) fn put_back(&self, mut job: Waiting, after: Duration) {
         let mut lists = self.lists();
+        job.probe = None;
         lists.count(&job, 1, 0);
         let now = Instant::now();
         lists
@@ -227,23 +285,30 @@ impl Queue {
     }
 
     /// Puts a job back that its lane holds now: the first to be taken after that.
-    pub(super) fn put_first(&self, job: Waiting) {
+    pub(super) fn put_first(&self, mut job: Waiting) {
         if job.tried {
             self.put_back(job, Duration::ZERO);
             return;
         }
         let mut lists = self.lists();
         lists.count(&job, 1, 0);
-        lists.ready.push_front(job);
+        job.probe = None;
+        let jobs = lists.lane(job.lane);
+        // Others of its lane may have been put back just before.
+        let before = jobs.iter().take_while(|other| other.place < job.place);
+        jobs.insert(before.count(), job);
     }
 
     /// Puts jobs back at the end, to be taken when all others are.
     pub(super) fn put_back_all(&self, jobs: Vec<Waiting>) {
         let mut lists = self.lists();
-        for job in &jobs {
-            lists.count(job, 1, 0);
+        for mut job in jobs {
+            lists.count(&job, 1, 0);
+            job.probe = None;
+            job.place = lists.end;
+            lists.end += 1;
+            lists.lane(job.lane).push_back(job);
         }
-        lists.ready.extend(jobs);
     }
 
     /// Tells whether a job waits that was started before.
@@ -257,14 +322,14 @@ impl Queue {
 
     pub(super) fn remaining(&self) -> usize {
         let lists = self.lists();
-        lists.ready.len() + lists.later.len()
+        lists.ready.iter().map(VecDeque::len).sum::<usize>() + lists.later.len()
     }
 
     /// Names the jobs that nobody took any more.
     pub(super) fn name_left(&self, left: &mut Left) {
         let lists = self.lists();
         let later = lists.later.iter().map(|(_, job)| job);
-        for job in lists.ready.iter().chain(later) {
+        for job in lists.ready.iter().flatten().chain(later) {
             left.note_waiting(job);
         }
     }
@@ -272,8 +337,7 @@ impl Queue {
     /// Returns how many jobs of a lane wait.
     pub(super) fn remaining_in(&self, lane: usize) -> usize {
         let lists = self.lists();
-        let later = lists.later.iter().map(|(_, job)| job);
-        let all = lists.ready.iter().chain(later);
-        all.filter(|job| job.lane == lane).count()
+        let later = lists.later.iter().filter(|(_, job)| job.lane == lane);
+        lists.ready.get(lane).map_or(0, VecDeque::len) + later.count()
     }
 }

@@ -1,7 +1,7 @@
 //! What becomes of an attempt: told to the store, to everybody who listens, and
 //! to the queue if there is to be another one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cancel::StopReason;
 use crate::domain::budget::Bill;
@@ -151,7 +151,16 @@ impl Pool<'_> {
         let policy = carrier.map_or_else(RetryPolicy::default, |carrier| carrier.retry);
         let earlier = lease.failures.max(waiting.failures);
         let jitter = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
-        match retry::after_failure(failure.class, earlier, failure.retry_after, policy, jitter) {
+        let refused_for = waiting.refused_since.map(|since| since.elapsed());
+        let verdict = retry::after_failure(
+            failure.class,
+            earlier,
+            failure.retry_after,
+            refused_for.unwrap_or_default(),
+            policy,
+            jitter,
+        );
+        match verdict {
             Verdict::Again(pause) if self.may_try_again() => {
                 self.try_again(waiting, lease, failure, pause, true);
             }
@@ -162,6 +171,19 @@ impl Pool<'_> {
             {
                 // The provider's own file says when the job may go on.
                 self.try_again(waiting, lease, failure, Duration::ZERO, false);
+            }
+            Verdict::LeaveAlone(time) if self.may_try_again() => {
+                let provider = carrier.and_then(|carrier| carrier.provider.as_ref());
+                let closed = provider
+                    .is_some_and(|provider| self.close_provider(provider, failure, Some(time)));
+                let since = waiting.refused_since.unwrap_or_else(Instant::now);
+                let waiting = Waiting {
+                    refused_since: Some(since),
+                    ..waiting
+                };
+                // Where nobody can be told, the job itself waits.
+                let pause = if closed { Duration::ZERO } else { time };
+                self.try_again(waiting, lease, failure, pause, false);
             }
             _ => self.record_failure(&waiting, lease, failure, span),
         }

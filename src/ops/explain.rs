@@ -16,6 +16,7 @@ use crate::domain::patch::REUSED;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
+use crate::engine::BREAKER_PAUSE;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::money::{self, Money};
 use crate::ops::plan::{Fate, JobPlan, Planner};
@@ -470,8 +471,10 @@ impl Why<'_> {
         }
         if let Some(pause) = &self.numbers.paused {
             why.push(format!(
-                "algo {} is paused for workers that run: {}; a new start tries it again",
-                pause.provider, pause.reason
+                "algo {} is paused: {}; from {} on one job tries it again",
+                pause.provider,
+                pause.reason,
+                pause.closed_at.plus(BREAKER_PAUSE).iso()
             ));
         }
         if self.after_canaries && attempt == 0 {

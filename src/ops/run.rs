@@ -235,7 +235,6 @@ fn work(
         worker: crew.worker.clone(),
     })));
     prepared.tell_oddities(request, teller);
-    spending::lift_breakers(&carriers, teller);
     let money = spending::money(teller, request, &crew.purse).inspect_err(|_| {
         let _ = store.close(context.clock.now());
     })?;

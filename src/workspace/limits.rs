@@ -8,6 +8,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
@@ -18,11 +19,8 @@ use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
-/// How soon somebody else's lock on the rate, held for microseconds, is tried again.
-const RATE_BUSY: Duration = Duration::from_millis(1);
-
-/// How soon taken slots are looked at again.
-const SLOTS_TAKEN: Duration = Duration::from_millis(10);
+/// So many slots are looked at when none was free the last time.
+const FEW_SLOTS: usize = 8;
 
 /// The limits of one provider, as all workers of a workspace keep them.
 #[derive(Debug)]
@@ -31,6 +29,8 @@ pub struct ProviderLimits {
     provider: AlgoKey,
     slots: Option<usize>,
     pace: Option<Pace>,
+    /// The slot from which the next few are looked at.
+    next: AtomicUsize,
 }
 
 /// The answer to a wish to start a job.
@@ -38,12 +38,23 @@ pub struct ProviderLimits {
 pub enum Admission {
     /// It may start; the slot is held until this is dropped.
     Go(Permit),
-    /// Not now; ask again after this long.
-    Wait(Duration),
+    /// Not now.
+    Wait(Wait),
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Every slot is taken, of so many.
+    Slots(usize),
+    /// The next one starts after this long.
+    Rate(Duration),
+    /// Somebody notes a start this moment.
+    Busy,
 }
 
 /// The right to run one job of a provider.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Permit {
     _slot: Option<FileLock>,
 }
@@ -56,20 +67,22 @@ impl ProviderLimits {
             provider,
             slots: limits.max_parallel,
             pace: limits.rate_per_min.map(Pace::per_minute),
+            next: AtomicUsize::new(0),
         }
     }
 
-    /// Takes a slot and a place in the minute, or tells when to ask again.
-    pub fn admit(&self, now: Timestamp) -> io::Result<Admission> {
+    /// Takes a slot and a place in the minute, or tells what it waits for. Who asks
+    /// again and again looks at a few slots at a time.
+    pub fn admit(&self, now: Timestamp, again: bool) -> io::Result<Admission> {
         fs::create_dir_all(&self.folder).map_err(|error| named(&self.folder, &error))?;
         if let Some(pace) = self.pace
             && let Some(wait) = pace.wait(self.read_next()?, micros(now))
         {
-            return Ok(Admission::Wait(wait));
+            return Ok(Admission::Wait(Wait::Rate(wait)));
         }
-        let slot = self.free_slot()?;
-        if self.slots.is_some() && slot.is_none() {
-            return Ok(Admission::Wait(SLOTS_TAKEN));
+        let slot = self.free_slot(again)?;
+        if let Some(slots) = self.slots.filter(|_| slot.is_none()) {
+            return Ok(Admission::Wait(Wait::Slots(slots)));
         }
         match self.take_place(now)? {
             Some(wait) => Ok(Admission::Wait(wait)),
@@ -93,8 +106,14 @@ impl ProviderLimits {
         Ok(())
     }
 
-    fn free_slot(&self) -> io::Result<Option<FileLock>> {
-        for number in 1..=self.slots.unwrap_or(0) {
+    fn free_slot(&self, again: bool) -> io::Result<Option<FileLock>> {
+        let slots = self.slots.unwrap_or(0);
+        let looks = if again { slots.min(FEW_SLOTS) } else { slots };
+        let from = match again {
+            true => self.next.fetch_add(looks, Ordering::Relaxed),
+            false => 0,
+        };
+        for number in (from..from + looks).map(|number| number % slots + 1) {
             let path = self.path(&format!("slot-{number}.lock"));
             if let Some(slot) = try_lock(&path)? {
                 return Ok(Some(slot));
@@ -103,13 +122,13 @@ impl ProviderLimits {
         Ok(None)
     }
 
-    /// Takes a place in the minute; returns how long to wait if there is none.
-    fn take_place(&self, now: Timestamp) -> io::Result<Option<Duration>> {
+    /// Takes a place in the minute; returns what to wait for if there is none.
+    fn take_place(&self, now: Timestamp) -> io::Result<Option<Wait>> {
         let Some(pace) = self.pace else {
             return Ok(None);
         };
         let Some(_lock) = try_lock(&self.path("rate.lock"))? else {
-            return Ok(Some(RATE_BUSY));
+            return Ok(Some(Wait::Busy));
         };
         match pace.take(self.read_next()?, micros(now)) {
             Ok(next) => self.write_next(next).map(|()| None),
@@ -117,7 +136,7 @@ impl ProviderLimits {
                 if let Some(next) = refusal.repaired {
                     self.write_next(next)?;
                 }
-                Ok(Some(refusal.wait))
+                Ok(Some(Wait::Rate(refusal.wait)))
             }
         }
     }
@@ -192,12 +211,12 @@ mod tests {
             rate_per_min: None,
         };
         let (one, other) = (limits(&folder, two), limits(&folder, two));
-        let first = one.admit(at(0)).unwrap();
-        let second = other.admit(at(0)).unwrap();
+        let first = one.admit(at(0), false).unwrap();
+        let second = other.admit(at(0), false).unwrap();
         assert!(goes(&first) && goes(&second));
-        assert!(!goes(&one.admit(at(0)).unwrap()));
+        assert!(!goes(&one.admit(at(0), false).unwrap()));
         drop(first);
-        assert!(goes(&other.admit(at(0)).unwrap()));
+        assert!(goes(&other.admit(at(0), false).unwrap()));
     }
 
     #[test]
@@ -208,11 +227,11 @@ mod tests {
             rate_per_min: Some(6.0),
         };
         let (one, other) = (limits(&folder, six), limits(&folder, six));
-        assert!(goes(&one.admit(at(0)).unwrap()));
-        assert!(!goes(&other.admit(at(1_000)).unwrap()));
+        assert!(goes(&one.admit(at(0), false).unwrap()));
+        assert!(!goes(&other.admit(at(1_000), false).unwrap()));
         one.refund().unwrap();
-        assert!(goes(&other.admit(at(1_000)).unwrap()));
-        assert!(goes(&other.admit(at(11_200)).unwrap()));
+        assert!(goes(&other.admit(at(1_000), false).unwrap()));
+        assert!(goes(&other.admit(at(11_200), false).unwrap()));
     }
 
     #[test]
@@ -226,8 +245,11 @@ mod tests {
             let limits = limits(&folder, sixty);
             fs::create_dir_all(&limits.folder).unwrap();
             fs::write(limits.path("rate"), garbage).unwrap();
-            assert!(!goes(&limits.admit(at(0)).unwrap()), "{garbage:?}");
-            assert!(goes(&limits.admit(at(1_100)).unwrap()), "{garbage:?}");
+            assert!(!goes(&limits.admit(at(0), false).unwrap()), "{garbage:?}");
+            assert!(
+                goes(&limits.admit(at(1_100), false).unwrap()),
+                "{garbage:?}"
+            );
         }
     }
 }

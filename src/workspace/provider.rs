@@ -74,15 +74,17 @@ impl ProviderGate {
         self.folder.join(format!("{provider}{}", self.ending))
     }
 
-    /// Closes a provider for everyone; a later closing replaces an earlier one,
-    /// but a time never replaces one that only a person ends.
-    pub fn close(&self, closure: &Closure) -> io::Result<()> {
+    /// Closes a provider for everyone; tells whether that changes anything. A closing
+    /// never ends sooner because of another one, and no time opens what only a person
+    /// does.
+    pub fn close(&self, closure: &Closure) -> io::Result<bool> {
         fs::create_dir_all(&self.folder)?;
         let now = closure.closed_at;
         let standing = self.closed(&closure.provider, now)?;
-        if closure.until.is_some() && standing.is_some_and(|standing| standing.until.is_none()) {
-            // Somebody must look at it; no time may open it instead.
-            return Ok(());
+        if let (Some(until), Some(standing)) = (closure.until, standing)
+            && standing.until.is_none_or(|longer| longer >= until)
+        {
+            return Ok(false);
         }
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
@@ -91,7 +93,7 @@ impl ProviderGate {
         let _lock = FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)?;
         durable::replace(&self.path(&closure.provider), &text, &tag)?;
         fault::here("provider.closed");
-        Ok(())
+        Ok(true)
     }
 
     /// Removes what workers left that died while closing a provider.
@@ -113,6 +115,11 @@ impl ProviderGate {
             }
         }
         Ok(())
+    }
+
+    /// Takes the right to try a paused one; nothing if another worker has it.
+    pub fn try_probe(&self, provider: &AlgoKey) -> io::Result<Option<FileLock>> {
+        FileLock::try_acquire(&self.folder.join(format!("{provider}.probe.lock")))
     }
 
     /// Opens a provider again; tells whether it was closed.

@@ -1,6 +1,7 @@
 //! Trying an algorithm before spending on it, pausing one that fails again and again, and the
 //! order in which jobs are taken.
 
+use crate::support::TestWorkspace;
 use crate::support::mocks::{change_mocks, executed, jobs_of as workspace, statuses};
 
 #[test]
@@ -84,7 +85,7 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
         .worker(&["--json"])
         .run()
         .expect_code(1)
-        .expect_stderr("algo bad pauses: 5 failures in a row, the last: broken")
+        .expect_stderr("algo bad pauses for all workers: 5 failures in a row, the last: broken")
         .expect_stderr("archi3d adapters resume bad");
     assert_eq!(output.json()["failed"], 5);
     assert_eq!(output.json()["blocked"], 3);
@@ -109,17 +110,63 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
         .archi3d(&["adapters", "resume", "bad"])
         .run()
         .expect_code(2);
-    // A new start tries it again by itself.
     let _ = workspace.worker(&["--only-status", "failed"]).run();
     assert_eq!(workspace.log().summary()["failed"], 5);
-    change_mocks(&workspace, &[("bad", ""), ("good", "")]);
-    let all = ["--only-status", "enqueued,failed"];
+}
+
+/// Pauses an algo of four jobs after its first failure; returns where that is noted.
+fn paused() -> (TestWorkspace, &'static str) {
+    let workspace = workspace(&[("bad", "fail: broken, breaker_failures: 1")], &["bad"; 4]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    assert_eq!(executed(&workspace).len(), 1);
+    (workspace, "runs/.providers/bad.paused.json")
+}
+
+/// Lets ten minutes go by for a pause.
+fn long_ago(workspace: &TestWorkspace, note: &str) {
+    let text = String::from_utf8(workspace.bytes(note)).expect("it is text");
+    let mut pause: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    pause["closed_at"] = "2026-01-01T00:00:00+00:00".into();
+    workspace.write(note, pause.to_string().as_bytes());
+}
+
+#[test]
+fn a_new_start_lifts_no_breaker() {
+    let (workspace, note) = paused();
+    change_mocks(&workspace, &[("bad", "breaker_failures: 1")]);
     let _ = workspace
-        .worker(&all)
+        .worker(&[])
+        .run()
+        .expect_code(1)
+        .expect_stderr("algo bad is paused (1 failures in a row")
+        .expect_stderr("archi3d adapters resume bad");
+    assert_eq!(executed(&workspace).len(), 1);
+    assert!(workspace.path(note).exists());
+}
+
+#[test]
+fn after_a_while_one_job_tries_a_paused_algo_for_everybody() {
+    let (workspace, note) = paused();
+    // It fails again: the pause begins anew, and no other job was tried.
+    long_ago(&workspace, note);
+    let _ = workspace
+        .worker(&["--max-parallel", "3"])
+        .run()
+        .expect_code(1)
+        .expect_stderr("one job tries whether it works again");
+    assert_eq!(executed(&workspace).len(), 2);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    assert_eq!(executed(&workspace).len(), 2);
+    // It works: everything goes on.
+    long_ago(&workspace, note);
+    change_mocks(&workspace, &[("bad", "breaker_failures: 1")]);
+    let _ = workspace
+        .worker(&["--only-status", "enqueued,failed", "--max-parallel", "3"])
         .run()
         .expect_code(0)
-        .expect_stderr("algo bad was paused and is tried again");
-    assert_eq!(statuses(&workspace), ["completed"; 9]);
+        .expect_stderr("algo bad works again and goes on");
+    assert!(!workspace.path(note).exists());
+    assert_eq!(statuses(&workspace), ["completed"; 4]);
 }
 
 #[test]

@@ -152,14 +152,16 @@ fn a_closed_provider_blocks_what_would_be_bought_but_not_what_is_copied() {
 }
 
 #[test]
-fn a_paused_algo_is_tried_again_by_the_next_start_and_the_plan_says_so() {
+fn a_paused_algo_stays_paused_for_the_next_start_and_the_plan_says_so() {
     let workspace = jobs_of(&[("bad", "fail: broken, breaker_failures: 1")], &["bad"; 3]);
     let _ = workspace.worker(&[]).run().expect_code(1);
     change_mocks(&workspace, &[("bad", "breaker_failures: 1")]);
+    let planned = expect_foretold(&workspace, &[], &[]);
+    assert_eq!(fates(&planned)[1..], ["blocked paused"; 2]);
+    let resume = ["adapters", "resume", "bad"];
+    let _ = workspace.archi3d(&resume).run().expect_code(0);
     let planned = expect_foretold(&workspace, &[], &[1, 2]);
-    assert_eq!(fates(&planned)[1..], ["run paused_before"; 2]);
-    let after = plan(&workspace, &["--only-status", "failed"]);
-    assert_eq!(fates(&after)[0], "run failed_before");
+    assert_eq!(fates(&planned)[1..], ["run waiting"; 2]);
 }
 
 #[test]

@@ -51,6 +51,7 @@
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
 //! - [`views`]: status, explanations and cost reports show what is there.
+//! - [`waiting`]: a worker that waits says what for, is idle, and leaves a provider alone that asks for it.
 //! - `billed_provider`: whatever dies while buying, every job is paid for once.
 //! - `process_adapter`: programs as adapters, from the request to the result.
 //! - `process_guard`: nothing outlives its worker, however that ends.
@@ -137,3 +138,4 @@ mod store_contract;
 mod support;
 mod support_check;
 mod views;
+mod waiting;

@@ -38,10 +38,7 @@ pub(super) fn next_steps(
     }
     if let Some(pause) = &numbers.paused {
         let command = format!("archi3d adapters resume {}", pause.provider);
-        steps.push(step(
-            "let workers that run go on with its algorithm",
-            command,
-        ));
+        steps.push(step("let its algorithm go on when it works again", command));
     }
     let own = match code {
         "cancel_asked" => Some(step(

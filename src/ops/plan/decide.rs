@@ -11,7 +11,7 @@ use crate::domain::job::Entry;
 use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
-use crate::engine::{Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
 use crate::ops::filters::Filters;
 use crate::ops::money::{self, Limit};
 use crate::ops::reuse::Forecast;
@@ -279,6 +279,21 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Returns why the algorithm of a job keeps it back; some time after its last failure
+    /// one job tries it.
+    fn blocked_by_breaker(&self, job: &JobRecord) -> Option<Decided> {
+        let pause = self.pause_of(job)?;
+        if self.now >= pause.closed_at.plus(BREAKER_PAUSE) {
+            return None;
+        }
+        let words = format!(
+            "of algo {}, which is paused after failures until `archi3d adapters resume {0}`",
+            pause.provider
+        );
+        let reason = Reason::new("paused", words);
+        Some((Fate::Blocked, reason, Price::default()))
+    }
+
     fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
         let job = &planned.job;
         let why = match self.key_of(job).map(|key| &self.carriers[key]) {
@@ -286,10 +301,10 @@ impl<'a> Planner<'a> {
                 carrier.obstacle.clone().unwrap_or_default()
             }
             Some(Ok(carrier)) => {
-                let closure = self.closure_of(carrier)?;
-                if closure.until.is_some() {
-                    return None;
-                }
+                let until_opened = |closure: &&Closure| closure.until.is_none();
+                let Some(closure) = self.closure_of(carrier).filter(until_opened) else {
+                    return self.blocked_by_breaker(job);
+                };
                 let words = format!(
                     "of provider {}, which is closed until `archi3d adapters resume {0}`",
                     closure.provider
@@ -339,7 +354,7 @@ impl<'a> Planner<'a> {
             Reason::new("waits_to_retry", "waiting for their next attempt")
         } else if let Some(pause) = self.pause_of(job) {
             let words = format!(
-                "of algo {}, which is paused after failures and is tried again",
+                "of algo {}, which is paused after failures and is tried with one job first",
                 pause.provider
             );
             Reason::new("paused_before", words)

@@ -1,5 +1,5 @@
 //! What a worker may spend: the order of its jobs, the question before something
-//! expensive, the ledger, and breakers that a new start closes.
+//! expensive, and the ledger.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use crate::ops::plan::{Fate, Planner, Price, usd};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::csv::{self, FilePurse};
 use crate::store::{JobRecord, Purse};
-use crate::workspace::provider::ProviderGate;
 
 use super::carriers::price_of;
 use super::{Ask, Teller, WorkerRequest};
@@ -198,17 +197,4 @@ pub(super) fn money(
         caps,
         dearest: dearest?,
     }))
-}
-
-/// Lets algorithms go on that a breaker has paused: whoever starts a worker wants
-/// them tried again.
-pub(super) fn lift_breakers(carriers: &Carriers, teller: &Teller<'_>) {
-    let gate = ProviderGate::breakers(&teller.context.workspace);
-    for (algo, carrier) in carriers {
-        let kept = carrier.as_ref().is_ok_and(|c| c.breaker_failures > 0);
-        // A pause that cannot be lifted is told when it keeps jobs back.
-        if kept && gate.open(algo).is_ok_and(|was_paused| was_paused) {
-            teller.notice(format!("algo {algo} was paused and is tried again"));
-        }
-    }
 }

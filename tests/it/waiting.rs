@@ -1,0 +1,143 @@
+//! A worker that waits says what for and is idle; a provider that asks to be left alone is left
+//! alone by all workers.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::mocks::{attempts, executed, fields, jobs_of, one_job_each, statuses};
+use crate::support::{TestWorkspace, wait_until};
+
+/// Waits until some worker tells what it waits for.
+fn wait_for_notice(workspace: &TestWorkspace) {
+    wait_until("it is told what is waited for", || {
+        workspace.log().events("notice").iter().any(|event| {
+            let text = event["message"].as_str();
+            text.is_some_and(|text| text.contains("waiting for provider"))
+        })
+    });
+}
+
+/// Demands that a worker tells within two seconds of its start what it waits for.
+#[track_caller]
+fn expect_told(options: &str, words: &str, prepare: impl Fn(&TestWorkspace)) {
+    let workspace = one_job_each(&[("tool", options)]);
+    prepare(&workspace);
+    let worker = workspace.worker(&[]).spawn();
+    wait_for_notice(&workspace);
+    worker.signal("INT");
+    let output = worker.wait().expect_code(130).expect_stderr(words);
+    assert_eq!(
+        output.stderr.matches("waiting for provider").count(),
+        1,
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn a_worker_says_that_it_waits_for_a_closed_provider() {
+    expect_told("provider: acme", "closed until", |workspace| {
+        let closure = r#"{"provider":"acme","closed_at":"2026-01-01T00:00:00+00:00",
+            "until":"2099-01-01T00:00:00+00:00","reason":"busy"}"#;
+        workspace.write("runs/.providers/acme.closed.json", closure.as_bytes());
+    });
+}
+
+#[test]
+fn a_worker_says_that_it_waits_for_its_turn_under_a_small_rate() {
+    // Garbage counts as a start of this moment.
+    expect_told("rate_per_min: 0.01", "rate_per_min", |workspace| {
+        workspace.write("runs/.providers/tool.rate", b"?");
+    });
+}
+
+#[test]
+fn a_worker_says_that_it_waits_for_a_slot() {
+    let workspace = jobs_of(&[("tool", "max_parallel: 1, wait_file: go")], &["tool"; 2]);
+    let first = workspace.worker(&[]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let second = workspace.worker(&[]).spawn();
+    let started = Instant::now();
+    wait_for_notice(&workspace);
+    assert!(started.elapsed() < Duration::from_secs(2) + SLOW_MACHINE);
+    workspace.write("go", b"");
+    let output = second.wait().expect_code(0).expect_stderr("max_parallel");
+    // Of what runs here nothing is said.
+    let first = first.wait().expect_code(0);
+    assert!(!first.stderr.contains("waiting for"), "{}", first.stderr);
+    assert_eq!(output.stderr.matches("waiting for").count(), 1);
+    assert_eq!(statuses(&workspace), ["completed"; 2]);
+}
+
+/// What a busy machine may need to start a program.
+const SLOW_MACHINE: Duration = Duration::from_secs(8);
+
+#[test]
+fn a_worker_that_waits_for_a_slot_is_idle() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return; // Nobody can count here.
+    }
+    let workspace = jobs_of(
+        &[
+            ("tool", "max_parallel: 1, wait_file: go"),
+            ("twin", "provider: tool"),
+        ],
+        &["tool", "tool", "twin", "twin", "tool"],
+    );
+    let first = workspace.worker(&[]).spawn();
+    workspace.wait_for_events("job_started", 1);
+    let second = workspace.worker(&["--max-parallel", "4"]).spawn();
+    wait_for_notice(&workspace);
+    let seconds = 3;
+    let trace = workspace.path("trace.txt");
+    let counted = Command::new("timeout")
+        .args(["-s", "INT", &seconds.to_string(), "strace", "-f", "-qq"])
+        .args(["-e", "trace=%file,%desc", "-o"])
+        .arg(&trace)
+        .args(["-p", &second.pid().to_string()])
+        .output()
+        .expect("strace was there");
+    let calls = std::fs::read_to_string(&trace)
+        .unwrap_or_default()
+        .lines()
+        .count();
+    workspace.write("go", b"");
+    let _ = first.wait().expect_code(0);
+    let _ = second.wait().expect_code(0);
+    let refused = String::from_utf8_lossy(&counted.stderr).contains("ptrace");
+    assert!(
+        refused || calls < 50 * seconds,
+        "{calls} file calls in {seconds} s"
+    );
+    assert_eq!(statuses(&workspace), ["completed"; 5]);
+}
+
+#[test]
+fn a_provider_that_asks_to_be_left_alone_is_closed_for_everybody_and_costs_no_retry() {
+    let workspace = one_job_each(&[
+        ("one", "provider: acme, fail_first: 1, retry_after_s: 2"),
+        ("two", "provider: acme"),
+        ("three", ""),
+    ]);
+    let started = Instant::now();
+    let worker = workspace.worker(&["--max-parallel", "1"]).spawn();
+    workspace.wait_for_events("job_put_off", 1);
+    // Another worker asks it nothing meanwhile, whatever its algo.
+    let other = workspace
+        .worker(&["--jobs", workspace.id(1)])
+        .run()
+        .expect_code(0);
+    assert!(started.elapsed() >= Duration::from_secs(2));
+    let _ = other.expect_stderr("waiting for provider acme: closed until");
+    let _ = worker.wait().expect_code(0);
+    assert_eq!(statuses(&workspace), ["completed"; 3]);
+    let mut done = executed(&workspace);
+    // The job of another provider did not wait.
+    assert_eq!(done[..2], [0, 2]);
+    done.sort_unstable();
+    assert_eq!(done, [0, 0, 1, 2]);
+    let mine = attempts(&workspace);
+    assert_eq!(fields(&mine, "outcome")[0], "put_off");
+    let summaries = workspace.log();
+    assert_eq!(summaries.summary()["retried"], 0);
+}
