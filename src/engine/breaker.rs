@@ -56,10 +56,9 @@ impl Pool<'_> {
         };
         let gate = ProviderGate::breakers(&self.conditions.workspace);
         let now = self.clock.now();
-        let pause = match gate.closed(&key, now) {
-            Ok(Some(pause)) => pause,
-            // A folder that cannot be read pauses nothing.
-            Ok(None) | Err(_) => return Some(waiting),
+        // A folder that cannot be read pauses nothing.
+        let Ok(Some(pause)) = gate.closed(&key, now) else {
+            return Some(waiting);
         };
         if now < pause.closed_at.plus(PAUSE) {
             self.count(|tally| tally.paused(&key, &pause.reason));

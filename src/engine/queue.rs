@@ -151,9 +151,10 @@ impl Lists {
                     continue;
                 }
             }
-            let index = match canary {
-                true => jobs.iter().position(|job| job.canary),
-                false => Some(0),
+            let index = if canary {
+                jobs.iter().position(|job| job.canary)
+            } else {
+                Some(0)
             };
             let Some(index) = index else {
                 // Its canaries wait for their time.

@@ -109,9 +109,10 @@ impl ProviderLimits {
     fn free_slot(&self, again: bool) -> io::Result<Option<FileLock>> {
         let slots = self.slots.unwrap_or(0);
         let looks = if again { slots.min(FEW_SLOTS) } else { slots };
-        let from = match again {
-            true => self.next.fetch_add(looks, Ordering::Relaxed),
-            false => 0,
+        let from = if again {
+            self.next.fetch_add(looks, Ordering::Relaxed)
+        } else {
+            0
         };
         for number in (from..from + looks).map(|number| number % slots + 1) {
             let path = self.path(&format!("slot-{number}.lock"));
