@@ -14,7 +14,7 @@ use crate::cli::attempts::dollars;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
 use crate::cli::signal::Signals;
-use crate::cli::status::{lines_of, plain_table, short_duration};
+use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
 use crate::domain::algo::ImageMode;
 use crate::domain::id::AlgoKey;
@@ -93,7 +93,7 @@ fn list(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         let entries: Vec<Value> = entries.iter().map(entry_json).collect();
         ui.data_json(&json!({ "adapters": entries }))?;
     } else {
-        ui.data(&entries_text(&entries))?;
+        ui.data(&entries_text(&entries, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
 }
@@ -131,25 +131,26 @@ fn entry_json(entry: &AdapterEntry) -> Value {
     })
 }
 
-fn entries_text(entries: &[AdapterEntry]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "algo", "kind", "mode", "price", "source", "provider", "state",
+fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
+    let mut table = Fitted::new([
+        "algo", "state", "price", "kind", "mode", "provider", "source",
     ]);
+    table = table.cut(&[0, 5, 6]);
     for entry in entries {
-        table.add_row([
+        table.row([
             entry.key.to_string(),
-            entry.kind.clone().unwrap_or_else(|| "endpoint".to_owned()),
-            mode(entry).to_owned(),
+            state(entry),
             entry
                 .unit_price_usd
                 .map_or_else(|| "unknown".to_owned(), dollars),
-            entry.price_source.clone().unwrap_or_default(),
+            entry.kind.clone().unwrap_or_else(|| "endpoint".to_owned()),
+            mode(entry).to_owned(),
             entry.provider.clone(),
-            state(entry),
+            entry.price_source.clone().unwrap_or_default(),
         ]);
     }
-    let mut text = lines_of(&table);
+    let mut text = table.lines(page).join("\n");
+    text.push('\n');
     for entry in entries {
         // The same sentence for a dozen shipped entries helps nobody.
         if entry.kind.is_some() {
@@ -158,14 +159,14 @@ fn entries_text(entries: &[AdapterEntry]) -> String {
             }
         }
         if let Some(closed) = &entry.closed {
-            let _ = write!(text, "\n{}", closed_text(&entry.provider, closed));
+            let _ = write!(text, "\n{}", closed_text(&entry.provider, closed, page));
         }
         if let Some(paused) = &entry.paused {
             let (key, reason) = (&entry.key, one_line(&paused.reason));
             let _ = write!(
                 text,
-                "\nalgo {key} is paused since {} ({reason}); to let it go on: archi3d adapters resume {key}",
-                paused.since
+                "\nalgo {key} is paused since {} ({reason})\n  to resume it: archi3d adapters resume {key}",
+                page.zone.minute(paused.since)
             );
         }
     }
@@ -192,13 +193,14 @@ fn state(entry: &AdapterEntry) -> String {
     }
 }
 
-fn closed_text(provider: &str, closed: &ClosedProvider) -> String {
-    let until = closed
-        .until
-        .map_or_else(String::new, |until| format!(" until {until}"));
+fn closed_text(provider: &str, closed: &ClosedProvider, page: Page) -> String {
+    let until = closed.until.map_or_else(String::new, |until| {
+        format!(" until {}", page.zone.minute(until))
+    });
     format!(
-        "provider {provider} is closed{until} since {} ({}); to open it: archi3d adapters resume {provider}",
-        closed.since,
+        "provider {provider} is closed{until}, since {} {} ({})\n  to open it: archi3d adapters resume {provider}",
+        page.zone.minute(closed.since),
+        page.zone.name(closed.since),
         one_line(&closed.reason)
     )
 }
@@ -329,12 +331,12 @@ fn checked_text(checked: &Checked) -> String {
             if let Some(source) = price_source {
                 let _ = write!(text, " (price: {})", one_line(source));
             }
-            let mut table = plain_table();
+            let mut table = Fitted::new([""; 2]).indent(2).cut(&[0]);
             for file in files {
-                table.add_row([format!("  {}", file.name), format!("{} bytes", file.size)]);
+                table.row([file.name.clone(), format!("{} bytes", file.size)]);
             }
             text.push('\n');
-            text.push_str(lines_of(&table).trim_end());
+            text.push_str(&table.lines(Page::of_terminal()).join("\n"));
             text
         }
         CheckOutcome::Failed {

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::run::parse_run_id;
+use crate::cli::run_arg::RunArg;
+use crate::cli::selection_args::items;
 pub use crate::cli::table::dollars;
-use crate::cli::table::{lines_of, plain_table, short_duration};
+use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
 use crate::domain::patch::REUSED;
-use crate::domain::text::one_line;
+use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::attempts::{AttemptRecord, AttemptsReport, run_attempts};
 
@@ -23,98 +24,119 @@ use crate::ops::attempts::{AttemptRecord, AttemptsReport, run_attempts};
     after_help = "Attempts are listed by job in the order of the manifest, then by number.
 
 Examples:
-  archi3d run attempts --run-id r1
-  archi3d run attempts --run-id r1 --job d610ebfd455b
-  archi3d run attempts --run-id r1 --json | jq .cost_usd"
+  archi3d run attempts
+  archi3d run attempts r1 --item 335888
+  archi3d run attempts r1 --json | jq .cost_usd"
 )]
 pub struct AttemptsArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-    /// Only the attempts of this job: its id, or the beginning of it
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    #[command(flatten)]
+    run: RunArg,
+    /// Only the attempts of this job: its id, the beginning of it, or its product
+    #[arg(long, value_name = "JOB", allow_hyphen_values = true)]
     job: Option<String>,
+    /// Only the attempts of this product, or of one variant of it; may be repeated
+    #[arg(long, value_name = "PRODUCT[:VARIANT]", value_delimiter = ',')]
+    item: Vec<String>,
 }
 
 /// Reads the journals and prints the attempts.
 pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let run_id = parse_run_id(&args.run_id)?;
+    let items = items(&args.item)?;
     let context = OpsContext::open(global.workspace.as_deref())?;
-    let report = run_attempts(&context, &run_id, args.job.as_deref())?;
+    let run_id = args.run.or_latest(&context, ui)?;
+    let report = run_attempts(&context, &run_id, args.job.as_deref(), &items)?;
     for warning in &report.warnings {
         ui.warn(warning);
     }
     if ui.is_json() {
         ui.data_json(&to_json(&report))?;
     } else {
-        ui.data(&to_text(&report))?;
+        let page = Page {
+            verbose: ui.is_verbose(),
+            ..Page::of_terminal()
+        };
+        ui.data(&to_text(&report, page))?;
     }
     Ok(Exit::Done)
 }
 
 fn to_json(report: &AttemptsReport) -> Value {
+    let attempts = report.attempts.iter().map(|attempt| {
+        let mut value = json!(attempt);
+        let name = report.names.get(&attempt.job_id);
+        let name = name.cloned().unwrap_or_default();
+        value["product_id"] = json!(name.product_id);
+        value["variant"] = json!(name.variant);
+        value["algo"] = json!(name.algo);
+        value
+    });
     json!({
         "run_id": report.run_id,
-        "attempts": report.attempts,
+        "attempts": attempts.collect::<Vec<_>>(),
         "cost_usd": report.cost_usd,
         "damaged_lines": report.damaged_lines,
         "warnings": report.warnings,
     })
 }
 
-fn to_text(report: &AttemptsReport) -> String {
-    let count =
-        |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+fn to_text(report: &AttemptsReport, page: Page) -> String {
     let mut text = format!(
         "run {}: {} of {}",
         report.run_id,
-        count(report.attempts.len(), "attempt", "attempts"),
-        count(report.jobs, "job", "jobs"),
+        counted(report.attempts.len(), "attempt"),
+        counted(report.jobs, "job"),
     );
+    let rehearsed = report.attempts.iter().filter(|a| a.simulated).count();
+    if rehearsed > 0 {
+        let _ = write!(text, ", {rehearsed} rehearsed");
+    }
     if report.cost_usd > 0.0 {
         let _ = write!(text, ", {}", dollars(report.cost_usd));
     }
-    if report.attempts.is_empty() {
-        return text;
+    if let Some(first) = report.attempts.first() {
+        let _ = write!(text, " (times in {})", page.zone.name(first.started));
     }
-    let mut table = plain_table();
-    table.set_header([
-        "  job", "attempt", "outcome", "class", "started", "took", "cost", "request", "worker",
-        "error",
-    ]);
-    for attempt in &report.attempts {
-        let took = attempt
-            .duration_s
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let mut lines = vec![page.cut(&text)];
+    for job in report.attempts.chunk_by(|a, b| a.job_id == b.job_id) {
+        let id = &job[0].job_id;
+        let name = report.names.get(id).cloned().unwrap_or_default();
+        let head = [name.item(), one_line(&name.algo), id.to_string()];
+        let head: Vec<String> = head.into_iter().filter(|part| !part.is_empty()).collect();
+        lines.push(String::new());
+        lines.push(page.cut(&head.join("  ")));
+        lines.extend(of_job(job, page));
+    }
+    lines.join("\n")
+}
+
+/// Returns the attempts of one job, one line each.
+fn of_job(attempts: &[AttemptRecord], page: Page) -> Vec<String> {
+    let mut table = Fitted::new([""; 6]).indent(2).cut(&[5]).right([0, 3, 4]);
+    for attempt in attempts {
+        let took = attempt.duration_s;
+        let took = took.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let mut said = Vec::new();
+        match (attempt.class, &attempt.error) {
+            (Some(class), Some(error)) => said.push(format!("{class}: {}", one_line(error))),
+            (Some(class), None) => said.push(class.to_string()),
+            (None, error) => said.extend(error.as_deref().map(one_line)),
+        }
+        let resumed = if attempt.resumed { " (resumed)" } else { "" };
         let request = attempt.request_id.as_deref().map(one_line);
-        table.add_row([
-            format!("  {}", attempt.job_id),
+        said.extend(request.map(|id| format!("request {id}{resumed}")));
+        if page.verbose {
+            said.push(format!("by {}", attempt.worker));
+        }
+        table.row([
             attempt.attempt.to_string(),
             outcome(attempt),
-            attempt
-                .class
-                .map(|class| class.to_string())
-                .unwrap_or_default(),
-            attempt.started.iso(),
+            page.zone.second(attempt.started),
             took.map(short_duration).unwrap_or_default(),
             attempt.cost_usd.map(dollars).unwrap_or_default(),
-            request
-                .map(|id| {
-                    if attempt.resumed {
-                        format!("{id} (resumed)")
-                    } else {
-                        id
-                    }
-                })
-                .unwrap_or_default(),
-            attempt.worker.to_string(),
-            attempt.error.clone().unwrap_or_default(),
+            said.join("; "),
         ]);
     }
-    text.push('\n');
-    text.push_str(&lines_of(&table));
-    text.truncate(text.trim_end().len());
-    text
+    table.lines(page)
 }
 
 /// Says what became of an attempt, and whether it made anything.
@@ -132,11 +154,13 @@ pub fn outcome(attempt: &AttemptRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::local_time::Zone;
     use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
     use crate::domain::job::Entry;
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
     use crate::ops::attempts::AttemptOutcome;
+    use crate::ops::find::JobName;
 
     #[test]
     fn people_see_one_line_for_each_attempt() {
@@ -172,19 +196,32 @@ mod tests {
             error: None,
             ..failed.clone()
         };
+        let name = JobName {
+            product_id: "335888".into(),
+            variant: "oak".into(),
+            algo: "relief".into(),
+        };
         let report = AttemptsReport {
             run_id: RunId::parse("r1").expect("valid"),
+            names: [(failed.job_id.clone(), name)].into(),
             attempts: vec![failed, made],
             jobs: 1,
             cost_usd: 0.4,
             damaged_lines: 0,
             warnings: vec![],
         };
-        insta::assert_snapshot!(to_text(&report), @r"
-        run r1: 2 attempts of 1 job, $0.40
-          job           attempt  outcome    class      started                    took   cost   request          worker    error
-          d610ebfd455b  1        put off    transient  2026-01-01T00:00:00+00:00  1.5 s                          box-1-ab  503
-          d610ebfd455b  2        completed             2026-01-01T00:00:00+00:00  1.5 s  $0.40  req-7 (resumed)  box-1-ab
+        let page = Page {
+            width: 80,
+            height: None,
+            verbose: false,
+            zone: Zone::Utc,
+        };
+        insta::assert_snapshot!(to_text(&report, page), @r"
+        run r1: 2 attempts of 1 job, $0.40 (times in UTC)
+
+        335888:oak  relief  d610ebfd455b
+          1  put off    01-01 00:00:00  1.5 s         transient: 503
+          2  completed  01-01 00:00:00  1.5 s  $0.40  request req-7 (resumed)
         ");
     }
 }

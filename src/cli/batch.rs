@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::cli::Global;
 use crate::cli::catalog::warn_of_risky;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::{quoted, workspace_option};
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
@@ -34,7 +35,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: Option<String>,
     /// Algos separated by commas, or `ecotest`: single-image algos for items with
-    /// one image, multi-image algos for the others [default: the first configured]
+    /// one image, multi-image algos for the others [default: the first that can run here]
     #[arg(long, value_name = "LIST")]
     algos: Option<String>,
     /// Which of an item's images a job uses
@@ -88,7 +89,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         dry_run: args.dry_run,
     };
     let mut waiting = waiting::for_registry(ui);
-    let configured = ConfiguredAlgos::of(&context.settings);
+    let configured = ConfiguredAlgos::here(&context);
     let clock = &*context.clock;
     let workspace = &context.workspace;
     let work = || batch::create(workspace, clock, &configured, &request, &mut waiting);
@@ -108,9 +109,12 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         ui.data(&to_text(&report))?;
     }
     if !report.dry_run && report.enqueued > 0 {
+        let (run, folder) = (quoted(report.run_id.as_str()), workspace_option(global));
         ui.hint(&format!(
-            "archi3d run worker --run-id {}",
-            shell_word(report.run_id.as_str())
+            "to see what it costs: archi3d run plan {run}{folder}"
+        ));
+        ui.hint(&format!(
+            "to make the models: archi3d run worker {run}{folder}"
         ));
     }
     Ok(Exit::Done)
@@ -134,14 +138,4 @@ fn to_text(report: &BatchReport) -> String {
         }
     }
     text
-}
-
-/// Returns an id as it is typed in a shell.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

@@ -61,15 +61,16 @@ pub struct CancelArgs {
 /// Takes jobs out or puts them back.
 pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let selected = args.selection.read()?;
+    let context = OpsContext::open(global.workspace.as_deref())?;
     let request = CancelRequest {
-        run_id: selected.run_id,
+        run_id: args.selection.run.or_only(&context, ui)?,
         jobs: selected.jobs,
+        items: selected.items,
         only_status: selected.only_status,
         algo: selected.algo,
         undo: args.undo,
         allow_unsafe_locks: args.allow_unsafe_locks,
     };
-    let context = OpsContext::open(global.workspace.as_deref())?;
     let printer = ui.clone();
     let tell: Teller = Arc::new(move |message| printer.warn(message));
     let confirmed = |preview: &Preview| args.yes || agreed(&request, preview, ui);

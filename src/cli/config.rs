@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::status::{lines_of, plain_table};
+use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::config::{SettingEntry, Settings};
 use crate::domain::text::one_line;
@@ -61,7 +61,7 @@ fn show(args: &ShowArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     if ui.is_json() {
         ui.data_json(&to_json(settings, &entries))?;
     } else {
-        ui.data(&to_text(&entries))?;
+        ui.data(&to_text(&entries, Page::of_list()))?;
     }
     Ok(Exit::Done)
 }
@@ -81,16 +81,14 @@ fn to_json(settings: &Settings, entries: &[SettingEntry]) -> Value {
     })
 }
 
-fn to_text(entries: &[SettingEntry]) -> String {
-    let mut table = plain_table();
-    table.set_header(["name", "value", "from"]);
+fn to_text(entries: &[SettingEntry], page: Page) -> String {
+    let mut table = Fitted::new(["name", "value", "from"]).cut(&[0, 1, 2]);
     for entry in entries {
-        table.add_row([
+        table.row([
             one_line(&entry.name),
             one_line(&entry.value),
             one_line(&entry.origin.to_string()),
         ]);
     }
-    let text = lines_of(&table);
-    text.trim_end().to_owned()
+    table.lines(page).join("\n")
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
-use crate::cli::run::parse_run_id;
+use crate::cli::run_arg::RunArg;
 use crate::cli::status::{lines_of, plain_table};
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
@@ -40,9 +40,8 @@ A model that cannot be read is reported and its row left alone. Markers of jobs 
 row at all are reported too: `archi3d batch create` with the same run makes the rows again,
 and `archi3d consolidate` then fills them.")]
 pub struct ConsolidateArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
+    #[command(flatten)]
+    run: RunArg,
     /// Show what would change and write only the log line
     #[arg(long)]
     dry_run: bool,
@@ -65,8 +64,9 @@ pub struct ConsolidateArgs {
 
 /// Sets the rows right and says what changed.
 pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let context = OpsContext::open(global.workspace.as_deref())?;
     let request = ConsolidateRequest {
-        run_id: parse_run_id(&args.run_id)?,
+        run_id: args.run.or_only(&context, ui)?,
         dry_run: args.dry_run,
         strict: args.strict,
         only_status: args
@@ -77,7 +77,6 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
         fix_status: !args.no_fix_status,
         max_rows: args.max_rows,
     };
-    let context = OpsContext::open(global.workspace.as_deref())?;
     let mut waiting = waiting::for_registry(ui);
     let work = || {
         let clock = &*context.clock;

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::resume::quoted;
 use crate::cli::run::parse_run_id;
-use crate::cli::table::{dollars, lines_of, right, straight_table};
+use crate::cli::run_arg::JobArg;
+use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
@@ -40,12 +42,8 @@ Examples:
   archi3d cost settle --run-id r1 d610 --usd 0 --yes"
 )]
 pub struct SettleArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-    /// The job: its id, or the beginning of it
-    #[arg(value_name = "JOB")]
-    job: String,
+    #[command(flatten)]
+    target: JobArg,
     /// What the provider billed, in US dollars; 0 if nothing
     #[arg(long, value_name = "USD", value_parser = crate::cli::worker::dollars, allow_hyphen_values = true)]
     usd: f64,
@@ -79,7 +77,10 @@ Examples:
   archi3d cost report --match invoice.csv --match-id 'Request ID' --match-amount Total"
 )]
 pub struct ReportArgs {
-    /// Only this run; without it all runs of the workspace
+    /// Only this run [default: all runs of the workspace]
+    #[arg(value_name = "RUN", conflicts_with = "run_id")]
+    run: Option<String>,
+    /// The run, named by an option instead of by its place
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: Option<String>,
     /// What the lines are about
@@ -108,19 +109,21 @@ pub fn run(command: &CostCommand, global: &Global, ui: &Ui) -> Result<Exit, CliE
 }
 
 fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let run_id = parse_run_id(&args.run_id)?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    let (run_id, job) = args.target.or_only(&context, ui)?;
     let agrees = |open: &OpenReservation| {
         let question = format!(
-            "{} is reserved for job {} ({}); {} was billed. Settle it?",
+            "{} is reserved for {} with {}, job {} ({}); {} was billed. Settle it?",
             dollars(open.usd),
+            open.name.item(),
+            open.name.algo,
             open.job_id,
             open.state,
             dollars(args.usd)
         );
         args.yes || (confirm::can_ask(ui) && confirm::ask(&question))
     };
-    let Some(open) = settle::settle(&context, &run_id, &args.job, args.usd, &agrees)? else {
+    let Some(open) = settle::settle(&context, &run_id, &job, args.usd, &agrees)? else {
         return Err(
             CliError::usage("not confirmed: nothing was settled".to_owned())
                 .hint("add --yes to settle it without a question"),
@@ -145,7 +148,8 @@ fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
 }
 
 fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
+    let run_id = args.run.as_deref().or(args.run_id.as_deref());
+    let run_id = run_id.map(parse_run_id).transpose()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let by = match args.by {
         ByWord::Algo => By::Algo,
@@ -175,7 +179,7 @@ fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     } else if args.csv {
         ui.data(&to_csv(&report))?;
     } else {
-        let mut text = to_text(&report);
+        let mut text = to_text(&report, Page::of_terminal());
         if let Some(compared) = &compared {
             text.push_str(&match_text(compared));
         }
@@ -289,35 +293,39 @@ fn to_csv(report: &CostReport) -> String {
     String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
 
-fn to_text(report: &CostReport) -> String {
-    let mut table = straight_table();
-    table.set_header([
+fn to_text(report: &CostReport, page: Page) -> String {
+    let mut table = Fitted::new([
         word(report.by),
+        "billed",
         "attempts",
         "completed",
         "failed",
         "unfinished",
         "reused",
-        "billed",
         "unknown cost",
     ]);
+    table = table.cut(&[0]).right(1..8);
+    let shown = |count: usize| match count {
+        0 => String::new(),
+        count => count.to_string(),
+    };
     let total = ("total".to_owned(), report.total);
     for (name, tally) in report.lines.iter().chain([&total]) {
-        table.add_row([
+        table.row([
             one_line(name),
-            tally.attempts.to_string(),
-            tally.completed.to_string(),
-            tally.failed.to_string(),
-            tally.unfinished.to_string(),
-            tally.reused.to_string(),
             dollars(usd(tally.billed_micros)),
-            tally.unknown.to_string(),
+            tally.attempts.to_string(),
+            shown(tally.completed),
+            shown(tally.failed),
+            shown(tally.unfinished),
+            shown(tally.reused),
+            shown(tally.unknown),
         ]);
     }
-    right(&mut table, 1..8);
+    table.drop_empty();
     let mut text = format!(
-        "{}ledger: {} spent, {} reserved for jobs that run or may have been billed\n",
-        lines_of(&table),
+        "{}\nledger: {} spent, {} reserved for jobs that run or may have been billed\n",
+        table.lines(page).join("\n"),
         dollars(report.ledger_spent_usd),
         dollars(report.ledger_reserved_usd),
     );
@@ -332,17 +340,24 @@ fn open_text(open: &[OpenReservation]) -> String {
     };
     let mut lines = Vec::new();
     let one = |open: &OpenReservation| {
-        let (usd, job, run) = (dollars(open.usd), &open.job_id, &open.run_id);
-        format!("{usd} for job {job} of run {run}, {}", open.state)
+        let (usd, name) = (dollars(open.usd), &open.name);
+        let (job, run, state) = (&open.job_id, &open.run_id, &open.state);
+        format!(
+            "{usd} for {} with {} in run {run}, {state}, job {job}",
+            name.item(),
+            name.algo
+        )
     };
     list(
         &mut lines,
-        "reserved while nobody works on it",
+        "reserved for a job that no worker runs",
         open.iter().map(one),
     );
+    lines.push("the next attempt takes it over; if there will be none:".to_owned());
     lines.push(format!(
-        "the next attempt takes it over; if there will be none: archi3d cost settle --run-id {} '{}' --usd AMOUNT",
-        first.run_id, first.job_id
+        "  archi3d cost settle {} {} --usd AMOUNT",
+        quoted(first.run_id.as_str()),
+        quoted(first.job_id.as_str())
     ));
     format!("{}\n", lines.join("\n"))
 }

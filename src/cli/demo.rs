@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cancel::Cancel;
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::program;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume::quoted;
 use crate::cli::signal::Signals;
@@ -132,24 +133,30 @@ fn to_text(report: &DemoReport, dir: &Path) -> String {
 
 /// Returns commands that act on the demo, whatever other workspace is configured.
 fn next_commands(report: &DemoReport, dir: &Path) -> Vec<String> {
-    let is_default = is_taken_by_default(&report.workspace);
+    // A program that was started by a path is not found from within another folder.
+    let can_change = program::is_on_path() || !is_relative(program::typed());
+    let is_default = can_change && is_taken_by_default(&report.workspace);
     let is_here = std::env::current_dir()
         .and_then(|here| here.canonicalize())
         .is_ok_and(|here| here == report.workspace);
     let option = if is_default {
         String::new()
     } else {
-        let root = report.workspace.display().to_string();
-        format!(" --workspace {}", quoted(&root))
+        let root = if can_change { &report.workspace } else { dir };
+        format!(" --workspace {}", quoted(&root.display().to_string()))
     };
     let change = (is_default && !is_here).then(|| {
         let typed = dir.display().to_string();
         format!("cd {}", quoted(&typed))
     });
     let commands = [
-        format!("archi3d run status --run-id {RUN}{option}"),
+        format!("archi3d run status {RUN}{option}"),
         format!("archi3d batch create --run-id mine --algos relief --limit 3{option}"),
-        format!("archi3d run worker --run-id mine{option}"),
+        format!("archi3d run worker mine{option}"),
     ];
     change.into_iter().chain(commands).collect()
+}
+
+fn is_relative(program: &str) -> bool {
+    Path::new(program.trim_matches('\'')).is_relative()
 }

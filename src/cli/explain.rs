@@ -10,28 +10,28 @@ use crate::cli::Global;
 use crate::cli::attempts::outcome;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::workspace_option;
+use crate::cli::run_arg::JobArg;
 use crate::cli::status::money_json;
-use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
+use crate::cli::table::{Fitted, Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use crate::domain::lease::Verdict;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::explain::{Explanation, run_explain};
+use crate::ops::find::item;
 
 /// The options of `run explain`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  archi3d run explain --run-id r1 d610ebfd455b
-  archi3d run explain --run-id r1 d610
-  archi3d run explain --run-id r1 d610 --json | jq -r '.next[].command'")]
+  archi3d run explain 335888
+      the only job of this product in the latest run; several are listed
+  archi3d run explain r1 d610
+      a job of another run, by the beginning of its id
+  archi3d run explain r1 d610 --json | jq -r '.next[].command'")]
 pub struct ExplainArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
-    /// The job: its id, or the beginning of it
-    #[arg(value_name = "JOB")]
-    job: String,
+    #[command(flatten)]
+    target: JobArg,
 }
 
 /// A worker as it is without further options.
@@ -43,13 +43,12 @@ struct PlainWorker {
 
 /// Explains the job.
 pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    crate::cli::run::parse_run_id(&args.run_id)?;
-    let words = ["worker", "--run-id", &args.run_id];
-    let plain =
-        PlainWorker::try_parse_from(words).map_err(|error| CliError::usage(error.to_string()))?;
-    let request = plain.args.to_request()?;
+    let plain = PlainWorker::try_parse_from(["worker"])
+        .map_err(|error| CliError::usage(error.to_string()))?;
     let context = OpsContext::open(global.workspace.as_deref())?;
-    let mut told = run_explain(&context, &request, &args.job)?;
+    let (run_id, job) = args.target.or_latest(&context, ui)?;
+    let request = plain.args.to_request(run_id)?;
+    let mut told = run_explain(&context, &request, &job)?;
     for step in &mut told.next {
         step.command.push_str(&workspace_option(global));
     }
@@ -109,20 +108,23 @@ fn to_json(told: &Explanation) -> Value {
 
 fn to_text(told: &Explanation, page: Page) -> String {
     let mut text = format!(
-        "job {} of run {}: {} ({})\n",
-        told.job_id,
+        "{} with {} in run {}: {} ({}), job {}\n",
+        item(&told.product_id, &told.variant),
+        one_line(&told.algo),
         told.run_id,
         one_line(&told.state),
-        told.code
+        told.code,
+        told.job_id,
     );
-    let what = [&told.product_id, &told.variant, &told.algo];
-    let what: Vec<String> = what.iter().map(|part| one_line(part)).collect();
-    let _ = writeln!(text, "  {}", what.join(", "));
     for sentence in &told.why {
-        let _ = writeln!(text, "  {}", one_line(sentence));
+        let _ = writeln!(
+            text,
+            "{}",
+            page.wrap(&format!("  {}", one_line(sentence)), 2)
+        );
     }
     text.push('\n');
-    text.push_str(&numbers(told));
+    text.push_str(&numbers(told, page));
     if !told.attempts.is_empty() {
         text.push('\n');
         text.push_str(&attempts(told, page));
@@ -139,7 +141,7 @@ fn to_text(told: &Explanation, page: Page) -> String {
     text
 }
 
-fn numbers(told: &Explanation) -> String {
+fn numbers(told: &Explanation, page: Page) -> String {
     let numbers = &told.numbers;
     let mut table = straight_table();
     let mut add = |name: &str, value: String| {
@@ -172,13 +174,18 @@ fn numbers(told: &Explanation) -> String {
         add("usual time", short_duration(time));
     }
     if let Some(at) = numbers.not_before {
-        add("not before", at.iso());
+        let (at, zone) = (page.zone.second(at), page.zone.name(at));
+        add("not before", format!("{at} {zone}"));
     }
     if let Some(provider) = &numbers.provider {
         let closed = match &numbers.closed {
             Some(closed) => match closed.until {
-                Some(until) => format!(", closed until {until}"),
-                None => ", closed until somebody opens it".to_owned(),
+                Some(until) => format!(
+                    ", closed until {} {}",
+                    page.zone.minute(until),
+                    page.zone.name(until)
+                ),
+                None => ", closed until `archi3d adapters resume`".to_owned(),
             },
             None => ", open".to_owned(),
         };
@@ -219,34 +226,30 @@ fn numbers(told: &Explanation) -> String {
 }
 
 fn attempts(told: &Explanation, page: Page) -> String {
-    let mut table = straight_table();
-    table.set_header([
-        "  attempt",
-        "outcome",
-        "class",
-        "started",
-        "took",
-        "cost",
-        "error",
+    let mut table = Fitted::new([
+        "attempt", "outcome", "class", "started", "took", "cost", "error",
     ]);
+    table = table.indent(2).cut(&[6]).right([0, 4, 5]);
     for attempt in &told.attempts {
         let took = attempt
             .duration_s
             .and_then(|s| Duration::try_from_secs_f64(s).ok());
-        table.add_row([
-            format!("  {}", attempt.attempt),
+        table.row([
+            attempt.attempt.to_string(),
             outcome(attempt),
             attempt
                 .class
                 .map(|class| class.to_string())
                 .unwrap_or_default(),
-            attempt.started.iso().chars().take(19).collect(),
+            page.zone.second(attempt.started),
             took.map(short_duration).unwrap_or_default(),
             attempt.cost_usd.map(dollars).unwrap_or_default(),
             attempt.error.as_deref().map(one_line).unwrap_or_default(),
         ]);
     }
-    let lines = lines_of(&table);
-    let lines: Vec<String> = lines.lines().map(|line| page.cut(line)).collect();
+    table.drop_empty();
+    let mut lines = table.lines(page);
+    let first = told.attempts.first().map(|attempt| attempt.started);
+    lines.extend(first.map(|at| format!("  times in {}", page.zone.name(at))));
     format!("{}\n", lines.join("\n"))
 }

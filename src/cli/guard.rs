@@ -8,7 +8,7 @@ use crate::cancel::Cancel;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
-use crate::domain::id::AlgoKey;
+use crate::domain::id::{AlgoKey, RunId};
 use crate::ops::OpsContext;
 use crate::ops::budget::Question;
 use crate::ops::guard;
@@ -17,6 +17,11 @@ use crate::ops::run::{WorkerRequest, question};
 /// Tells whether this process is the child of a guard.
 pub fn is_guarded() -> bool {
     guard::is_guarded()
+}
+
+/// Returns the run that was chosen before the guard was set up.
+pub fn chosen_run() -> Option<RunId> {
+    guard::chosen_run()
 }
 
 /// Runs the worker under a guard if it needs one; returns how it ended then. What
@@ -41,7 +46,12 @@ pub fn stand(
     }
     let hint = "nothing finished is lost; the same command with --only-status enqueued,running \
                 goes on, also with the jobs that were cut off";
-    Ok(under_guard("worker", hint, agreed_usd, ui))
+    Ok(under_guard(
+        "worker",
+        hint,
+        || guard::stand(agreed_usd, Some(&request.run_id)),
+        ui,
+    ))
 }
 
 /// Tells whether a person agreed to this before the guard was set up.
@@ -54,12 +64,17 @@ pub fn stand_to_check(context: &OpsContext, key: Option<&AlgoKey>, ui: &Ui) -> O
     let needed = guard::is_needed_to_check(context, key);
     let hint = "a check changes nothing; run the same command again";
     needed
-        .then(|| under_guard("check", hint, None, ui))
+        .then(|| under_guard("check", hint, || guard::stand(None, None), ui))
         .flatten()
 }
 
-fn under_guard(what: &str, hint: &str, agreed_usd: Option<f64>, ui: &Ui) -> Option<Exit> {
-    match guard::stand(agreed_usd) {
+fn under_guard(
+    what: &str,
+    hint: &str,
+    stand: impl FnOnce() -> std::io::Result<Option<guard::Ended>>,
+    ui: &Ui,
+) -> Option<Exit> {
+    match stand() {
         Ok(Some(guard::Ended::Code(code))) => {
             Some(Exit::Worker(u8::try_from(code).unwrap_or(u8::MAX)))
         }

@@ -29,13 +29,17 @@ pub mod error;
 pub mod explain;
 pub mod guard;
 pub mod init;
+pub mod local_time;
 pub mod man;
 pub mod panic;
 pub mod plan;
+pub mod program;
 pub mod progress;
 pub mod registry;
+pub mod remove;
 pub mod resume;
 pub mod run;
+pub mod run_arg;
 pub mod runs;
 pub mod selection_args;
 pub mod signal;
@@ -217,7 +221,7 @@ fn show_clap(error: &clap::Error, ui: &Ui) -> Exit {
         }
         return Exit::Request;
     }
-    match ui.data(text) {
+    match ui.script(text) {
         Ok(()) => Exit::Done,
         Err(error) => error.exit(),
     }

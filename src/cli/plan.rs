@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::status::money_json;
-use crate::cli::table::{Page, dollars, lines_of, right, short_duration, straight_table};
+use crate::cli::table::{Fitted, Page, dollars, short_duration};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use crate::domain::order::JobOrder;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
+use crate::ops::find::item;
 use crate::ops::plan::{AlgoPlan, Fate, JobPlan, Plan, Sums, run_plan, usd};
 
 /// So many jobs are listed without being asked for.
@@ -30,9 +31,9 @@ is billed once. Worst: every attempt that its retries allow is billed. New: what
 ledger does not hold yet. An unknown price is unknown, never zero.
 
 Examples:
-  archi3d run plan --run-id r1
-  archi3d run plan --run-id r1 --only-status failed --retries 3
-  archi3d run plan --run-id r1 --json | jq '.cost.expected_usd'"
+  archi3d run plan
+  archi3d run plan r1 --only-status failed --retries 3
+  archi3d run plan r1 --json | jq '.cost.expected_usd'"
 )]
 pub struct PlanArgs {
     #[command(flatten)]
@@ -44,8 +45,9 @@ pub struct PlanArgs {
 
 /// Plans and prints the plan.
 pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let request = args.worker.to_request()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    let run_id = args.worker.selection.run.or_latest(&context, ui)?;
+    let request = args.worker.to_request(run_id)?;
     let plan = run_plan(&context, &request)?;
     for warning in &plan.warnings {
         ui.warn(warning);
@@ -84,6 +86,8 @@ fn job_json(job: &JobPlan) -> Value {
     let known = |micros: i64| (!price.unknown).then(|| usd(micros));
     json!({
         "job_id": job.job_id,
+        "product_id": job.product_id,
+        "variant": job.variant,
         "algo": job.algo,
         "fate": job.fate.word(),
         "code": job.reason.code,
@@ -130,9 +134,14 @@ fn to_json(plan: &Plan) -> Value {
 }
 
 fn to_text(plan: &Plan, page: Page) -> String {
-    let mut sections = vec![head(plan), reasons(plan), algos(plan), money(plan)];
+    let mut sections = vec![
+        head(plan),
+        reasons(plan, page),
+        algos(plan, page),
+        money(plan),
+    ];
     if page.verbose || plan.jobs.len() <= FEW_JOBS {
-        sections.push(jobs(plan));
+        sections.push(jobs(plan, page));
     } else {
         sections.push(vec!["  --list shows every job".to_owned()]);
     }
@@ -160,20 +169,19 @@ fn head(plan: &Plan) -> Vec<String> {
     vec![line]
 }
 
-fn reasons(plan: &Plan) -> Vec<String> {
-    let mut table = straight_table();
+fn reasons(plan: &Plan, page: Page) -> Vec<String> {
+    let mut table = Fitted::new([""; 3]).indent(2).cut(&[2]).right([1]);
     for (fate, reason, count) in plan.reasons() {
-        table.add_row([
-            format!("  {}", fate.word()),
+        table.row([
+            fate.word().to_owned(),
             count.to_string(),
             one_line(&reason.words),
         ]);
     }
-    right(&mut table, [1]);
-    split(&lines_of(&table))
+    table.lines(page)
 }
 
-fn algos(plan: &Plan) -> Vec<String> {
+fn algos(plan: &Plan, page: Page) -> Vec<String> {
     let starts = |algo: &&AlgoPlan| {
         Fate::ALL
             .into_iter()
@@ -183,15 +191,15 @@ fn algos(plan: &Plan) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let mut table = straight_table();
-    table.set_header([
-        "  algo", "start", "each", "expected", "worst", "median", "time",
+    let mut table = Fitted::new([
+        "algo", "start", "each", "expected", "worst", "median", "time",
     ]);
+    table = table.indent(2).cut(&[0]).right(1..7);
     for algo in &shown {
         let fates = Fate::ALL.into_iter().filter(|fate| fate.starts());
         let started: usize = fates.map(|fate| algo.fates[fate as usize]).sum();
-        table.add_row([
-            format!("  {}", one_line(&algo.algo)),
+        table.row([
+            one_line(&algo.algo),
             started.to_string(),
             algo.unit_usd.map_or_else(|| "unknown".into(), dollars),
             amount(algo.cost.expected_micros, algo.cost.unknown),
@@ -200,8 +208,8 @@ fn algos(plan: &Plan) -> Vec<String> {
             algo.time.map_or_else(|| "unknown".into(), short_duration),
         ]);
     }
-    table.add_row([
-        "  all".to_owned(),
+    table.row([
+        "all".to_owned(),
         plan.jobs
             .iter()
             .filter(|job| job.fate.starts())
@@ -213,8 +221,7 @@ fn algos(plan: &Plan) -> Vec<String> {
         String::new(),
         plan.time.map_or_else(|| "unknown".into(), short_duration),
     ]);
-    right(&mut table, 1..7);
-    split(&lines_of(&table))
+    table.lines(page)
 }
 
 /// Returns an amount; what nobody knows is never shown as nothing.
@@ -271,29 +278,26 @@ fn money(plan: &Plan) -> Vec<String> {
     lines
 }
 
-fn jobs(plan: &Plan) -> Vec<String> {
+fn jobs(plan: &Plan, page: Page) -> Vec<String> {
     if plan.jobs.is_empty() {
         return Vec::new();
     }
-    let mut table = straight_table();
-    table.set_header(["  job", "algo", "would", "cost", "why"]);
+    let mut table = Fitted::new(["item", "algo", "would", "cost", "why", "job"]);
+    table = table.indent(2).cut(&[0, 1, 4]);
     for job in &plan.jobs {
         let cost = if job.fate.starts() {
             amount(job.price.expected_micros, usize::from(job.price.unknown))
         } else {
             String::new()
         };
-        table.add_row([
-            format!("  {}", job.job_id),
+        table.row([
+            item(&job.product_id, &job.variant),
             one_line(&job.algo),
             job.fate.word().to_owned(),
             cost,
             one_line(job.reason.of_job()),
+            job.job_id.to_string(),
         ]);
     }
-    split(&lines_of(&table))
-}
-
-fn split(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
+    table.lines(page)
 }

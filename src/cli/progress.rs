@@ -377,7 +377,12 @@ pub fn budget_words(level: &Level) -> String {
 /// Returns the final counts as one line.
 pub fn summary_line(summary: &Summary) -> String {
     let elapsed = Duration::try_from_secs_f64(summary.elapsed_s).unwrap_or_default();
-    let mut line = format!("{} completed", summary.completed);
+    let made = if summary.dry_run {
+        "rehearsed"
+    } else {
+        "completed"
+    };
+    let mut line = format!("{} {made}", summary.completed);
     if summary.reused > 0 {
         let _ = write!(line, " ({} reused)", summary.reused);
     }

@@ -58,7 +58,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         };
         let command = command(&real, global, &[]);
         hints.push(format!(
-            "{} only rehearsed; to perform: {command}",
+            "{} only rehearsed, no model was made; to make them: {command}",
             jobs(summary.completed)
         ));
     }
@@ -208,6 +208,9 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if let Some(filter) = &request.jobs {
         option("--jobs", filter.text().to_owned());
     }
+    for item in &request.items {
+        option("--item", item.as_str().to_owned());
+    }
     if let Some(usd) = request.spending.budget_usd {
         option("--budget-usd", dollars(usd).replace('$', ""));
     }
@@ -261,6 +264,7 @@ mod tests {
         WorkerRequest {
             run_id: RunId::parse(run).expect("valid"),
             jobs: None,
+            items: vec![],
             only_status: None,
             algo: vec![],
             adapter: None,
@@ -355,7 +359,9 @@ mod tests {
         };
         assert_eq!(
             hints(&summary, &request, &global()),
-            ["3 jobs were only rehearsed; to perform: archi3d run worker --run-id r1"]
+            [
+                "3 jobs were only rehearsed, no model was made; to make them: archi3d run worker --run-id r1"
+            ]
         );
     }
 }

@@ -10,6 +10,7 @@ use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::explain::{self, ExplainArgs};
 use crate::cli::plan::{self, PlanArgs};
+use crate::cli::remove::{self, RemoveArgs};
 use crate::cli::runs::{self, ListArgs};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
@@ -27,12 +28,14 @@ pub enum RunCommand {
     List(ListArgs),
     /// Show how the jobs of a run stand
     Status(StatusArgs),
-    /// Tell why one job is where it is, and what to type next
+    /// Explain a job's state and the next command
     Explain(ExplainArgs),
     /// Show every attempt of a run: how it ended, what it cost
     Attempts(AttemptsArgs),
-    /// Take jobs out of a run, or put them back
+    /// Cancel jobs of a run, or put them back
     Cancel(CancelArgs),
+    /// Remove a run that has no results
+    Remove(RemoveArgs),
 }
 
 /// Carries out the command.
@@ -45,6 +48,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
         RunCommand::Explain(args) => explain::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),
         RunCommand::Cancel(args) => cancel::run(args, global, ui),
+        RunCommand::Remove(args) => remove::run(args, global, ui),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::table::{lines_of, right, straight_table};
+use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::domain::job::Status;
 use crate::domain::text::{counted, one_line};
@@ -18,7 +18,7 @@ use crate::ops::names::{RunLine, runs};
   archi3d run list
   archi3d run list --json | jq -r '.runs[].run_id'
 
-The counts are those of the registry; `archi3d run status --run-id ID` looks closer.")]
+The counts are those of the registry; `archi3d run status ID` looks closer.")]
 pub struct ListArgs {}
 
 /// Reads the registry and prints its runs.
@@ -29,7 +29,7 @@ pub fn run(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         let runs: Vec<Value> = runs.iter().map(to_json).collect();
         ui.data_json(&json!({ "runs": runs }))?;
     } else {
-        ui.data(&to_text(&runs))?;
+        ui.data(&to_text(&runs, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
 }
@@ -44,37 +44,74 @@ fn to_json(line: &RunLine) -> Value {
         "jobs": line.jobs(),
         "counts": counts,
         "other_status": line.other,
+        "rehearsed": line.rehearsed,
+        "created_at": line.created,
         "has_manifest": line.has_manifest,
     })
 }
 
-fn to_text(runs: &[RunLine]) -> String {
+fn to_text(runs: &[RunLine], page: Page) -> String {
     if runs.is_empty() {
         return "no runs yet; `archi3d batch create` makes one".to_owned();
     }
-    let mut table = straight_table();
-    let mut header = vec!["run".to_owned(), "jobs".to_owned()];
-    header.extend(Status::ALL.iter().map(ToString::to_string));
-    header.push(String::new());
-    table.set_header(header);
-    for line in runs {
-        let mut cells = vec![one_line(&line.run), line.jobs().to_string()];
-        cells.extend(line.counts.iter().map(|count| match count {
-            0 => String::new(),
-            count => count.to_string(),
-        }));
-        cells.push(remark(line));
-        table.add_row(cells);
+    let mut header = vec!["run", "created", "jobs"];
+    let some_rehearsed = runs.iter().any(|line| line.rehearsed > 0);
+    for status in Status::ALL {
+        if status == Status::Completed {
+            let word = if some_rehearsed {
+                "made"
+            } else {
+                status.word()
+            };
+            header.extend([word, "rehearsed"]);
+        } else {
+            header.push(status.word());
+        }
     }
-    right(&mut table, 1..2 + Status::ALL.len());
-    lines_of(&table).trim_end().to_owned()
+    header.push("remark");
+    let columns = header.len();
+    let mut table = Fitted::new(header)
+        .cut(&[0, columns - 1])
+        .right(2..columns - 1);
+    let shown = |count: usize| match count {
+        0 => String::new(),
+        count => count.to_string(),
+    };
+    let mut zone = None;
+    // What was made last stands last, and is the run that is meant where none is named.
+    let mut runs: Vec<&RunLine> = runs.iter().collect();
+    runs.sort_by_key(|line| (line.jobs() > 0, line.created));
+    for line in runs {
+        zone = line.created.or(zone);
+        let created = line.created.map(|at| page.zone.minute(at));
+        let mut cells = vec![
+            one_line(&line.run),
+            created.unwrap_or_default(),
+            line.jobs().to_string(),
+        ];
+        for status in Status::ALL {
+            let count = line.counts[status as usize];
+            if status == Status::Completed {
+                cells.push(shown(count.saturating_sub(line.rehearsed)));
+                cells.push(shown(line.rehearsed));
+            } else {
+                cells.push(shown(count));
+            }
+        }
+        cells.push(remark(line));
+        table.row(cells);
+    }
+    table.drop_empty();
+    let mut lines = table.lines(page);
+    lines.extend(zone.map(|at| format!("times in {}", page.zone.name(at))));
+    lines.join("\n")
 }
 
 fn remark(line: &RunLine) -> String {
     let mut words = Vec::new();
     if line.other > 0 {
         let rows = counted(line.other, "row");
-        words.push(format!("{rows} with a status that is not ours"));
+        words.push(format!("{rows} with an unknown status"));
     }
     if !line.has_manifest {
         words.push("no manifest under runs/".to_owned());

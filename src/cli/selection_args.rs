@@ -8,17 +8,28 @@
 use clap::Args;
 
 use crate::cli::error::CliError;
-use crate::cli::run::parse_run_id;
+use crate::cli::run_arg::RunArg;
 use crate::domain::filter::{JobsFilter, parse_statuses};
-use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::id::AlgoKey;
+use crate::domain::item_name::ItemName;
 use crate::domain::job::Status;
 
 /// The options that choose jobs.
 #[derive(Debug, Clone, Args)]
 pub struct SelectionArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
+    /// The run.
+    #[command(flatten)]
+    pub run: RunArg,
+
+    /// Only jobs of this product, or of one variant of it; may be repeated or
+    /// separated by commas
+    #[arg(
+        long,
+        value_name = "PRODUCT[:VARIANT]",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    item: Vec<String>,
 
     /// Only jobs whose id matches, in capitals or not: as text that it contains, else
     /// as a glob on the whole id, else as a regex; the first that matches any job
@@ -43,8 +54,8 @@ pub struct SelectionArgs {
 /// What the options say, understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selected {
-    /// The run.
-    pub run_id: RunId,
+    /// Only jobs of one of these products; empty means all.
+    pub items: Vec<ItemName>,
     /// Only jobs whose id matches.
     pub jobs: Option<JobsFilter>,
     /// Only jobs in one of these states; `None` means the usual ones.
@@ -57,7 +68,7 @@ impl SelectionArgs {
     /// Reads the options, before anything is touched.
     pub fn read(&self) -> Result<Selected, CliError> {
         Ok(Selected {
-            run_id: parse_run_id(&self.run_id)?,
+            items: items(&self.item)?,
             jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
             only_status: self
                 .only_status
@@ -78,4 +89,11 @@ impl SelectionArgs {
         }
         Ok(keys)
     }
+}
+
+/// Reads products as they were typed.
+pub fn items(given: &[String]) -> Result<Vec<ItemName>, CliError> {
+    let items = given.iter().map(|text| ItemName::parse(text));
+    let items: Result<_, _> = items.collect();
+    items.map_err(|error| CliError::usage(error.to_string()))
 }

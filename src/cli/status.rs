@@ -11,12 +11,16 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::{quoted, workspace_option};
-use crate::cli::run::parse_run_id;
-use crate::cli::table::Page;
+use crate::cli::run_arg::RunArg;
+use crate::cli::selection_args::items;
+use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::cli::watch;
+use crate::domain::id::RunId;
 use crate::domain::job::Status;
+use crate::domain::text::one_line;
 use crate::ops::OpsContext;
+use crate::ops::job_list::{ListedJob, job_list};
 use crate::ops::money::Money;
 use crate::ops::status::{RunStatus, run_status};
 
@@ -28,18 +32,30 @@ pub use crate::cli::table::{lines_of, plain_table, short_duration};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Reads only and takes no lock, so it can be asked from any terminal while workers run.
---watch draws it again until nothing waits and nobody works; Ctrl-C ends it, the
+--watch draws it again until nothing waits and no worker runs; Ctrl-C ends it, the
 workers go on. Where standard output is no terminal, one block follows another.
 
 Examples:
-  archi3d run status --run-id r1
-  archi3d run status --run-id r1 --watch
-  archi3d run status --run-id r1 --json | jq .counts"
+  archi3d run status
+  archi3d run status r1 --watch
+  archi3d run status r1 --list
+  archi3d run status --item 335888
+  archi3d run status r1 --json | jq .counts"
 )]
 pub struct StatusArgs {
-    /// The run, as it is called under runs/
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    run_id: String,
+    #[command(flatten)]
+    run: RunArg,
+    /// List every job with its product, state and result
+    #[arg(long, conflicts_with = "watch")]
+    list: bool,
+    /// List only the jobs of this product, or of one variant of it; may be repeated
+    #[arg(
+        long,
+        value_name = "PRODUCT[:VARIANT]",
+        value_delimiter = ',',
+        conflicts_with = "watch"
+    )]
+    item: Vec<String>,
     /// Show it again and again until nothing is left to do
     #[arg(long, short)]
     watch: bool,
@@ -50,8 +66,18 @@ pub struct StatusArgs {
 
 /// Reads the run and prints how it stands.
 pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let run_id = parse_run_id(&args.run_id)?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    let items = items(&args.item)?;
+    let run_id = args.run.or_latest(&context, ui)?;
+    if args.list || !items.is_empty() {
+        let jobs = job_list(&context, &run_id, &items)?;
+        if ui.is_json() {
+            ui.data_json(&jobs_json(&run_id, &jobs))?;
+        } else {
+            ui.data(&jobs_text(&jobs, Page::of_list()))?;
+        }
+        return Ok(Exit::Done);
+    }
     if args.watch {
         return watch::run(ui, args.interval, || {
             let status = run_status(&context, &run_id)?;
@@ -78,16 +104,45 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let (run, folder) = (quoted(run_id.as_str()), workspace_option(global));
     if status.running.iter().any(|job| job.verdict == "dead") {
         ui.hint(&format!(
-            "jobs of dead workers go on with: archi3d run worker --run-id {run} \
+            "to resume jobs whose worker died: archi3d run worker {run} \
              --only-status enqueued,running{folder}"
         ));
     }
-    if !status.failures.is_empty() {
+    if let Some(group) = status.failure_groups.first() {
+        let job = quoted(group.job_id.as_str());
         ui.hint(&format!(
-            "why a job failed and what to do: archi3d run explain --run-id {run} JOB{folder}"
+            "why it failed and what to do: archi3d run explain {run} {job}{folder}"
         ));
     }
     Ok(Exit::Done)
+}
+
+fn jobs_json(run_id: &RunId, jobs: &[ListedJob]) -> Value {
+    let jobs = jobs.iter().map(|job| {
+        json!({
+            "product_id": job.name.product_id,
+            "variant": job.name.variant,
+            "algo": job.name.algo,
+            "state": job.state,
+            "result": job.result,
+            "job_id": job.job_id,
+        })
+    });
+    json!({"run_id": run_id, "jobs": jobs.collect::<Vec<_>>()})
+}
+
+fn jobs_text(jobs: &[ListedJob], page: Page) -> String {
+    let mut table = Fitted::new(["item", "algo", "state", "result, else job"]).cut(&[0, 1]);
+    for job in jobs {
+        let id = job.job_id.to_string();
+        table.row([
+            job.name.item(),
+            one_line(&job.name.algo),
+            one_line(&job.state),
+            job.result.clone().unwrap_or(id),
+        ]);
+    }
+    table.lines(page).join("\n")
 }
 
 /// Returns the money of a run for machines.
@@ -139,8 +194,11 @@ fn to_json(status: &RunStatus) -> Value {
         })),
         "time_left_s": seconds(status.time_left),
         "money": money,
+        "made": status.made(),
         "running": status.running.iter().map(|job| json!({
             "job_id": job.job_id,
+            "product_id": status.name(&job.job_id).product_id,
+            "variant": status.name(&job.job_id).variant,
             "algo": job.algo,
             "attempt": job.attempt,
             "worker": job.worker,
@@ -157,6 +215,9 @@ fn to_json(status: &RunStatus) -> Value {
         "paused_algos": status.paused,
         "failures": status.failures.iter().map(|job| json!({
             "job_id": job.job_id,
+            "product_id": status.name(&job.job_id).product_id,
+            "variant": status.name(&job.job_id).variant,
+            "algo": status.name(&job.job_id).algo,
             "message": job.message,
         })).collect::<Vec<_>>(),
         "failure_groups": status.failure_groups.iter().map(|group| json!({

@@ -6,7 +6,9 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::cli::local_time::Zone;
 use crate::cli::ui::clean;
 
 pub use crate::domain::text::dollars;
@@ -23,19 +25,52 @@ pub struct Page {
     pub height: Option<usize>,
     /// Whether every detail is wanted.
     pub verbose: bool,
+    /// The zone in which times are shown.
+    pub zone: Zone,
 }
 
 impl Page {
-    /// Returns the page that standard output is: as wide as the terminal, and of
-    /// no height, since what was printed can be scrolled.
+    /// Returns the page that standard output is: as wide as the terminal (or as
+    /// `COLUMNS` says where it is none), and of no height, since what was printed can
+    /// be scrolled.
     pub fn of_terminal() -> Self {
         let on_terminal = std::io::stdout().is_terminal();
         let size = terminal_size::terminal_size().filter(|_| on_terminal);
+        let asked = std::env::var_os("COLUMNS").and_then(|text| text.to_str()?.parse().ok());
+        let width = size.map(|(width, _)| usize::from(width.0));
         Self {
-            width: size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(20)),
+            width: width.or(asked).unwrap_or(USUAL_WIDTH).max(20),
             height: None,
             verbose: false,
+            zone: Zone::Local,
         }
+    }
+
+    /// Breaks a sentence at blanks so that it fits, later lines set in as far.
+    pub fn wrap(&self, text: &str, indent: usize) -> String {
+        let mut lines = vec![String::new()];
+        for word in text.split(' ') {
+            let last = lines.last_mut().expect("there is always one");
+            let taken = last.width();
+            if taken > indent && taken + 1 + word.width() > self.width {
+                lines.push(format!("{}{word}", " ".repeat(indent)));
+            } else if last.is_empty() {
+                last.push_str(word);
+            } else {
+                last.push(' ');
+                last.push_str(word);
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// Returns the page for a list whose cells must not be cut where programs may
+    /// read it: as wide as the terminal, and as wide as it takes where there is none.
+    pub fn of_list() -> Self {
+        let bounded = std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+        let page = Self::of_terminal();
+        let width = if bounded { page.width } else { usize::MAX };
+        Self { width, ..page }
     }
 
     /// Returns the page that the whole screen is.
@@ -53,15 +88,133 @@ impl Page {
     }
 }
 
-/// Cuts text to so many characters, the last of them `…` if something is missing.
+/// Cuts text to so many columns, the last of them `…` if something is missing.
 pub fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if text.width() <= width {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    let mut taken = 0;
+    let fits = |c: &char| {
+        taken += c.width().unwrap_or_default();
+        taken < width
+    };
+    let mut short: String = text.chars().take_while(fits).collect();
     short.truncate(short.trim_end().len());
     short.push('…');
     short
+}
+
+/// A table that fits its page: columns that may be cut give way to the others.
+#[derive(Debug, Clone, Default)]
+pub struct Fitted {
+    indent: usize,
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    flexible: Vec<usize>,
+    right: Vec<usize>,
+}
+
+/// A column that is cut keeps at least so many characters.
+const LEAST_WIDTH: usize = 8;
+
+impl Fitted {
+    /// Starts a table; a header of empty texts is not shown.
+    pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            header: header.into_iter().map(str::to_owned).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets all lines in.
+    #[must_use]
+    pub fn indent(mut self, blanks: usize) -> Self {
+        self.indent = blanks;
+        self
+    }
+
+    /// Names the columns that are cut where there is no room.
+    #[must_use]
+    pub fn cut(mut self, columns: &[usize]) -> Self {
+        self.flexible = columns.to_vec();
+        self
+    }
+
+    /// Names the columns whose numbers stand to the right.
+    #[must_use]
+    pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.right = columns.into_iter().collect();
+        self
+    }
+
+    /// Adds a line.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows
+            .push(cells.into_iter().map(|cell| clean(&cell)).collect());
+    }
+
+    /// Leaves out columns, but for the first, in which every line is empty.
+    pub fn drop_empty(&mut self) {
+        for column in (1..self.header.len()).rev() {
+            let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+            if cells.all(String::is_empty) {
+                self.header.remove(column);
+                for row in &mut self.rows {
+                    row.remove(column);
+                }
+                for list in [&mut self.flexible, &mut self.right] {
+                    list.retain(|number| *number != column);
+                    for number in list.iter_mut().filter(|number| **number > column) {
+                        *number -= 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the lines.
+    pub fn lines(&self, page: Page) -> Vec<String> {
+        let header = self.header.iter().any(|name| !name.is_empty());
+        let all: Vec<&Vec<String>> = header
+            .then_some(&self.header)
+            .into_iter()
+            .chain(&self.rows)
+            .collect();
+        let long = |column: usize| {
+            let cells = all.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.width()).max().unwrap_or_default()
+        };
+        let mut widths: Vec<usize> = (0..self.header.len()).map(long).collect();
+        let room = page
+            .width
+            .saturating_sub(self.indent + 2 * widths.len().saturating_sub(1));
+        let mut over = widths.iter().sum::<usize>().saturating_sub(room);
+        while over > 0 {
+            let wide = self.flexible.iter().copied();
+            let wide = wide.filter(|column| widths[*column] > LEAST_WIDTH);
+            let Some(widest) = wide.max_by_key(|column| widths[*column]) else {
+                break;
+            };
+            widths[widest] -= 1;
+            over -= 1;
+        }
+        let line = |row: &&Vec<String>| {
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, width))| {
+                let cell = cut(cell, *width);
+                let blanks = " ".repeat(width.saturating_sub(cell.width()));
+                if self.right.contains(&column) {
+                    blanks + &cell
+                } else {
+                    cell + &blanks
+                }
+            });
+            let cells: Vec<String> = cells.collect();
+            let line = format!("{}{}", " ".repeat(self.indent), cells.join("  "));
+            page.cut(line.trim_end())
+        };
+        all.iter().map(line).collect()
+    }
 }
 
 /// Starts a table without lines that folds long cells to the terminal's width.

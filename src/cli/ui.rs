@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use owo_colors::{OwoColorize, Style};
 
 use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::program;
 use crate::domain::text::one_line;
 
 /// When to use colours.
@@ -70,7 +71,7 @@ impl Ui {
 
     /// Prints data that people read, on stdout.
     pub fn data(&self, text: &str) -> Result<(), CliError> {
-        Self::write_data(&clean(text))
+        Self::write_data(&clean(&program::as_typed(text)))
     }
 
     /// Prints a text that another program reads, on stdout, as it is.
@@ -147,7 +148,7 @@ impl Ui {
         } else {
             label.to_owned()
         };
-        let line = format!("{label}{}\n", clean(text));
+        let line = format!("{label}{}\n", clean(&program::as_typed(text)));
         let print = || {
             // Nobody is left to tell that stderr is gone.
             let _ = io::stderr().lock().write_all(line.as_bytes());

@@ -56,10 +56,10 @@ Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
 stopped and given back. Three times: the program ends at once.")]
 pub struct WorkerArgs {
     #[command(flatten)]
-    selection: SelectionArgs,
+    pub(super) selection: SelectionArgs,
 
     /// How many jobs run at once, from 1 to 1024
-    #[arg(long, value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
+    #[arg(long, short = 'j', value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
     max_parallel: usize,
 
     /// Carry out every job with this algorithm instead of its own
@@ -149,8 +149,12 @@ pub struct WorkerArgs {
 
 /// Runs the jobs and says how it ended.
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let request = args.to_request()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    let run_id = match guard::chosen_run() {
+        Some(run_id) => run_id,
+        None => args.selection.run.or_latest(&context, ui)?,
+    };
+    let request = args.to_request(run_id)?;
     if let Some(exit) = guard::stand(&context, &request, ui)? {
         return Ok(exit);
     }
@@ -174,6 +178,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         Ok(summary) => {
             let exit = Exit::of(&summary, signals.first());
             show_summary(&summary, ui);
+            say_where(&summary, &request.run_id, &context, global, ui);
             for hint in resume::hints(&summary, &request, global) {
                 ui.hint(&hint);
             }
@@ -201,6 +206,27 @@ fn show_summary(summary: &Summary, ui: &Ui) {
     ui.say(&summary_line(summary));
 }
 
+/// Says where the results of a worker are, and how to look at them.
+fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, global: &Global, ui: &Ui) {
+    if summary.dry_run || summary.completed == 0 {
+        return;
+    }
+    let outputs = context.workspace.run(run_id).outputs();
+    let folder = match std::env::current_dir() {
+        Ok(here) => outputs.strip_prefix(&here).unwrap_or(&outputs).to_owned(),
+        Err(_) => outputs,
+    };
+    ui.say(&format!(
+        "results: {}/<job>/generated.glb, for any glTF viewer",
+        folder.display()
+    ));
+    ui.say(&format!(
+        "which is which: archi3d run status {} --list{}",
+        resume::quoted(run_id.as_str()),
+        resume::workspace_option(global)
+    ));
+}
+
 fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
     let mut object = serde_json::Map::new();
     object.insert("run_id".into(), json!(run_id));
@@ -213,7 +239,7 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
-    pub(super) fn to_request(&self) -> Result<WorkerRequest, CliError> {
+    pub(super) fn to_request(&self, run_id: RunId) -> Result<WorkerRequest, CliError> {
         let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
@@ -237,8 +263,9 @@ impl WorkerArgs {
         }
         let selected = self.selection.read()?;
         Ok(WorkerRequest {
-            run_id: selected.run_id,
+            run_id,
             jobs: selected.jobs,
+            items: selected.items,
             only_status: selected.only_status,
             algo: selected.algo,
             adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
@@ -330,7 +357,8 @@ mod tests {
     fn typed(text: &str) -> Result<WorkerRequest, String> {
         let words = std::iter::once("worker").chain(text.split_whitespace());
         let typed = Typed::try_parse_from(words).map_err(|error| error.to_string())?;
-        typed.args.to_request().map_err(|error| error.render())
+        let run = RunId::parse("r1").expect("valid");
+        typed.args.to_request(run).map_err(|error| error.render())
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod id;
 pub mod identity;
 pub mod issue;
 pub mod item;
+pub mod item_name;
 pub mod job;
 pub mod kind;
 pub mod lease;

@@ -338,7 +338,7 @@ impl Pool<'_> {
         };
         let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
-                return self.check(result, lease, carrier, trade.request.is_some());
+                return self.check(result, request, lease, carrier, trade.request.is_some());
             }
             Ok(Ok(_)) => Attempt::Failed(Failure::new(
                 ErrorClass::Permanent,
@@ -379,6 +379,7 @@ impl Pool<'_> {
     fn check(
         &self,
         mut result: GenerationResult,
+        request: &GenerationRequest,
         lease: &Lease,
         carrier: &Carrier,
         purchase: bool,
@@ -393,6 +394,15 @@ impl Pool<'_> {
             .or(carrier.price.unit_usd)
             .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
         let free = self.conditions.dry_run || carrier.price.unit_usd == Some(0.0);
+        let names = [&request.product_id, &request.variant, &request.algo];
+        let about = || {
+            output::about(
+                self.store.run_id(),
+                &lease.job_id,
+                names.map(String::as_str),
+            )
+        };
+        let about = (!self.conditions.dry_run).then(about);
         let checked = output::check(
             result,
             &lease.staging,
@@ -400,6 +410,7 @@ impl Pool<'_> {
             self.store,
             &lease.job_id,
             &carrier.price,
+            about,
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::adapter::GenerationResult;
 use crate::domain::content::ContentKey;
-use crate::domain::id::JobId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::naming;
 use crate::domain::patch::{Price, Product};
 use crate::domain::text::hex;
@@ -31,7 +31,8 @@ pub(super) struct Checked {
     pub(super) reused: bool,
 }
 
-/// Checks what `result` names, gives it its standard names and hashes it all.
+/// Checks what `result` names, gives it its standard names and hashes it all. A result
+/// that is about something says so in its `metadata.json`; a rehearsal has none.
 pub(super) fn check(
     result: GenerationResult,
     staging: &Path,
@@ -39,14 +40,16 @@ pub(super) fn check(
     store: &dyn Store,
     job: &JobId,
     price: &Price,
+    about: Option<Value>,
 ) -> Result<Checked, ArtifactError> {
     artifact::keep_own_metadata(staging)?;
     let standard =
         artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
     let mut files = artifact::inventory_of(staging, &standard)?;
-    if result.raw_metadata.is_some() || files.len() > standard.names.len() {
+    if about.is_some() || result.raw_metadata.is_some() || files.len() > standard.names.len() {
         files.push(write_metadata(
             staging,
+            about,
             result.raw_metadata.as_ref(),
             &files,
         )?);
@@ -104,6 +107,7 @@ pub(super) fn settle_price(configured: &Price, result: &GenerationResult) -> Pri
 /// Writes what the adapter told and what it left, and returns the file.
 fn write_metadata(
     staging: &Path,
+    about: Option<Value>,
     raw: Option<&Map<String, Value>>,
     files: &[CheckedFile],
 ) -> Result<CheckedFile, ArtifactError> {
@@ -111,11 +115,25 @@ fn write_metadata(
         .iter()
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
         .collect();
-    let file = write_json(staging, &json!({"adapter": raw, "artifacts": listed}))?;
+    let mut whole = about.unwrap_or_else(|| json!({}));
+    whole["adapter"] = json!(raw);
+    whole["artifacts"] = json!(listed);
+    let file = write_json(staging, &whole)?;
     Ok(CheckedFile {
         name: file.name,
         size: file.size,
         sha256: file.sha256,
+    })
+}
+
+/// Returns what a result is about, as `metadata.json` has it.
+pub(super) fn about(run_id: &RunId, job: &JobId, [product, variant, algo]: [&str; 3]) -> Value {
+    json!({
+        "product_id": product,
+        "variant": variant,
+        "algo": algo,
+        "run_id": run_id,
+        "job_id": job,
     })
 }
 

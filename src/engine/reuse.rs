@@ -156,7 +156,10 @@ impl Pool<'_> {
             algo: self.algo_of(job),
             entry: lease.entry,
         });
-        let copied = copy_result(source, &lease.staging, key);
+        let algo = self.algo_of(job);
+        let names = [&job.product_id, &job.variant, &algo].map(String::as_str);
+        let about = output::about(self.store.run_id(), &job.job_id, names);
+        let copied = copy_result(source, &lease.staging, key, about);
         let artifacts = match copied {
             Ok(artifacts) => artifacts,
             Err(reason) if is_sound(source) => {
@@ -267,7 +270,12 @@ fn is_sound(source: &Source) -> bool {
 }
 
 /// Copies every file of a result and compares the copies with their hashes.
-fn copy_result(source: &Source, staging: &Path, key: &ContentKey) -> Result<Vec<Artifact>, String> {
+fn copy_result(
+    source: &Source,
+    staging: &Path,
+    key: &ContentKey,
+    about: Value,
+) -> Result<Vec<Artifact>, String> {
     let mut artifacts = Vec::new();
     for file in &source.artifacts {
         if file.name == naming::METADATA_JSON {
@@ -290,7 +298,7 @@ fn copy_result(source: &Source, staging: &Path, key: &ContentKey) -> Result<Vec<
     }
     let model = staging.join(naming::GENERATED_GLB);
     artifact::check_model(&model).map_err(|error| error.to_string())?;
-    artifacts.push(write_metadata(source, staging, key, &artifacts)?);
+    artifacts.push(write_metadata(source, staging, key, about, &artifacts)?);
     artifacts.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(artifacts)
 }
@@ -300,6 +308,7 @@ fn write_metadata(
     source: &Source,
     staging: &Path,
     key: &ContentKey,
+    about: Value,
     artifacts: &[Artifact],
 ) -> Result<Artifact, String> {
     let told = crate::workspace::durable::read_plain(
@@ -308,16 +317,15 @@ fn write_metadata(
     );
     let told: Option<Value> = told.ok().and_then(|b| serde_json::from_slice(&b).ok());
     let adapter = told.and_then(|mut told| Some(told.get_mut("adapter")?.take()));
-    let whole = json!({
-        "adapter": adapter,
-        "reused_from": {
-            "run_id": source.run_id,
-            "job_id": source.job_id,
-            "attempt": source.attempt,
-            "algo_version": source.algo_version,
-            "content_key": key,
-        },
-        "artifacts": artifacts,
+    let mut whole = about;
+    whole["adapter"] = json!(adapter);
+    whole["reused_from"] = json!({
+        "run_id": source.run_id,
+        "job_id": source.job_id,
+        "attempt": source.attempt,
+        "algo_version": source.algo_version,
+        "content_key": key,
     });
+    whole["artifacts"] = json!(artifacts);
     output::write_json(staging, &whole).map_err(|error| error.to_string())
 }

@@ -1,11 +1,9 @@
 //! `run attempts`: every attempt of a run, with what it led to and what it cost.
 
-use std::collections::BTreeSet;
-
 use crate::domain::id::{JobId, RunId};
+use crate::domain::item_name::{ItemName, any_matches};
 use crate::domain::lease::Rhythm;
-use crate::domain::nearest::nearest_few;
-use crate::domain::text::shell_word;
+use crate::ops::find::{JobName, JobNames, find_job, job_names};
 use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv;
@@ -19,6 +17,8 @@ pub struct AttemptsReport {
     pub run_id: RunId,
     /// The attempts, by job in the order of the manifest, then by number.
     pub attempts: Vec<AttemptRecord>,
+    /// What their jobs are known by.
+    pub names: JobNames,
     /// How many jobs they are of.
     pub jobs: usize,
     /// What they cost together, as far as anybody knows; a purchase that several of
@@ -30,24 +30,40 @@ pub struct AttemptsReport {
     pub warnings: Vec<String>,
 }
 
-/// Reads the attempts of a run, or those of the one job given, by its id or
-/// the beginning of it; takes no lock and changes nothing.
+/// Reads the attempts of a run, or of the one job or the products given; `job` may be
+/// the beginning of its id, or its product. Takes no lock and changes nothing.
 pub fn run_attempts(
     context: &OpsContext,
     run_id: &RunId,
     job: Option<&str>,
+    items: &[ItemName],
 ) -> Result<AttemptsReport, OpsError> {
     let now = context.clock.now();
     let found = csv::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
-    let job = job
-        .map(|job| known_job(&found, run_id, job).map(str::to_owned))
-        .transpose()?;
-    Ok(shape(run_id, found, job.as_deref()))
+    let mut names = job_names(context, run_id, |_| true);
+    let tried = found.attempts.iter().map(|attempt| &attempt.job_id);
+    for id in found.jobs.iter().chain(tried) {
+        names.entry(id.clone()).or_default();
+    }
+    let job = job.map(|job| known_job(&names, run_id, job)).transpose()?;
+    names.retain(|id, name| {
+        job.as_ref().is_none_or(|job| id == job)
+            && any_matches(items, &name.product_id, &name.variant)
+    });
+    Ok(shape(run_id, found, names))
 }
 
-fn shape(run_id: &RunId, found: RunAttempts, job: Option<&str>) -> AttemptsReport {
+fn known_job(names: &JobNames, run_id: &RunId, job: &str) -> Result<JobId, OpsError> {
+    let names = names.iter().map(|(id, name)| (id.clone(), name.clone()));
+    let mut names: Vec<(JobId, JobName)> = names.collect();
+    names.sort_by(|a, b| a.0.cmp(&b.0));
+    find_job(&names, run_id, job).cloned()
+}
+
+/// Puts the attempts of the jobs that have a name together.
+fn shape(run_id: &RunId, found: RunAttempts, names: JobNames) -> AttemptsReport {
     let mut attempts = found.attempts;
-    attempts.retain(|attempt| job.is_none_or(|job| attempt.job_id.as_str() == job));
+    attempts.retain(|attempt| names.contains_key(&attempt.job_id));
     let mut jobs: Vec<&str> = attempts.iter().map(|a| a.job_id.as_str()).collect();
     jobs.dedup();
     AttemptsReport {
@@ -55,35 +71,10 @@ fn shape(run_id: &RunId, found: RunAttempts, job: Option<&str>) -> AttemptsRepor
         jobs: jobs.len(),
         cost_usd: cost::billed_usd(run_id, &attempts),
         attempts,
+        names,
         damaged_lines: found.damaged_lines,
         warnings: found.warnings,
     }
-}
-
-/// Returns the job with this id, or the only one that begins so.
-fn known_job<'a>(found: &'a RunAttempts, run_id: &RunId, job: &str) -> Result<&'a str, OpsError> {
-    let tried = found.attempts.iter().map(|attempt| &attempt.job_id);
-    let known: BTreeSet<&str> = found.jobs.iter().chain(tried).map(JobId::as_str).collect();
-    if let Some(whole) = known.get(job) {
-        return Ok(whole);
-    }
-    let begins = known.iter().copied().filter(|id| id.starts_with(job));
-    let mut near: Vec<&str> = begins.take(3).collect();
-    if let ([only], false) = (&near[..], job.is_empty()) {
-        return Ok(only);
-    }
-    if near.is_empty() || job.is_empty() {
-        near = nearest_few(job, known.iter().copied());
-    }
-    Err(OpsError::Setup {
-        message: format!("run {run_id} has no job {job:?}"),
-        hint: Some(if near.is_empty() {
-            let run_id = shell_word(run_id.as_str());
-            format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
-        } else {
-            format!("did you mean {}?", near.join(" or "))
-        }),
-    })
 }
 
 #[cfg(test)]
@@ -131,6 +122,11 @@ mod tests {
         }
     }
 
+    fn names(ids: &[&str]) -> JobNames {
+        let names = ids.iter().map(|id| JobId::parse(id).expect("valid"));
+        names.map(|id| (id, JobName::default())).collect()
+    }
+
     #[test]
     fn a_purchase_that_several_attempts_were_about_counts_once() {
         let mut found = found();
@@ -138,35 +134,21 @@ mod tests {
             record.request_id = Some("req-1".into());
             record.cost_usd = Some(0.5);
         }
-        let report = shape(&RunId::parse("r").expect("valid"), found, None);
+        let report = shape(
+            &RunId::parse("r").expect("valid"),
+            found,
+            names(&["aa1", "bb2"]),
+        );
         assert!((report.cost_usd - 0.75).abs() < 1e-9);
     }
 
     #[test]
     fn jobs_and_costs_are_counted_over_what_is_shown() {
         let run = RunId::parse("r").expect("valid");
-        let all = shape(&run, found(), None);
+        let all = shape(&run, found(), names(&["aa1", "bb2", "cc3"]));
         assert_eq!((all.attempts.len(), all.jobs), (3, 2));
         assert!((all.cost_usd - 0.75).abs() < 1e-9);
-        let one = shape(&run, found(), Some("bb2"));
+        let one = shape(&run, found(), names(&["bb2"]));
         assert_eq!((one.attempts.len(), one.jobs), (1, 1));
-    }
-
-    #[test]
-    fn a_job_that_was_never_tried_is_known_and_a_mistyped_one_is_refused() {
-        let run = RunId::parse("r").expect("valid");
-        let found = found();
-        assert_eq!(known_job(&found, &run, "cc3").expect("known"), "cc3");
-        assert_eq!(known_job(&found, &run, "aa").expect("the only one"), "aa1");
-        for (word, hint) in [
-            ("bb3", "did you mean bb2?"),
-            (
-                "zzzzzz",
-                "`archi3d run plan --run-id r --list` shows its jobs",
-            ),
-        ] {
-            let error = known_job(&found, &run, word).expect_err("unknown");
-            assert_eq!(error.hint(), Some(hint), "{word}");
-        }
     }
 }

@@ -5,20 +5,20 @@
 //! first, then the registry: if the process dies before the manifest, the same
 //! command completes the manifest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::config::Settings;
-use crate::domain::algo::ImageMode;
+use crate::domain::algo::{AlgoSettings, ImageMode};
 use crate::domain::id::{AlgoKey, IdError, RunId};
 use crate::domain::plan::{
     AlgoError, AlgoSelection, CatalogItem, ECOTEST, ItemFilter, KnownAlgo, Plan, select_algos,
 };
 use crate::domain::time::{Clock, Timestamp};
-use crate::ops::births;
 use crate::ops::table_file::{self, RiskyCell};
+use crate::ops::{OpsContext, adapters, births};
 use crate::platform::fault;
 use crate::store::csv::refuse_links_outside;
 use crate::store::csv::table::Table;
@@ -43,7 +43,7 @@ pub const IMAGE_POLICY: &str = "use_up_to_6";
 pub struct BatchRequest {
     /// The run; without it one is named after the time.
     pub run_id: Option<RunId>,
-    /// A comma-separated list of algorithms, or `ecotest`; without it the first configured one.
+    /// A comma-separated list of algorithms, or `ecotest`; without it the first that can run here.
     pub algos: Option<String>,
     /// Which items are considered.
     pub filter: ItemFilter,
@@ -56,10 +56,12 @@ pub struct BatchRequest {
 pub struct ConfiguredAlgos {
     /// Everything that can be asked for by name.
     pub known: Vec<KnownAlgo>,
-    /// Those listed for `ecotest`; the first is taken where none is asked for.
+    /// Those listed for `ecotest`; the first that can run is taken where none is asked for.
     pub listed: Vec<AlgoKey>,
-    /// Those that cannot run for real yet, and why.
-    pub not_runnable: BTreeMap<AlgoKey, &'static str>,
+    /// Those that cannot run here now, and why.
+    pub not_runnable: BTreeMap<AlgoKey, String>,
+    /// Those that only pretend; never taken unless asked for.
+    pub pretending: BTreeSet<AlgoKey>,
 }
 
 impl ConfiguredAlgos {
@@ -76,22 +78,78 @@ impl ConfiguredAlgos {
         let listed = settings.global.algorithms.clone();
         let endpoints = settings.algos.iter().filter(|algo| algo.kind.is_none());
         let mut not_runnable: BTreeMap<_, _> = endpoints
-            .map(|algo| (algo.key.clone(), "has only an endpoint and no command"))
+            .map(|algo| (algo.key.clone(), "only an endpoint, no command".to_owned()))
             .collect();
         for key in &listed {
             if !known.iter().any(|algo| algo.key == *key) {
-                not_runnable.insert(key.clone(), "is not in adapters.yaml");
+                not_runnable.insert(key.clone(), "not in adapters.yaml".to_owned());
                 known.push(KnownAlgo {
                     mode: mode_by_name(key),
                     key: key.clone(),
                 });
             }
         }
+        let pretends = |algo: &&AlgoSettings| {
+            let kind = algo.kind.as_deref();
+            kind.is_some_and(|kind| matches!(kind, "mock" | "simulate"))
+        };
+        let pretending = settings.algos.iter().filter(pretends);
+        let pretending = pretending.map(|algo| algo.key.clone()).collect();
         Self {
             known,
             listed,
             not_runnable,
+            pretending,
         }
+    }
+
+    /// The same, and what keeps each of them from running here and now.
+    pub fn here(context: &OpsContext) -> Self {
+        let mut configured = Self::of(&context.settings);
+        // What cannot be read keeps nothing from being asked for.
+        for entry in adapters::list(context).unwrap_or_default() {
+            let problem = entry.problems.first().map(|problem| {
+                let named = format!("algo {}: ", entry.key);
+                problem.strip_prefix(&named).unwrap_or(problem).to_owned()
+            });
+            let closed = entry.closed.map(|_| "its provider is closed".to_owned());
+            let paused = entry.paused.map(|_| "it is paused".to_owned());
+            if let Some(why) = problem.or(closed).or(paused) {
+                configured.not_runnable.entry(entry.key).or_insert(why);
+            }
+        }
+        configured
+    }
+
+    /// Returns what is taken where none is asked for: the first listed one that can
+    /// run, else the first of `adapters.yaml` that can.
+    fn default(&self) -> Option<&AlgoKey> {
+        let runs = |key: &&AlgoKey| !self.not_runnable.contains_key(*key);
+        let known = self.known.iter().map(|algo| &algo.key);
+        let mut real = known.filter(|key| !self.pretending.contains(*key));
+        let listed = self.listed.iter().find(runs);
+        listed.or_else(|| real.find(runs))
+    }
+
+    /// Says which listed ones were passed over, and why.
+    fn passed_over(&self, taken: &AlgoKey) -> String {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for key in self.listed.iter().take_while(|key| *key != taken) {
+            let Some(why) = self.not_runnable.get(key) else {
+                continue;
+            };
+            match reasons.iter_mut().find(|(known, _)| *known == why.as_str()) {
+                Some((_, keys)) => keys.push(key.as_str()),
+                None => reasons.push((why, vec![key.as_str()])),
+            }
+        }
+        let reasons = reasons.iter();
+        let reasons = reasons.map(|(why, keys)| format!("{} ({why})", keys.join(", ")));
+        let reasons: Vec<String> = reasons.collect();
+        if reasons.is_empty() {
+            return String::new();
+        }
+        format!("\nleft out, cannot run here: {}", reasons.join("; "))
     }
 }
 
@@ -110,8 +168,8 @@ pub enum BatchError {
     /// An algorithm cannot be used.
     #[error(transparent)]
     Algo(#[from] AlgoError),
-    /// None is asked for and none is configured.
-    #[error("no algo is given and none is configured")]
+    /// None is asked for and none can run.
+    #[error("no --algos given, and no configured algo can run here")]
     NoAlgo,
     /// The run cannot have this name.
     #[error(transparent)]
@@ -144,8 +202,11 @@ impl BatchError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Algo(AlgoError::Unknown { known, .. }) => Some(known),
-            Self::Algo(AlgoError::Empty) | Self::NoAlgo => {
+            Self::Algo(AlgoError::Empty) => {
                 Some("name algos with --algos a,b or list some in config/global.yaml")
+            }
+            Self::NoAlgo => {
+                Some("`archi3d adapters list` says why; --algos a,b makes jobs all the same")
             }
             Self::RunId(_) | Self::Formula(_) => Some("give another name with --run-id"),
             Self::Store(error) => error.hint(),
@@ -199,8 +260,7 @@ pub fn create(
     let not_runnable = algos.algos.iter().filter_map(|key| {
         let why = configured.not_runnable.get(key)?;
         Some(format!(
-            "algo {key} {why}: its jobs fail until config/adapters.yaml gives it one; \
-             `archi3d adapters list` shows what can run"
+            "algo {key} cannot run here ({why}); `archi3d adapters list` shows what can"
         ))
     });
     report.warnings.extend(not_runnable);
@@ -227,8 +287,9 @@ fn chosen_algos(
         }
         Some(given) => Ok((select_algos(given, known)?, None)),
         None => {
-            let first = configured.listed.first().ok_or(BatchError::NoAlgo)?;
-            let notice = format!("no --algos given: taking {first}, the first configured one");
+            let first = configured.default().ok_or(BatchError::NoAlgo)?;
+            let passed_over = configured.passed_over(first);
+            let notice = format!("algo: {first}, the first that can run here{passed_over}");
             Ok((select_algos(first.as_str(), known)?, Some(notice)))
         }
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::domain::filter::JobsFilter;
 use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
+use crate::domain::item_name::ItemName;
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::time::Timestamp;
@@ -28,6 +29,8 @@ pub struct CancelRequest {
     pub run_id: RunId,
     /// Only jobs whose id matches.
     pub jobs: Option<JobsFilter>,
+    /// Only jobs of one of these products; empty means all.
+    pub items: Vec<ItemName>,
     /// Only jobs in one of these states; `None` means all that can be meant.
     pub only_status: Option<Vec<Status>>,
     /// Only jobs of one of these algorithms; empty means all.
@@ -87,7 +90,12 @@ pub fn cancel_jobs(
 ) -> Result<Option<CancelReport>, OpsError> {
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
-    let filters = &Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
+    let filters = &Filters::among(
+        request.jobs.as_ref(),
+        &request.items,
+        &request.algo,
+        &run.jobs,
+    );
     for unmatched in filters.unmatched(&request.run_id, &run.jobs) {
         tell(&unmatched);
     }

@@ -187,6 +187,7 @@ fn worker_request() -> WorkerRequest {
         run_id: run_id(),
         jobs: None,
         // Also goes on where an earlier demo was interrupted.
+        items: Vec::new(),
         only_status: Some(vec![Status::Enqueued, Status::Running]),
         algo: Vec::new(),
         adapter: None,

@@ -4,20 +4,18 @@
 //! the job. Reads only. Every state that is not at work has a reason code; they
 //! are listed in `docs/status.md`.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::limits::Limits;
-use crate::domain::nearest::nearest_few;
 use crate::domain::patch::REUSED;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+use crate::ops::find::{JobName, find_job};
 use crate::ops::money::{self, Money};
 use crate::ops::plan::{Fate, JobPlan, Planner};
 use crate::ops::run::WorkerRequest;
@@ -97,7 +95,7 @@ pub struct Numbers {
     pub money: Money,
 }
 
-/// Explains one job; `job` may be the beginning of its id.
+/// Explains one job; `job` may be the beginning of its id, or its product.
 pub fn run_explain(
     context: &OpsContext,
     request: &WorkerRequest,
@@ -189,38 +187,15 @@ fn put_off(attempts: &[AttemptRecord]) -> u32 {
     u32::try_from(failed.count()).unwrap_or(u32::MAX)
 }
 
-/// Finds the job with this id, or the only one that begins so.
+/// Finds the job that a person means.
 fn find<'a>(run: &'a RunJobs, run_id: &RunId, job: &str) -> Result<&'a JobRecord, OpsError> {
-    let whole = run.jobs.iter().find(|record| record.job_id.as_str() == job);
-    if let Some(record) = whole {
-        return Ok(record);
-    }
-    let begins = |record: &&JobRecord| !job.is_empty() && record.job_id.as_str().starts_with(job);
-    let alike: Vec<&JobRecord> = run.jobs.iter().filter(begins).collect();
-    if let [only] = alike[..] {
-        return Ok(only);
-    }
-    let ids: BTreeSet<&str> = run.jobs.iter().map(|job| job.job_id.as_str()).collect();
-    let (message, near) = if alike.is_empty() {
-        let near = nearest_few(job, ids);
-        (format!("run {run_id} has no job {job:?}"), near)
-    } else {
-        let near = alike.iter().take(3).map(|r| r.job_id.as_str()).collect();
-        let count = alike.len();
-        (
-            format!("{count} jobs of run {run_id} begin with {job:?}"),
-            near,
-        )
-    };
-    Err(OpsError::Setup {
-        message,
-        hint: Some(if near.is_empty() {
-            let run_id = shell_word(run_id.as_str());
-            format!("`archi3d run plan --run-id {run_id} --list` shows its jobs")
-        } else {
-            format!("did you mean {}?", near.join(" or "))
-        }),
-    })
+    let names = run.jobs.iter();
+    let names: Vec<_> = names
+        .map(|record| (record.job_id.clone(), JobName::of(record)))
+        .collect();
+    let id = find_job(&names, run_id, job)?;
+    let record = run.jobs.iter().find(|record| record.job_id == *id);
+    Ok(record.expect("it was found among them"))
 }
 
 fn numbers(

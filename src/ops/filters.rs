@@ -1,10 +1,11 @@
 //! Which jobs of a run a request means, whatever their state: one answer for every
-//! command that takes `--jobs` and `--algo`.
+//! command that takes `--jobs`, `--item` and `--algo`.
 
 use std::collections::BTreeSet;
 
 use crate::domain::filter::{Chosen, JobsFilter};
 use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::item_name::{ItemName, any_matches};
 use crate::domain::nearest::suggestion;
 use crate::store::JobRecord;
 
@@ -12,6 +13,7 @@ use crate::store::JobRecord;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Filters<'r> {
     jobs: Option<(&'r JobsFilter, Chosen<'r>)>,
+    items: &'r [ItemName],
     algo: &'r [AlgoKey],
 }
 
@@ -19,12 +21,14 @@ impl<'r> Filters<'r> {
     /// Reads the filters among `run`, all jobs of the run.
     pub(super) fn among(
         jobs: Option<&'r JobsFilter>,
+        items: &'r [ItemName],
         algo: &'r [AlgoKey],
         run: &[JobRecord],
     ) -> Self {
         let ids = run.iter().map(|job| job.job_id.as_str());
         Self {
             jobs: jobs.map(|filter| (filter, filter.among(ids))),
+            items,
             algo,
         }
     }
@@ -35,7 +39,8 @@ impl<'r> Filters<'r> {
             .jobs
             .is_none_or(|(_, chosen)| chosen.matches(job.job_id.as_str()));
         let has_algo = |key: &AlgoKey| self.algo.contains(key);
-        id && (self.algo.is_empty() || job.algo.as_ref().is_ok_and(has_algo))
+        id && any_matches(self.items, &job.product_id, &job.variant)
+            && (self.algo.is_empty() || job.algo.as_ref().is_ok_and(has_algo))
     }
 
     /// Returns how `--jobs` was understood, if it was given and matches a job.
@@ -64,6 +69,15 @@ impl<'r> Filters<'r> {
                 format!("no job of run {run_id} has the algo {key}{hint}")
             })
             .collect();
+        let products: BTreeSet<&str> = run.iter().map(|job| job.product_id.as_str()).collect();
+        for item in self.items {
+            let mut jobs = run.iter();
+            if !jobs.any(|job| item.matches(&job.product_id, &job.variant)) {
+                let text = item.as_str();
+                let hint = suggestion(text, products.iter().copied());
+                said.push(format!("run {run_id} has no product {text}{hint}"));
+            }
+        }
         if let Some((filter, chosen)) = self.jobs
             && chosen.kind().is_none()
         {

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
 use crate::domain::algo::AlgoSettings;
-use crate::domain::id::AlgoKey;
+use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::item_name::any_matches;
 use crate::ops::OpsContext;
 use crate::ops::run::WorkerRequest;
 use crate::platform::process;
@@ -24,6 +25,9 @@ const GUARD_VARIABLE: &str = "ARCHI3D_GUARD";
 
 /// The variable that tells a worker how much a person agreed to.
 const AGREED_VARIABLE: &str = "ARCHI3D_AGREED_USD";
+
+/// The variable that tells a worker which run was chosen.
+const RUN_VARIABLE: &str = "ARCHI3D_GUARDED_RUN";
 
 /// How often a worker looks whether its guard is there.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -49,11 +53,20 @@ pub fn is_guarded() -> bool {
 
 /// Runs the worker as a guarded child and tells how it ended; nothing where
 /// this system cannot guard one.
-/// The worker knows of `agreed_usd` that a person agreed to that much.
-pub fn stand(agreed_usd: Option<f64>) -> io::Result<Option<Ended>> {
+/// The worker knows of `agreed_usd` that a person agreed to that much, and works on
+/// `run`, whichever is the latest by then.
+pub fn stand(agreed_usd: Option<f64>, run: Option<&RunId>) -> io::Result<Option<Ended>> {
     let agreed = agreed_usd.map(|usd| usd.to_string());
     let agreed = agreed.as_deref().map(|usd| (AGREED_VARIABLE, usd));
-    process::guard_worker(GUARD_VARIABLE, agreed)
+    let run = run.map(|run| (RUN_VARIABLE, run.as_str()));
+    let also: Vec<(&str, &str)> = agreed.into_iter().chain(run).collect();
+    process::guard_worker(GUARD_VARIABLE, &also)
+}
+
+/// Returns the run that was chosen before the guard was set up.
+pub fn chosen_run() -> Option<RunId> {
+    guard_id()?;
+    RunId::parse(&super::real_env(RUN_VARIABLE)?).ok()
 }
 
 /// Returns how much a person agreed to before the guard was set up.
@@ -124,6 +137,7 @@ fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
         let chosen =
             request.algo.is_empty() || request.algo.iter().any(|key| key.as_str() == row.algo);
         let matches = filter.is_none_or(|filter| filter.matches(row.job_id.as_str()));
-        chosen && matches && programs.contains(row.algo.as_str())
+        let item = any_matches(&request.items, &row.product_id, &row.variant);
+        chosen && matches && item && programs.contains(row.algo.as_str())
     })
 }

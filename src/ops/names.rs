@@ -5,6 +5,7 @@
 
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
+use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
 
@@ -29,6 +30,35 @@ pub fn algo_keys(context: &OpsContext) -> Vec<String> {
     algos.map(|algo| algo.key.to_string()).collect()
 }
 
+/// The run that is meant where none is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LatestRun {
+    /// The run.
+    pub run: RunId,
+    /// Of how many it is the latest.
+    pub of: usize,
+}
+
+/// Returns the run that was made last. A run without a row counts as older than one
+/// that has some; of two made at once the one further down in the table is later.
+pub fn latest_run(context: &OpsContext) -> Result<LatestRun, OpsError> {
+    let mut names = run_ids(context);
+    let of = names.len();
+    if of > 1 {
+        let mut lines = runs(context)?;
+        lines.retain(|line| line.has_manifest);
+        let newest = lines.into_iter().enumerate();
+        let newest = newest.max_by_key(|(place, line)| (line.jobs() > 0, line.created, *place));
+        names = newest.map(|(_, line)| line.run).into_iter().collect();
+    }
+    let run = names.pop().and_then(|name| RunId::parse(&name).ok());
+    let run = run.ok_or_else(|| OpsError::Setup {
+        message: format!("no runs in {}", context.workspace.root().display()),
+        hint: Some("`archi3d batch create` makes one from tables/items.csv".into()),
+    })?;
+    Ok(LatestRun { run, of })
+}
+
 /// A run at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
@@ -38,6 +68,10 @@ pub struct RunLine {
     pub counts: [usize; Status::ALL.len()],
     /// Rows whose status is none of ours.
     pub other: usize,
+    /// Of the completed, those that were only rehearsed.
+    pub rehearsed: usize,
+    /// When it was made, if its rows tell.
+    pub created: Option<Timestamp>,
     /// Whether it has a manifest under `runs/`.
     pub has_manifest: bool,
 }
@@ -68,6 +102,8 @@ pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
             run: run.run,
             counts: run.counts,
             other: run.other,
+            rehearsed: run.rehearsed,
+            created: run.created,
         })
         .collect();
     for folder in folders {
@@ -76,6 +112,8 @@ pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
                 run: folder,
                 counts: Default::default(),
                 other: 0,
+                rehearsed: 0,
+                created: None,
                 has_manifest: true,
             });
         }

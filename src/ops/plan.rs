@@ -111,6 +111,10 @@ impl Reason {
 pub struct JobPlan {
     /// The job.
     pub job_id: JobId,
+    /// Its product.
+    pub product_id: String,
+    /// Its variant; may be empty.
+    pub variant: String,
     /// The algorithm that carries it out.
     pub algo: String,
     /// What would become of it.
@@ -208,7 +212,12 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, request, &ledger, now)?;
     let mut warnings = run.warnings;
-    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
+    let filters = Filters::among(
+        request.jobs.as_ref(),
+        &request.items,
+        &request.algo,
+        &run.jobs,
+    );
     warnings.extend(filters.unmatched(&request.run_id, &run.jobs));
     let reading = filters.reading();
     let jobs = planner.plan_all(run.jobs, &filters);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::cancel::{Cancel, Stage};
 use crate::domain::filter::JobsFilter;
 use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::item_name::ItemName;
 use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
 use crate::domain::order::JobOrder;
@@ -43,6 +44,8 @@ pub struct WorkerRequest {
     pub run_id: RunId,
     /// Only jobs whose id matches.
     pub jobs: Option<JobsFilter>,
+    /// Only jobs of one of these products; empty means all.
+    pub items: Vec<ItemName>,
     /// Only jobs in one of these states; `None` means the usual ones.
     pub only_status: Option<Vec<Status>>,
     /// Only jobs of one of these algorithms; empty means all.

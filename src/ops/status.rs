@@ -4,7 +4,7 @@
 //! Reads only, and takes no lock: every figure comes from the registry, the names
 //! of the markers, the leases of running jobs and the ledger.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
@@ -13,6 +13,7 @@ use crate::domain::job::Status;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
+use crate::ops::find::{JobName, JobNames, job_names};
 use crate::ops::money::{self, Money};
 use crate::ops::plan::past_medians;
 use crate::ops::{OpsContext, OpsError, budget};
@@ -70,6 +71,8 @@ pub struct RunStatus {
     pub failures: Vec<FailedJob>,
     /// The same, grouped by what they say, the most first.
     pub failure_groups: Vec<FailureGroup>,
+    /// What the jobs named above are known by.
+    pub names: JobNames,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -150,6 +153,16 @@ impl RunStatus {
         self.counts.get(&status).copied().unwrap_or(0)
     }
 
+    /// Returns how many jobs have a result that is more than a rehearsal.
+    pub fn made(&self) -> usize {
+        self.count(Status::Completed).saturating_sub(self.rehearsed)
+    }
+
+    /// Returns what a job is known by.
+    pub fn name(&self, job: &JobId) -> JobName {
+        self.names.get(job).cloned().unwrap_or_default()
+    }
+
     /// Tells whether nothing happens any more by itself: nobody works, and
     /// nothing waits or nobody is there to do it.
     pub fn is_over(&self) -> bool {
@@ -179,6 +192,12 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
         algos.any(|algo| algo.algo == pause.provider.as_str())
     };
     status.paused = paused.into_iter().filter(of_run).collect();
+    let running = status.running.iter().map(|job| &job.job_id);
+    let failed = status.failures.iter().map(|job| &job.job_id);
+    let named: HashSet<&JobId> = running.chain(failed).collect();
+    if !named.is_empty() {
+        status.names = job_names(context, run_id, |id| named.contains(id));
+    }
     Ok(status)
 }
 
@@ -262,6 +281,7 @@ fn shape(
             })
             .collect(),
         algos,
+        names: JobNames::new(),
         warnings: seen.warnings,
     }
 }

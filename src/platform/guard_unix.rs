@@ -11,18 +11,12 @@ use std::io;
 use super::process::Ended;
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn guard_worker(
-    _variable: &str,
-    _also: Option<(&str, &str)>,
-) -> io::Result<Option<Ended>> {
+pub(super) fn guard_worker(_variable: &str, _also: &[(&str, &str)]) -> io::Result<Option<Ended>> {
     Ok(None)
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn guard_worker(
-    variable: &str,
-    also: Option<(&str, &str)>,
-) -> io::Result<Option<Ended>> {
+pub(super) fn guard_worker(variable: &str, also: &[(&str, &str)]) -> io::Result<Option<Ended>> {
     linux::guard_worker(variable, also).map(Some)
 }
 
@@ -45,7 +39,7 @@ mod linux {
     /// How long what a worker left behind is chased.
     const CHASE: Duration = Duration::from_secs(5);
 
-    pub(super) fn guard_worker(variable: &str, also: Option<(&str, &str)>) -> io::Result<Ended> {
+    pub(super) fn guard_worker(variable: &str, also: &[(&str, &str)]) -> io::Result<Ended> {
         set_child_subreaper(Some(getpid()))?;
         let mut wanted = vec![SIGCHLD, SIGINT, SIGTERM, SIGTSTP, SIGCONT];
         // `nohup` asks us to live on when the terminal goes away.
@@ -82,7 +76,7 @@ mod linux {
         clippy::disallowed_methods,
         reason = "a guard starts the program it is itself"
     )]
-    fn start(variable: &str, also: Option<(&str, &str)>) -> io::Result<Pid> {
+    fn start(variable: &str, also: &[(&str, &str)]) -> io::Result<Pid> {
         let mut arguments = std::env::args_os();
         // The name of the running file survives its replacement by an update.
         let mut command = Command::new("/proc/self/exe");
@@ -92,7 +86,7 @@ mod linux {
         let child = command
             .args(arguments)
             .env(variable, std::process::id().to_string())
-            .envs(also)
+            .envs(also.iter().copied())
             .process_group(0)
             .spawn()?;
         Ok(Pid::from_child(&child))

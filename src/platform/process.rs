@@ -111,7 +111,7 @@ pub fn adopt_orphans() -> io::Result<bool> {
 /// with the arguments of this process, `variable` set to its id and `also` set to
 /// what it says. Signals are passed on, and when the worker is gone so is everything it started. Returns
 /// nothing where a worker cannot be guarded.
-pub fn guard_worker(variable: &str, also: Option<(&str, &str)>) -> io::Result<Option<Ended>> {
+pub fn guard_worker(variable: &str, also: &[(&str, &str)]) -> io::Result<Option<Ended>> {
     imp::guard_worker(variable, also)
 }
 

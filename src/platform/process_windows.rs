@@ -113,10 +113,7 @@ pub(super) fn adopt_orphans() -> io::Result<bool> {
     Ok(false)
 }
 
-pub(super) fn guard_worker(
-    _variable: &str,
-    _also: Option<(&str, &str)>,
-) -> io::Result<Option<Ended>> {
+pub(super) fn guard_worker(_variable: &str, _also: &[(&str, &str)]) -> io::Result<Option<Ended>> {
     Ok(None)
 }
 

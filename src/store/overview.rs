@@ -40,6 +40,10 @@ pub struct RunCounts {
     pub counts: [usize; Status::ALL.len()],
     /// Rows whose status is none of ours.
     pub other: usize,
+    /// Of the completed, those that were only rehearsed.
+    pub rehearsed: usize,
+    /// When its first row was made, if a row tells.
+    pub created: Option<Timestamp>,
 }
 
 /// The jobs of one algorithm.

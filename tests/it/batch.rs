@@ -225,7 +225,7 @@ fn algos_that_cannot_run_yet_are_planned_with_a_word_of_warning() {
     let planned = create(&workspace, "r", &["--algos", "trellis_single,relief"]);
     let _ = planned
         .expect_code(0)
-        .expect_stderr("algo trellis_single has only an endpoint and no command");
+        .expect_stderr("algo trellis_single cannot run here (only an endpoint, no command)");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn an_algo_given_twice_counts_once() {
 }
 
 #[test]
-fn without_algos_the_first_configured_one_is_taken_and_told() {
+fn without_algos_the_first_listed_one_that_can_run_is_taken_and_told() {
     let workspace = catalog(1);
     workspace.write(
         "config/global.yaml",
@@ -256,7 +256,7 @@ fn without_algos_the_first_configured_one_is_taken_and_told() {
     );
     let output = create(&workspace, "r", &[]).expect_code(0);
     assert_eq!(output.json()["algos"], json!(["mock"]));
-    let _ = output.expect_stderr("no --algos given");
+    let _ = output.expect_stderr("algo: mock, the first that can run here");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
     let next = told["next"].to_string();
     assert!(next.contains("archi3d cost settle --run-id rk"), "{next}");
     let report = workspace.archi3d(&["cost", "report"]).run().expect_code(0);
-    let _ = report.expect_stdout("archi3d cost settle --run-id rk");
+    let _ = report.expect_stdout("archi3d cost settle rk ");
 
     let before = workspace.tree();
     let _ = settle(&workspace, "0.3", &[])
@@ -120,7 +120,7 @@ fn a_job_that_is_cancelled_while_it_works_keeps_its_money_until_it_is_settled() 
     workspace.wait_for_events("job_started", 1);
     let _ = settle(&workspace, "0", &["--yes"])
         .expect_code(2)
-        .expect_stderr("a worker is at it");
+        .expect_stderr("one that a worker holds cannot be settled");
     let cancel = ["run", "cancel", "--run-id", "rk", "--yes"];
     let _ = workspace.archi3d(&cancel).run().expect_code(0);
     let _ = worker.wait();

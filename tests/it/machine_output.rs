@@ -7,7 +7,7 @@ fn arguments_that_cannot_be_understood_are_an_object_too() {
     for (words, wanted) in [
         (&["batch", "create", "--limit", "abc", "--json"][..], "abc"),
         (&["frobnicate", "--json"], "frobnicate"),
-        (&["--json", "run", "worker"], "--run-id"),
+        (&["--json", "run", "worker", "--jobs"], "--jobs"),
         (&["--json"], "requires a subcommand"),
         (&["--json", "batch"], "a command is missing"),
     ] {

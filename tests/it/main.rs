@@ -95,6 +95,7 @@ mod doctor_losses;
 mod doubt;
 mod engine;
 mod fault_points;
+mod first_hour;
 mod fixtures;
 mod foresight;
 #[cfg(unix)]

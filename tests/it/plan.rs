@@ -241,7 +241,7 @@ fn a_plan_of_a_run_that_is_not_there_says_so() {
     let _ = Invocation::archi3d(["run", "plan"])
         .run()
         .expect_code(2)
-        .expect_stderr("--run-id");
+        .expect_stderr("no workspace found");
 }
 
 #[test]

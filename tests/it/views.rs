@@ -146,7 +146,7 @@ fn a_job_that_is_not_there_or_not_the_only_one_is_refused_with_names() {
         let arguments = ["run", "explain", "--run-id", "rk", job];
         workspace.archi3d(&arguments).run().expect_code(2)
     };
-    let _ = ask("abc").expect_stderr("2 jobs of run rk begin with \"abc\"");
+    let _ = ask("abc").expect_stderr("2 jobs of run rk match \"abc\"");
     let _ = ask("abc-3").expect_stderr("did you mean abc-1");
 }
 
@@ -354,7 +354,7 @@ fn a_plan_says_which_filters_match_nothing() {
     let _ = workspace
         .archi3d(&arguments)
         .run()
-        .expect_code(0)
+        .expect_code(5)
         .expect_stderr("has the algo goo (did you mean `good`?)")
         .expect_stderr("matches --jobs \"zzz\"");
 }
@@ -395,9 +395,9 @@ fn a_worker_that_waits_for_its_turn_is_there() {
             .archi3d(&["run", "status", "--run-id", "rk"])
             .run()
     };
-    let _ = shown().expect_stdout("a worker is there and waits for its turn");
+    let _ = shown().expect_stdout("a worker is running and waits for its turn");
     let _ = worker.kill();
-    let _ = shown().expect_stdout("nobody works on it");
+    let _ = shown().expect_stdout("no worker is running");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn the_runs_of_a_workspace_are_listed_with_their_counts() {
     let said = list(&workspace).stdout;
     let line = said.lines().nth(1).expect("a run");
     let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words, ["rk", "2", "2"], "{said}");
+    assert_eq!(words, ["rk", "2025-01-01", "09:00", "2", "2"], "{said}");
     std::fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
     let _ = list(&workspace).expect_stdout("no manifest under runs/");
 }

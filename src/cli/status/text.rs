@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::cli::table::{Page, cut, dollars, lines_of, right, short_duration, straight_table};
+use crate::cli::table::{Fitted, Page, cut, dollars, short_duration};
 use crate::domain::job::Status;
 use crate::domain::text::{counted, one_line};
 use crate::ops::money::Money;
@@ -21,7 +21,7 @@ pub fn render(status: &RunStatus, page: Page) -> String {
     sections.push(algos(status, page));
     sections.push(running(status, page));
     sections.push(failures(status, page));
-    sections.push(closed(status));
+    sections.push(closed(status, page));
     sections.retain(|section| !section.is_empty());
     if let Some(height) = page.height {
         shorten(&mut sections, height);
@@ -86,41 +86,61 @@ fn shorten(sections: &mut Vec<Vec<String>>, height: usize) {
 }
 
 fn head(status: &RunStatus, page: Page) -> Vec<String> {
-    let over = [Status::Completed, Status::Failed, Status::Cancelled];
-    let ended: usize = over.into_iter().map(|s| status.count(s)).sum();
+    let over = [Status::Failed, Status::Cancelled];
+    let over: usize = over.into_iter().map(|s| status.count(s)).sum();
+    let ended = status.made() + over;
     let mut lines = vec![format!(
         "run {}: {} of {} ended",
         status.run_id,
         ended,
         counted(status.total, "job")
     )];
-    let counts = Status::ALL.into_iter().filter(|s| status.count(*s) > 0);
-    let mut words: Vec<String> = counts.map(|s| format!("{} {s}", status.count(s))).collect();
+    let mut words: Vec<String> = counts(status, |s| status.count(s), status.rehearsed)
+        .into_iter()
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
     for (count, what) in [
-        (status.unknown_status, "with a status that is not ours"),
+        (status.unknown_status, "with an unknown status"),
         (status.without_row, "without a row"),
     ] {
         if count > 0 {
             words.push(format!("{count} {what}"));
         }
     }
-    if status.rehearsed > 0 {
-        words.push(format!(
-            "{} only rehearsed, still to make",
-            status.rehearsed
-        ));
-    }
     lines.push(format!(
         "  {}{}",
         bar(ended, status.total, page.width),
         words.join(", ")
     ));
-    lines.extend(pace(status));
+    lines.extend(pace(status, page));
     lines.extend(money(status));
     lines
         .into_iter()
         .flat_map(|line| broken(line, page))
         .collect()
+}
+
+/// Returns how many jobs are in each state of the run. What was only rehearsed is
+/// never counted as made.
+fn counts(
+    status: &RunStatus,
+    count: impl Fn(Status) -> usize,
+    rehearsed: usize,
+) -> Vec<(&'static str, usize)> {
+    let mut counts = Vec::new();
+    for state in Status::ALL {
+        let here = status.count(state) > 0;
+        match state {
+            Status::Completed if status.rehearsed > 0 => {
+                let made = count(state).saturating_sub(rehearsed);
+                counts.push(("made", made));
+                counts.push(("rehearsed", rehearsed));
+            }
+            _ if here => counts.push((state.word(), count(state))),
+            _ => {}
+        }
+    }
+    counts
 }
 
 /// Returns a bar that leaves room for words, or none where there is no room.
@@ -139,14 +159,14 @@ fn bar(ended: usize, total: usize, width: usize) -> String {
     format!("[{bar:<length$}] {percent} %  ")
 }
 
-fn pace(status: &RunStatus) -> Option<String> {
+fn pace(status: &RunStatus, page: Page) -> Option<String> {
     let alive = status.running.iter().any(|job| job.verdict != "dead");
     if !alive {
         let waiting = status.count(Status::Enqueued) + status.count(Status::Running);
         let words = if status.worker_lives {
-            "  a worker is there and waits for its turn"
+            "  a worker is running and waits for its turn"
         } else {
-            "  nobody works on it"
+            "  no worker is running"
         };
         return (waiting > 0).then(|| words.to_owned());
     }
@@ -162,23 +182,14 @@ fn pace(status: &RunStatus) -> Option<String> {
         },
     );
     let left = match status.time_left {
-        Some(left) => format!(
-            "{} left (until {} UTC)",
-            short_duration(left),
-            clock_time(status.at.plus(left))
-        ),
+        Some(left) => {
+            let end = status.at.plus(left);
+            let (at, zone) = (page.zone.short(end), page.zone.name(end));
+            format!("{} left (until {at} {zone})", short_duration(left))
+        }
         None => "time left not known yet".to_owned(),
     };
     Some(format!("{pace}; {left}"))
-}
-
-fn clock_time(at: crate::domain::time::Timestamp) -> String {
-    at.iso()
-        .replace('T', " ")
-        .chars()
-        .skip(5)
-        .take(11)
-        .collect()
 }
 
 fn money(status: &RunStatus) -> Vec<String> {
@@ -214,36 +225,30 @@ fn money(status: &RunStatus) -> Vec<String> {
 }
 
 fn algos(status: &RunStatus, page: Page) -> Vec<String> {
-    let mut table = straight_table();
     let narrow = page.width < 60;
-    let used: Vec<Status> = Status::ALL
-        .into_iter()
-        .filter(|s| status.count(*s) > 0)
-        .collect();
-    let mut header = vec!["  algo".to_owned()];
     // A narrow page has room for the beginnings of the words.
     let letters = if narrow { 4 } else { usize::MAX };
-    header.extend(
-        used.iter()
-            .map(|s| s.word().chars().take(letters).collect()),
-    );
+    let used = counts(status, |s| status.count(s), status.rehearsed);
+    let used = used.into_iter().map(|(word, _)| word);
+    let mut header = vec!["algo".to_owned()];
+    header.extend(used.map(|word| word.chars().take(letters).collect::<String>()));
     if !narrow {
         header.extend(["median".to_owned(), "each".to_owned()]);
     }
-    let width = header.len();
-    table.set_header(header);
+    let columns = header.len();
+    let mut table = Fitted::new(header.iter().map(String::as_str));
+    table = table.indent(2).cut(&[0]).right(1..columns);
     for algo in &status.algos {
-        let name = cut(&one_line(&algo.algo), if narrow { 16 } else { 60 });
-        let mut row = vec![format!("  {name}")];
-        row.extend(used.iter().map(|s| algo.counts[*s as usize].to_string()));
+        let mut row = vec![one_line(&algo.algo)];
+        let counted = counts(status, |s| algo.counts[s as usize], algo.rehearsed);
+        row.extend(counted.into_iter().map(|(_, count)| count.to_string()));
         if !narrow {
             row.push(seconds(algo.median_s));
             row.push(algo.unit_usd.map_or_else(|| "unknown".into(), dollars));
         }
-        table.add_row(row);
+        table.row(row);
     }
-    right(&mut table, 1..width);
-    split(&lines_of(&table))
+    table.lines(page)
 }
 
 fn seconds(seconds: Option<f64>) -> String {
@@ -255,41 +260,36 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
     if status.running.is_empty() {
         return Vec::new();
     }
-    let mut table = straight_table();
     let wide = page.width >= 100;
-    let narrow = page.width < 60;
-    let mut header = vec!["  running", "for", "progress"];
-    if !narrow {
-        header.push("worker");
-    }
+    let mut header = vec!["running", "algo", "for", "progress"];
     if wide {
-        header.extend(["algo", "host", "last beat", "holder"]);
+        header.extend(["worker", "last beat", "holder"]);
     }
-    table.set_header(header);
+    header.push("job");
+    let flexible: &[usize] = if wide { &[0, 1, 4] } else { &[0, 1] };
+    let mut table = Fitted::new(header).indent(2).cut(flexible);
     // What needs a look comes first.
     let mut jobs: Vec<&RunningJob> = status.running.iter().collect();
     jobs.sort_by_key(|job| (remark(job).is_empty(), std::cmp::Reverse(job.age)));
     for job in jobs {
         let mut row = vec![
-            format!("  {}", job.job_id),
+            status.name(&job.job_id).item(),
+            one_line(&job.algo),
             age(job.age),
             progress(job, wide),
         ];
-        if !narrow {
-            row.push(cut(&one_line(&job.worker), if wide { 40 } else { 24 }));
-        }
         if wide {
-            row.push(one_line(&job.algo));
-            row.push(one_line(job.host.as_deref().unwrap_or("?")));
+            row.push(one_line(&job.worker));
             row.push(match job.last_beat_age {
                 Some(_) => format!("{} ago", age(job.last_beat_age)),
                 None => "?".to_owned(),
             });
             row.push(job.verdict.to_owned());
         }
-        table.add_row(row);
+        row.push(job.job_id.to_string());
+        table.row(row);
     }
-    split(&lines_of(&table))
+    table.lines(page)
 }
 
 /// Returns what is remarkable about a job, in a word.
@@ -324,24 +324,34 @@ fn failures(status: &RunStatus, page: Page) -> Vec<String> {
     if status.failures.is_empty() {
         return Vec::new();
     }
-    let mut table = straight_table();
     if page.verbose {
-        table.set_header(["  failed", "reason"]);
+        let mut table = Fitted::new(["failed", "algo", "reason", "job"]);
+        table = table.indent(2).cut(&[0, 1, 2]);
         for job in &status.failures {
-            table.add_row([format!("  {}", job.job_id), one_line(&job.message)]);
+            let name = status.name(&job.job_id);
+            table.row([
+                name.item(),
+                one_line(&name.algo),
+                one_line(&job.message),
+                job.job_id.to_string(),
+            ]);
         }
-        return split(&lines_of(&table));
+        return table.lines(page);
     }
-    table.set_header(["  failed", "newest", "reason"]);
+    let mut table = Fitted::new(["failed", "newest", "algo", "reason", "job"]);
+    table = table.indent(2).cut(&[1, 2, 3]);
     let groups = &status.failure_groups;
     for group in groups.iter().take(MOST_GROUPS) {
-        table.add_row([
-            format!("  {} ×", group.count),
-            group.job_id.to_string(),
+        let name = status.name(&group.job_id);
+        table.row([
+            format!("{} ×", group.count),
+            name.item(),
+            one_line(&name.algo),
             one_line(&group.message),
+            group.job_id.to_string(),
         ]);
     }
-    let mut lines = split(&lines_of(&table));
+    let mut lines = table.lines(page);
     if groups.len() > MOST_GROUPS {
         let more = groups.len() - MOST_GROUPS;
         lines.push(format!("  … {more} more reasons (-v shows every job)"));
@@ -349,11 +359,11 @@ fn failures(status: &RunStatus, page: Page) -> Vec<String> {
     lines
 }
 
-fn closed(status: &RunStatus) -> Vec<String> {
+fn closed(status: &RunStatus, page: Page) -> Vec<String> {
     let closed = status.closed.iter().map(|closure| {
         let until = closure.until.map_or_else(
             || format!("`archi3d adapters resume {}`", closure.provider),
-            crate::domain::time::Timestamp::iso,
+            |until| format!("{} {}", page.zone.minute(until), page.zone.name(until)),
         );
         format!(
             "  provider {} is closed until {until}: {}",
@@ -375,15 +385,12 @@ fn age(age: Option<Duration>) -> String {
     age.map_or_else(|| "?".to_owned(), short_duration)
 }
 
-fn split(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, HashMap};
 
     use super::*;
+    use crate::cli::local_time::Zone;
     use crate::domain::forecast::Pace;
     use crate::domain::id::{JobId, RunId};
     use crate::domain::time::Timestamp;
@@ -457,6 +464,7 @@ pub(crate) mod tests {
                 last: None,
                 algos: vec!["trellis_single".into()],
             }],
+            names: HashMap::new(),
             warnings: vec![],
         }
     }
@@ -466,6 +474,7 @@ pub(crate) mod tests {
             width,
             height,
             verbose: false,
+            zone: Zone::Utc,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::shell_word;
+use crate::ops::find::{JobName, find_job, jobs_meant};
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::ledger::LedgerFile;
@@ -24,6 +25,8 @@ pub struct OpenReservation {
     pub run_id: RunId,
     /// The job.
     pub job_id: JobId,
+    /// What it is known by.
+    pub name: JobName,
     /// How much.
     pub usd: f64,
     /// The job's state in a word.
@@ -46,7 +49,8 @@ pub fn open_reservations(
     let jobs: HashMap<&JobId, &JobRecord> = run.jobs.iter().map(|job| (&job.job_id, job)).collect();
     let mut found = Vec::new();
     for (stake, usd) in open {
-        let job = jobs.get(&stake.job_id).map(|job| &job.standing);
+        let record = jobs.get(&stake.job_id);
+        let job = record.map(|job| &job.standing);
         let (state, request_id) = match job {
             Some(Standing::Known {
                 state: JobState::Running { .. },
@@ -60,6 +64,7 @@ pub fn open_reservations(
         };
         found.push(OpenReservation {
             run_id: run_id.clone(),
+            name: record.map(|job| JobName::of(job)).unwrap_or_default(),
             job_id: stake.job_id,
             usd,
             state,
@@ -71,7 +76,7 @@ pub fn open_reservations(
 
 /// Ends the reservation of a job with what a person says it cost, unless
 /// `confirm` says no; returns what it was then. `job` may be the beginning of its
-/// id.
+/// id, or its product.
 pub fn settle(
     context: &OpsContext,
     run_id: &RunId,
@@ -80,30 +85,24 @@ pub fn settle(
     confirm: &dyn Fn(&OpenReservation) -> bool,
 ) -> Result<Option<OpenReservation>, OpsError> {
     let open = open_reservations(context, run_id)?;
-    let begins = |one: &&OpenReservation| one.job_id.as_str().starts_with(job) && !job.is_empty();
-    let whole = open.iter().find(|one| one.job_id.as_str() == job);
-    let alike: Vec<&OpenReservation> = open.iter().filter(begins).collect();
-    let found = match (whole, &alike[..]) {
-        (Some(one), _) => one,
-        (None, [only]) => only,
-        (None, []) => {
-            return Err(OpsError::Setup {
-                message: format!(
-                    "nothing is reserved for job {job:?} of run {run_id}, or a worker is at it"
-                ),
-                hint: Some(format!(
-                    "`archi3d cost report --run-id {}` names what is reserved",
-                    shell_word(run_id.as_str())
-                )),
-            });
-        }
-        (None, more) => {
-            return Err(OpsError::Setup {
-                message: format!("{} jobs with money reserved begin with {job:?}", more.len()),
-                hint: Some("write more of the id".into()),
-            });
-        }
-    };
+    let names = open
+        .iter()
+        .map(|one| (one.job_id.clone(), one.name.clone()));
+    let names: Vec<(JobId, JobName)> = names.collect();
+    if jobs_meant(&names, job).is_empty() {
+        // The run may have that job; it only has nothing to settle.
+        return Err(OpsError::Setup {
+            message: format!("job {job:?} of run {run_id} has no open reservation"),
+            hint: Some(format!(
+                "`archi3d cost report {}` lists open reservations; one that a worker holds \
+                 cannot be settled",
+                shell_word(run_id.as_str())
+            )),
+        });
+    }
+    let id = find_job(&names, run_id, job)?;
+    let found = open.iter().find(|one| one.job_id == *id);
+    let found = found.expect("it was found among them");
     if !confirm(found) {
         return Ok(None);
     }

@@ -197,6 +197,8 @@ impl<'a> Planner<'a> {
         };
         JobPlan {
             job_id: job.job_id,
+            product_id: job.product_id,
+            variant: job.variant,
             algo,
             fate,
             reason,

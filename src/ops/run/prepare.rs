@@ -52,7 +52,12 @@ pub(super) fn prepare(
     for warning in run.warnings {
         teller.warn(warning);
     }
-    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &run.jobs);
+    let filters = Filters::among(
+        request.jobs.as_ref(),
+        &request.items,
+        &request.algo,
+        &run.jobs,
+    );
     let mut prepared = Prepared {
         jobs: Vec::with_capacity(run.jobs.len()),
         skips: BTreeMap::new(),

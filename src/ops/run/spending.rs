@@ -129,7 +129,7 @@ fn due_by_plan(
     };
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
-    let filters = Filters::among(request.jobs.as_ref(), &request.algo, &jobs);
+    let filters = Filters::among(request.jobs.as_ref(), &request.items, &request.algo, &jobs);
     let plans = planner.plan_all(jobs, &filters);
     let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
     let price = |price: &Price| (!price.unknown).then(|| usd(price.expected_micros));

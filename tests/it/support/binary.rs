@@ -35,7 +35,7 @@ impl Invocation {
         command
             .args(arguments.into_iter().map(Into::into))
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", path_with_binary())
             .env("HOME", home.path())
             .env("NO_COLOR", "1")
             .current_dir(home.path())
@@ -90,6 +90,15 @@ impl Invocation {
             _home: self.home,
         }
     }
+}
+
+/// The caller's search path with the binary under test on it, as where it is installed.
+fn path_with_binary() -> OsString {
+    let binary = Path::new(env!("CARGO_BIN_EXE_archi3d"));
+    let folder = binary.parent().map(Path::to_owned);
+    let given = std::env::var_os("PATH").unwrap_or_default();
+    let folders = folder.into_iter().chain(std::env::split_paths(&given));
+    std::env::join_paths(folders).expect("no folder has a colon in its name")
 }
 
 /// A command that runs; killed when dropped.

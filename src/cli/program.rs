@@ -1,0 +1,144 @@
+//! How this program is to be typed: `archi3d` where a shell finds it, else the way it
+//! was started. Commands that are printed to be pasted work as they are.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::domain::text::shell_word;
+
+/// The name that messages are written with.
+const NAME: &str = "archi3d";
+
+/// The words that follow the name in a command.
+const COMMANDS: &[&str] = &[
+    "adapters",
+    "batch",
+    "catalog",
+    "completions",
+    "config",
+    "consolidate",
+    "cost",
+    "demo",
+    "doctor",
+    "help",
+    "init",
+    "man",
+    "registry",
+    "run",
+];
+
+/// Returns what to type to start this program.
+pub fn typed() -> &'static str {
+    static TYPED: OnceLock<String> = OnceLock::new();
+    TYPED.get_or_init(|| {
+        let given = std::env::args_os().next().map(PathBuf::from);
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&search).collect();
+        given.map_or_else(|| NAME.to_owned(), |given| how(&given, &folders))
+    })
+}
+
+/// Tells whether a shell finds this program by its name.
+pub fn is_on_path() -> bool {
+    typed() == NAME
+}
+
+fn how(given: &Path, folders: &[PathBuf]) -> String {
+    if given.components().count() < 2 {
+        return NAME.to_owned();
+    }
+    let this = given.canonicalize();
+    let found = folders.iter().map(|folder| folder.join(NAME));
+    let first = found.into_iter().find(|path| path.is_file());
+    let same = first.and_then(|path| path.canonicalize().ok());
+    match (same, this) {
+        (Some(found), Ok(this)) if found == this => NAME.to_owned(),
+        _ => given.to_str().map_or_else(|| NAME.to_owned(), shell_word),
+    }
+}
+
+/// Returns `text` with every command of this program written as it is to be typed.
+pub fn as_typed(text: &str) -> String {
+    let typed = typed();
+    if typed == NAME {
+        return text.to_owned();
+    }
+    rewritten(text, typed)
+}
+
+fn rewritten(text: &str, typed: &str) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(NAME) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[NAME.len()..];
+        let word = after.strip_prefix(' ').unwrap_or_default();
+        let word = word.split(|c: char| !c.is_ascii_lowercase()).next();
+        let joined = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '-' | '_' | '.');
+        let alone = !before.ends_with(joined);
+        done.push_str(before);
+        if alone && word.is_some_and(|word| COMMANDS.contains(&word)) {
+            done.push_str(typed);
+        } else {
+            done.push_str(NAME);
+        }
+        rest = after;
+    }
+    done.push_str(rest);
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn every_command_is_known_by_its_word() {
+        let mut words: Vec<String> = Cli::command()
+            .get_subcommands()
+            .map(|command| command.get_name().to_owned())
+            .chain(["help".to_owned()])
+            .collect();
+        words.sort();
+        words.dedup();
+        assert_eq!(words, COMMANDS);
+    }
+
+    #[test]
+    fn commands_are_rewritten_and_names_are_not() {
+        for (text, wanted) in [
+            (
+                "to resume: archi3d run worker r1",
+                "to resume: ./a run worker r1",
+            ),
+            (
+                "`archi3d batch create` makes one",
+                "`./a batch create` makes one",
+            ),
+            ("archi3d 0.3.0", "archi3d 0.3.0"),
+            ("/opt/archi3d run", "/opt/archi3d run"),
+            ("archi3d-demo run", "archi3d-demo run"),
+            ("the folder archi3d", "the folder archi3d"),
+        ] {
+            assert_eq!(rewritten(text, "./a"), wanted);
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_folder_was_found_by_the_shell() {
+        assert_eq!(how(Path::new("archi3d"), &[]), "archi3d");
+        assert_eq!(
+            how(Path::new("./my tools/archi3d"), &[]),
+            "'./my tools/archi3d'"
+        );
+        let folder = tempfile::tempdir().expect("temporary");
+        let this = folder.path().join("archi3d");
+        std::fs::File::create(&this).expect("writable");
+        assert_eq!(how(&this, &[folder.path().to_owned()]), "archi3d");
+        let other = [PathBuf::from("/nowhere")];
+        assert_eq!(how(&this, &other), this.display().to_string());
+    }
+}
