@@ -1,13 +1,14 @@
 //! What the ledger of money has lost, found again in the journals of the runs.
 //!
-//! A ledger that is gone, cut short or damaged would lift every limit. A worker
-//! under a limit has its lines written back before it starts; `doctor` tells. Only
-//! attempts that no line names count as lost: whatever the ledger says, holds.
+//! A ledger of which both copies are gone, cut short or damaged would lift every limit.
+//! A worker under a limit has its lines written back before it starts; `doctor` tells.
+//! Only attempts that no line names count as lost: whatever the ledger says, holds. What
+//! the ledger accounts for already is not read again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::domain::budget::{Bill, Caps, Change, Entry, Ledger, Stake};
-use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::id::{AlgoKey, RunId, WorkerId};
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
@@ -19,6 +20,7 @@ use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv::{self, FilePurse};
 use crate::store::{Purse, StoreError};
+use crate::workspace::ledger::Journals;
 use crate::workspace::paths::Workspace;
 
 /// Money of an attempt that no line of the ledger names.
@@ -66,7 +68,9 @@ fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
             let later = &attempts[place + 1..];
             // Of the attempts about one purchase the last one speaks.
             let speaks = later.iter().filter(same).count() == 0;
-            let settles_itself = !completed && !found.ended.contains(&record.worker);
+            let running = record.outcome == AttemptOutcome::Running;
+            let settles_itself =
+                !completed && !running && !found.ended.contains_key(&record.worker);
             if !speaks
                 || settles_itself
                 || attempts
@@ -97,7 +101,7 @@ fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
                 at: record.ended.unwrap_or(record.started),
                 usd,
                 paid,
-                proven: record.outcome != AttemptOutcome::Interrupted || bought,
+                proven: bought || (record.outcome != AttemptOutcome::Interrupted && !running),
             });
         }
     }
@@ -119,7 +123,7 @@ fn bill(record: &AttemptRecord) -> Option<Bill> {
             let class = record.class.unwrap_or(ErrorClass::Unknown);
             Some(Bill::of_failure(class, record.cost_usd, open))
         }
-        AttemptOutcome::Interrupted => Some(Bill::InDoubt),
+        AttemptOutcome::Interrupted | AttemptOutcome::Running => Some(Bill::InDoubt),
         _ if open => Some(Bill::InDoubt),
         _ => None,
     }
@@ -133,29 +137,30 @@ pub(super) fn restore(
     purse: &FilePurse,
     caps: Caps,
 ) -> Result<Vec<String>, OpsError> {
+    purse.mend()?;
     let runs = match caps.day_usd {
         Some(_) => cost::all_runs(context)?,
         None => vec![request.run_id.clone()],
     };
-    let now = context.clock.now();
+    let accounted = purse.accounted()?;
+    let mut read = Journals::new();
     let mut lost = Vec::new();
     for run_id in &runs {
-        let look = || Ok(current(purse)?);
-        let of_run = of_run(&context.workspace, run_id, now, look)?;
-        let today = |one: &Lost| one.at.iso().get(..10) == now.iso().get(..10);
-        lost.extend(
-            of_run
-                .into_iter()
-                .filter(|one| *run_id == request.run_id || today(one)),
-        );
+        let (of_run, ended) = unaccounted(context, run_id, purse, &accounted)?;
+        lost.extend(of_run);
+        read.extend(ended);
     }
     if purse.damaged() == 0 && !lost.iter().any(|one| one.proven) {
+        account_for(purse, &accounted, read)?;
         return Ok(Vec::new());
     }
     let prices = prices(context, request, &lost)?;
     let (mut lines, mut sum) = (0, 0.0);
     for one in lost {
         let Some(usd) = one.usd.or(prices.get(&key(&one)).copied()) else {
+            // Its price may be known another time.
+            let of_run = format!("{}/", one.stake.run_id);
+            read.retain(|journal, _| !journal.starts_with(&of_run));
             continue;
         };
         let change = if one.paid {
@@ -172,6 +177,7 @@ pub(super) fn restore(
             by_hand: false,
         })?;
     }
+    account_for(purse, &accounted, read)?;
     let mut told = Vec::new();
     if purse.damaged() > 0 {
         told.push(format!(
@@ -188,6 +194,43 @@ pub(super) fn restore(
         ));
     }
     Ok(told)
+}
+
+/// Returns what a run has lost, by the journals that the ledger does not account for,
+/// and the journals of ended workers among them. Most often nothing is lost; only
+/// otherwise the others are read too, which may tell more of the same jobs.
+fn unaccounted(
+    context: &OpsContext,
+    run_id: &RunId,
+    purse: &FilePurse,
+    accounted: &Journals,
+) -> Result<(Vec<Lost>, Journals), OpsError> {
+    let (workspace, now) = (&context.workspace, context.clock.now());
+    let name = |worker: &WorkerId| format!("{run_id}/{worker}");
+    let news = |worker: &WorkerId, length: u64| accounted.get(&name(worker)) != Some(&length);
+    let found = csv::some_attempts(workspace, run_id, Rhythm::default(), now, &news)?;
+    let ended = found
+        .ended
+        .iter()
+        .map(|(worker, length)| (name(worker), *length));
+    let ended = ended.collect();
+    // Read after the journals: whoever works now has reserved before.
+    let mut lost = missing(run_id, &found, &current(purse)?);
+    if !lost.is_empty() && !accounted.is_empty() {
+        lost = of_run(workspace, run_id, now, || Ok(current(purse)?))?;
+    }
+    Ok((lost, ended))
+}
+
+/// Notes what the ledger accounts for now, if that is more than before.
+fn account_for(purse: &FilePurse, before: &Journals, read: Journals) -> Result<(), StoreError> {
+    let news = read
+        .iter()
+        .any(|(journal, length)| before.get(journal) != Some(length));
+    if news {
+        purse.account_for(read)?;
+    }
+    Ok(())
 }
 
 fn current(purse: &FilePurse) -> Result<Ledger, StoreError> {

@@ -131,7 +131,7 @@ pub fn run_worker_asking(
         rhythm: request.rhythm,
         rehearsal: request.dry_run,
         allow_unsafe_locks: request.allow_unsafe_locks,
-        notices,
+        notices: notices.clone(),
         clock: context.clock.clone(),
     })?;
     // Only now: a run that cannot be opened must leave no log behind.
@@ -146,7 +146,7 @@ pub fn run_worker_asking(
         teller.notice(moved);
     }
     let ended = AtomicBool::new(false);
-    let purse = Arc::new(FilePurse::new(&context.workspace));
+    let purse = Arc::new(FilePurse::new(&context.workspace, notices));
     std::thread::scope(|scope| {
         scope.spawn(|| hurry_when_killed(&store, &purse, cancel, &ended));
         let _end = RaiseOnDrop(&ended);

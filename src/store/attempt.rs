@@ -2,7 +2,7 @@
 //!
 //! `ops` shows it to people. Nothing is decided by it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -22,8 +22,9 @@ pub struct RunAttempts {
     pub warnings: Vec<String>,
     /// How many lines could not be read.
     pub damaged_lines: usize,
-    /// The workers that were gone before their journals were read: theirs are whole.
-    pub ended: HashSet<WorkerId>,
+    /// The workers that were gone before their journals were read, with the length of
+    /// these: they are whole.
+    pub ended: HashMap<WorkerId, u64>,
 }
 
 /// One attempt.

@@ -1,11 +1,13 @@
 //! The ledger file: `tables/budget.jsonl`, appended and read under
-//! `tables/budget.lock`, shared by every worker of the workspace.
+//! `tables/budget.lock`, shared by every worker of the workspace, and kept twice
+//! ([`pair`]): what one copy has lost comes back from the other one before the next
+//! dollar is promised, and where both have lost what a process knows, it stops.
 //!
 //! Used by the store's purse; whoever only shows money reads it through
 //! [`LedgerFile::look`], which takes no lock and writes nothing.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +17,16 @@ use std::time::{Duration, Instant};
 use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::platform::{self, FileIdentity, fault};
-use crate::workspace::durable;
+use crate::platform::fault;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
+
+mod accounted;
+mod pair;
+
+use pair::Pair;
+
+pub use accounted::Journals;
 
 /// Nobody holds the lock for longer than one line takes to write.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -29,12 +37,16 @@ const SHORT_WAIT: Duration = Duration::from_millis(200);
 /// A process's view of the ledger; reads only what was added since it last looked.
 #[derive(Debug)]
 pub struct LedgerFile {
-    path: PathBuf,
+    pair: Pair,
     lock: PathBuf,
+    /// The folder of the other copy.
+    safe: PathBuf,
     ledger: Ledger,
-    read_to: u64,
-    identity: Option<FileIdentity>,
     damaged: usize,
+    /// What the ledger lacked and the other copy has.
+    lost: Vec<Entry>,
+    /// Whether the sums are of two copies that differ, which nobody has mended yet.
+    provisional: bool,
     hurry: Arc<AtomicBool>,
 }
 
@@ -42,12 +54,13 @@ impl LedgerFile {
     /// Names the ledger of a workspace; nothing is created.
     pub fn new(workspace: &Workspace) -> Self {
         Self {
-            path: workspace.tables().join("budget.jsonl"),
+            pair: Pair::new(workspace),
             lock: workspace.tables().join("budget.lock"),
+            safe: workspace.budget(),
             ledger: Ledger::default(),
-            read_to: 0,
-            identity: None,
             damaged: 0,
+            lost: Vec::new(),
+            provisional: false,
             hurry: Arc::default(),
         }
     }
@@ -59,7 +72,13 @@ impl LedgerFile {
 
     /// Returns where the ledger is.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.pair.ledger
+    }
+
+    /// Returns the lines that the ledger had lost and its other copy has, and forgets
+    /// them. What was only looked at is still lost there.
+    pub fn take_lost(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.lost)
     }
 
     /// Returns how many lines could not be read when it was last looked at.
@@ -77,7 +96,7 @@ impl LedgerFile {
         now: Timestamp,
     ) -> io::Result<Grant> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         let (run, job) = (&stake.run_id, &stake.job_id);
         let grant = self.ledger.grant(run, job, price, caps, now);
         if matches!(grant, Grant::Yes(_)) {
@@ -99,7 +118,7 @@ impl LedgerFile {
         now: Timestamp,
     ) -> io::Result<Grant> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         let grant = self.ledger.grant_anew(&stake.run_id, price, caps, now);
         if matches!(grant, Grant::Yes(_)) {
             if let Some((earlier, usd)) = self.reserved_for(stake) {
@@ -115,7 +134,7 @@ impl LedgerFile {
     /// the next one does not take it over.
     pub fn write_off(&mut self, stake: &Stake, now: Timestamp) -> io::Result<()> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         match self.reserved_for(stake) {
             Some((earlier, usd)) => self.append_settled(&earlier, usd, now),
             None => Ok(()),
@@ -131,7 +150,7 @@ impl LedgerFile {
     /// nothing. Not synced: a journal tells the same after a power loss.
     pub fn settle(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         self.append_settled(stake, usd, now)
     }
 
@@ -146,7 +165,7 @@ impl LedgerFile {
         now: Timestamp,
     ) -> io::Result<Option<(Stake, f64)>> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         let open = self.ledger.open(run);
         let Some((stake, reserved)) = open.into_iter().find(|(stake, _)| stake.job_id == *job)
         else {
@@ -165,11 +184,31 @@ impl LedgerFile {
     /// Writes a line back that was lost, unless one names the attempt meanwhile.
     pub fn restore(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<()> {
         let _lock = self.lock()?;
-        self.catch_up()?;
+        self.agree()?;
         if self.ledger.knows(&stake.nonce) {
             return Ok(());
         }
         self.append(stake, change, at).map(drop)
+    }
+
+    /// Sees that both copies of the ledger say the same, and mends the one that does not.
+    pub fn mend(&mut self) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()
+    }
+
+    /// Returns the journals that the ledger accounts for.
+    pub fn accounted(&self) -> io::Result<Journals> {
+        accounted::read(&self.safe, &self.pair)
+    }
+
+    /// Notes that the ledger accounts for these journals of ended workers too.
+    pub fn account_for(&mut self, journals: Journals) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        let mut all = accounted::read(&self.safe, &self.pair)?;
+        all.extend(journals);
+        accounted::write(&self.safe, &self.pair, all)
     }
 
     /// Returns the sums as they are now, without taking the lock. A workspace
@@ -212,43 +251,61 @@ impl LedgerFile {
         }
     }
 
-    /// Reads the lines that were added. A torn last line is not there yet.
+    /// Reads the lines that were added, as far as both copies tell them. Takes no lock
+    /// and writes nothing; copies that differ are put together in memory by whoever
+    /// has read nothing before, and left to whoever holds the lock by the others.
     fn catch_up(&mut self) -> io::Result<()> {
-        let mut file = match durable::open_plain(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.forget(None);
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
-        let metadata = file.metadata()?;
-        let identity = platform::identity(&metadata);
-        if self.identity != Some(identity) || metadata.len() < self.read_to {
-            self.forget(Some(identity));
+        if std::mem::take(&mut self.provisional) {
+            self.forget();
+            self.pair.rewind();
         }
-        file.seek(SeekFrom::Start(self.read_to))?;
-        let mut added = Vec::new();
-        file.read_to_end(&mut added)?;
-        let whole = added
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
-        for line in added[..whole].split(|byte| *byte == b'\n') {
+        let fresh = self.pair.is_unread();
+        let news = self.pair.news()?;
+        if fresh && !news.agree {
+            let mended = self.pair.put_together()?;
+            self.lost = mended.lost;
+            self.forget();
+            self.take(&mended.bytes);
+            self.provisional = true;
+        } else {
+            self.take(&news.lines);
+        }
+        Ok(())
+    }
+
+    /// Reads the lines that were added and sees that both copies say the same; the
+    /// caller holds the lock.
+    fn agree(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.provisional) {
+            self.forget();
+            self.pair.rewind();
+        }
+        let news = self.pair.news()?;
+        self.take(&news.lines);
+        if news.agree {
+            return Ok(());
+        }
+        let mended = self.pair.put_together()?;
+        fault::io("ledger.mending")?;
+        self.pair.rewrite(&mended.bytes)?;
+        self.lost = mended.lost;
+        self.forget();
+        self.take(&mended.bytes);
+        Ok(())
+    }
+
+    fn take(&mut self, lines: &[u8]) {
+        for line in lines.split(|byte| *byte == b'\n') {
             match serde_json::from_slice::<Entry>(line) {
                 Ok(entry) => self.ledger.take(&entry),
                 Err(_) if line.is_empty() => {}
                 Err(_) => self.damaged += 1,
             }
         }
-        self.read_to += whole as u64;
-        Ok(())
     }
 
-    fn forget(&mut self, identity: Option<FileIdentity>) {
+    fn forget(&mut self) {
         self.ledger = Ledger::default();
-        self.read_to = 0;
-        self.identity = identity;
         self.damaged = 0;
     }
 
@@ -265,19 +322,8 @@ impl LedgerFile {
     fn append_entry(&mut self, entry: &Entry) -> io::Result<File> {
         let mut line = serde_json::to_vec(entry).expect("an entry has only plain fields");
         line.push(b'\n');
-        let created = !self.path.exists();
-        let mut file = durable::open_append(&self.path)?;
-        if file.metadata()?.len() > self.read_to {
-            // Somebody died in the middle of a line: end it before ours.
-            line.insert(0, b'\n');
-        }
-        fault::io("ledger.appending")?;
-        file.write_all(&line)?;
-        fault::io("ledger.appended")?;
-        if created && let Some(folder) = self.path.parent() {
-            platform::sync_dir(folder)?;
-        }
-        self.catch_up()?;
+        let file = self.pair.append(&line)?;
+        self.ledger.take(entry);
         Ok(file)
     }
 }
@@ -310,8 +356,8 @@ mod tests {
 
         fn append(&self, bytes: &[u8]) {
             let path = self.workspace.tables().join("budget.jsonl");
-            let mut file = durable::open_append(&path).unwrap();
-            file.write_all(bytes).unwrap();
+            let mut file = crate::workspace::durable::open_append(&path).unwrap();
+            std::io::Write::write_all(&mut file, bytes).unwrap();
         }
     }
 
@@ -354,7 +400,7 @@ mod tests {
         bench.append(b"{\"at\":");
         one.settle(&stake(1, 1), 0.2, now()).unwrap();
         assert_eq!(standing(&mut two), (0.2, 0.0));
-        assert_eq!(two.damaged(), 1);
+        assert_eq!(two.damaged(), 0, "what was never finished is gone");
         let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
         assert!(matches!(grant, Grant::Yes(_)));
     }
@@ -414,14 +460,84 @@ mod tests {
         assert_eq!(standing(&mut ledger), (0.6, 0.0));
     }
 
+    /// What can become of a file while workers have it open.
+    fn harms() -> Vec<fn(&Path)> {
+        vec![
+            |path| std::fs::remove_file(path).unwrap(),
+            |path| std::fs::write(path, b"").unwrap(),
+            |path| {
+                let text = std::fs::read(path).unwrap();
+                std::fs::write(path, &text[..text.len() / 2]).unwrap();
+            },
+            |path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                std::fs::write(path, text.replace("0.6", "0.1")).unwrap();
+            },
+            |path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                let first = text.lines().next().unwrap().to_owned() + "\n";
+                std::fs::remove_file(path).unwrap();
+                std::fs::write(path, first).unwrap();
+            },
+        ]
+    }
+
     #[test]
-    fn a_ledger_that_was_replaced_is_read_anew() {
+    fn a_copy_that_is_harmed_is_mended_by_whoever_needs_it_next() {
+        for harm in harms() {
+            for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
+                let bench = Bench::new();
+                let (mut spends, mut waits) = (bench.open(), bench.open());
+                assert_eq!(standing(&mut waits), (0.0, 0.0));
+                spends.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+                spends.settle(&stake(1, 1), 0.6, now()).unwrap();
+                let whole = std::fs::read(spends.path()).unwrap();
+                harm(&bench.workspace.root().join(name));
+                assert_eq!(standing(&mut bench.open()), (0.6, 0.0), "{name}");
+                let grant = waits.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+                assert!(matches!(grant, Grant::No(_)), "{name}");
+                assert_eq!(std::fs::read(spends.path()).unwrap(), whole, "{name}");
+                spends.settle(&stake(3, 1), 0.1, now()).unwrap();
+                assert_eq!(standing(&mut waits), (0.7, 0.0), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_both_copies_are_harmed_whoever_knows_more_stops() {
+        for harm in harms().into_iter().take(3) {
+            let bench = Bench::new();
+            let mut ledger = bench.open();
+            ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+            for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
+                harm(&bench.workspace.root().join(name));
+            }
+            let error = ledger.reserve(&stake(2, 1), 0.1, DOLLAR, now());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("while this worker spent money"), "{error}");
+            assert_eq!(
+                standing(&mut ledger),
+                (0.0, 0.6),
+                "what is known, stays known"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ledger_without_a_second_copy_gets_one_and_keeps_every_byte() {
         let bench = Bench::new();
         let mut ledger = bench.open();
-        ledger
-            .reserve(&stake(1, 1), 0.6, Caps::default(), now())
-            .unwrap();
-        std::fs::remove_file(ledger.path()).unwrap();
-        assert_eq!(standing(&mut ledger), (0.0, 0.0));
+        ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        std::fs::remove_dir_all(bench.workspace.budget()).unwrap();
+        bench.append(b"spoilt\n");
+        let mut later = bench.open();
+        assert_eq!(standing(&mut later), (0.0, 0.6));
+        later.settle(&stake(1, 1), 0.5, now()).unwrap();
+        assert_eq!((standing(&mut later), later.damaged()), ((0.5, 0.0), 1));
+        let copy = bench.workspace.budget().join("ledger.jsonl");
+        assert_eq!(
+            std::fs::read(copy).unwrap(),
+            std::fs::read(later.path()).unwrap()
+        );
     }
 }

@@ -87,6 +87,11 @@ impl Workspace {
         self.runs().join(".providers")
     }
 
+    /// Returns the folder of what keeps the ledger of money safe.
+    pub fn budget(&self) -> PathBuf {
+        self.runs().join(".budget")
+    }
+
     /// Returns the paths of one run.
     pub fn run(&self, run: &RunId) -> RunPaths {
         RunPaths {

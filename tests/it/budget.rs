@@ -413,7 +413,7 @@ fn money_is_settled_by_the_next_worker_where_the_journal_tells_what_was_billed()
     // As if the worker had died between publishing its result and settling.
     let text = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
     let reserved = text.lines().next().expect("a line").to_owned() + "\n";
-    workspace.write("tables/budget.jsonl", reserved.as_bytes());
+    workspace.write_ledger(reserved.as_bytes());
     assert_eq!(spent_and_reserved(&workspace), (0, 30));
     for _ in 0..2 {
         let _ = workspace.worker(&[]).run().expect_code(0);

@@ -324,7 +324,7 @@ fn what_an_earlier_day_has_reserved_does_not_count_for_this_one() {
     let ledger = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
     let (before, at) = ledger.split_once("\"at\":\"").expect("a time");
     let aged = format!("{before}\"at\":\"2020-01-01{}", &at[10..]);
-    workspace.write("tables/budget.jsonl", aged.as_bytes());
+    workspace.write_ledger(aged.as_bytes());
     let both = ["--only-status", "enqueued,running"];
     workspace.write("config/global.yaml", b"budget: {day_usd: 0.2}\n");
     expect_foretold(&workspace, &both, &[]);

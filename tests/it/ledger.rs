@@ -137,7 +137,7 @@ fn what_a_dead_worker_of_another_run_did_not_spend_is_not_kept_from_the_day() {
     let whole = String::from_utf8(workspace.bytes("tables/budget.jsonl")).expect("text");
     // It died before it could settle; its journal tells that nothing was billed.
     let reserved = whole.lines().next().expect("a line").to_owned() + "\n";
-    workspace.write("tables/budget.jsonl", reserved.as_bytes());
+    workspace.write_ledger(reserved.as_bytes());
     change_mocks(&workspace, &[("one", "unit_price_usd: 0.3")]);
     workspace.write("config/global.yaml", b"budget: {day_usd: 0.3}\n");
     let build = workspace.archi3d(&["catalog", "build"]).run();

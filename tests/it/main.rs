@@ -24,6 +24,7 @@
 //! - [`doubt`]: what cannot be told is neither taken for death nor for a job that was never tried.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
+//! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
 //! - [`init`]: an empty workspace, made without changing what is there.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
@@ -98,6 +99,7 @@ mod fault_points;
 mod first_hour;
 mod fixtures;
 mod foresight;
+mod harmed_ledger;
 #[cfg(unix)]
 mod hostile;
 mod init;

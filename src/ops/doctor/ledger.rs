@@ -1,6 +1,11 @@
-//! The ledger of money against the journals of the runs.
+//! The ledger of money against its other copy and the journals of the runs.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use crate::domain::finding::{Code, Finding};
+use crate::domain::id::RunId;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::lost_money;
 use crate::workspace::ledger::LedgerFile;
@@ -8,6 +13,9 @@ use crate::workspace::ledger::LedgerFile;
 use super::{Checkup, DoctorRequest, Patient, runs, unreadable};
 
 const SHOWN: &str = "tables/budget.jsonl";
+
+/// A line is written to both copies within a moment.
+const BETWEEN_WRITES: Duration = Duration::from_millis(50);
 
 pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Checkup) {
     let workspace = &patient.workspace;
@@ -27,6 +35,7 @@ pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Che
                 .fix(fix),
         );
     }
+    look_beside(&mut file, checkup);
     // What cannot be listed was told with the runs.
     let folders = runs::folders(workspace, &mut Checkup::default());
     let wanted = |run| request.run_id.as_ref().is_none_or(|only| only == run);
@@ -51,12 +60,41 @@ pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Che
              know",
             counted(known.len(), "purchase")
         );
-        let fix = format!(
-            "archi3d run worker --run-id {} --budget-usd 0 writes them back and buys nothing new; jobs \
-             that cost nothing and purchases that are made already go on",
-            shell_word(run_id.as_str())
-        );
-        let finding = Finding::new(Code::LedgerBehind, what).of_run(run_id);
-        checkup.find(finding.at(SHOWN, None).fix(fix));
+        checkup.find(behind(run_id, what));
     }
+}
+
+/// Tells of lines that the ledger has lost and its other copy has.
+fn look_beside(file: &mut LedgerFile, checkup: &mut Checkup) {
+    let mut lost = file.take_lost();
+    if !lost.is_empty() {
+        // Somebody may have been between his two writes.
+        thread::sleep(BETWEEN_WRITES);
+        lost = match file.look() {
+            Ok(_) => file.take_lost(),
+            Err(_) => Vec::new(),
+        };
+    }
+    let mut runs: BTreeMap<RunId, usize> = BTreeMap::new();
+    for entry in lost {
+        *runs.entry(entry.stake.run_id).or_default() += 1;
+    }
+    for (run_id, lines) in runs {
+        let what = format!(
+            "run {run_id}: the ledger lacks {} that its other copy, runs/.budget/ledger.jsonl, has",
+            counted(lines, "line")
+        );
+        checkup.find(behind(&run_id, what));
+    }
+}
+
+/// Returns the finding about money of a run that the ledger has lost.
+fn behind(run_id: &RunId, what: String) -> Finding {
+    let fix = format!(
+        "archi3d run worker --run-id {} --budget-usd 0 writes them back and buys nothing new; jobs \
+         that cost nothing and purchases that are made already go on",
+        shell_word(run_id.as_str())
+    );
+    let finding = Finding::new(Code::LedgerBehind, what).of_run(run_id);
+    finding.at(SHOWN, None).fix(fix)
 }

@@ -52,25 +52,41 @@ pub fn all_attempts(
     rhythm: Rhythm,
     now: Timestamp,
 ) -> Result<RunAttempts, StoreError> {
+    some_attempts(workspace, run_id, rhythm, now, &|_, _| true)
+}
+
+/// Reads the attempts that some journals of a run know of: those that `wanted` says
+/// yes to, by their worker and their length.
+pub fn some_attempts(
+    workspace: &Workspace,
+    run_id: &RunId,
+    rhythm: Rhythm,
+    now: Timestamp,
+    wanted: &dyn Fn(&WorkerId, u64) -> bool,
+) -> Result<RunAttempts, StoreError> {
     let paths = workspace.run(run_id);
     let mut run = RunAttempts::default();
     let folder = paths.journals();
     let mut ledger = Ledger::default();
     for found in journal::all(&folder).context("list", &folder)? {
         let shown = workspace.relative(&found.path).unwrap_or_default();
-        if lock::is_held(&found.path).is_ok_and(|held| !held) {
-            run.ended.insert(found.worker_id.clone());
+        let length = std::fs::symlink_metadata(&found.path).map_or(0, |found| found.len());
+        if !wanted(&found.worker_id, length) {
+            continue;
         }
-        match journal::read_all(&found.path) {
-            Ok(reading) => {
-                let unread = reading.damaged + usize::from(reading.torn);
+        if lock::is_held(&found.path).is_ok_and(|held| !held) {
+            run.ended.insert(found.worker_id.clone(), length);
+        }
+        let mut host = None;
+        match journal::each_line(&found.path, |line| ledger.take(&found, &mut host, line)) {
+            Ok(unread) => {
+                let unread = unread.damaged + usize::from(unread.torn);
                 if unread > 0 {
                     run.damaged_lines += unread;
                     run.warnings.push(format!(
                         "{shown}: {unread} lines cannot be read and were left out"
                     ));
                 }
-                ledger.take(&found, reading.lines);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => run
@@ -105,50 +121,49 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn take(&mut self, found: &Found, lines: Vec<Line>) {
-        let mut host = None;
-        for Line { at, what } in lines {
-            match what {
-                What::Opened { worker, .. } => {
-                    host = Some(worker.host).filter(|host| !host.is_empty());
-                }
-                What::Claimed {
-                    job_id,
-                    attempt,
-                    nonce,
-                    entry,
-                    resumes,
-                    ..
-                } => {
-                    let mut record = begun(job_id, attempt, found.worker_id.clone(), at);
-                    record.entry = entry;
-                    record.host.clone_from(&host);
-                    record.resumed = resumes.is_some();
-                    record.request_id = resumes;
-                    self.attempts.insert(nonce, (record, false));
-                }
-                What::Finished(finished) => {
-                    let nonce = finished.nonce.clone();
-                    let worker = &found.worker_id;
-                    let begun = || {
-                        // The line of the claim was damaged; this one says enough.
-                        let Finished {
-                            job_id,
-                            attempt,
-                            claimed_at,
-                            ..
-                        } = &*finished;
-                        begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
-                    };
-                    let (record, ended) = self
-                        .attempts
-                        .entry(nonce)
-                        .or_insert_with(|| (begun(), false));
-                    finish(record, &finished, at);
-                    *ended = true;
-                }
-                what => self.note(what, at),
+    /// Takes one line in; `host` is the machine that the lines before it named.
+    fn take(&mut self, found: &Found, host: &mut Option<String>, line: Line) {
+        let Line { at, what } = line;
+        match what {
+            What::Opened { worker, .. } => {
+                *host = Some(worker.host).filter(|host| !host.is_empty());
             }
+            What::Claimed {
+                job_id,
+                attempt,
+                nonce,
+                entry,
+                resumes,
+                ..
+            } => {
+                let mut record = begun(job_id, attempt, found.worker_id.clone(), at);
+                record.entry = entry;
+                record.host.clone_from(host);
+                record.resumed = resumes.is_some();
+                record.request_id = resumes;
+                self.attempts.insert(nonce, (record, false));
+            }
+            What::Finished(finished) => {
+                let nonce = finished.nonce.clone();
+                let worker = &found.worker_id;
+                let begun = || {
+                    // The line of the claim was damaged; this one says enough.
+                    let Finished {
+                        job_id,
+                        attempt,
+                        claimed_at,
+                        ..
+                    } = &*finished;
+                    begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
+                };
+                let (record, ended) = self
+                    .attempts
+                    .entry(nonce)
+                    .or_insert_with(|| (begun(), false));
+                finish(record, &finished, at);
+                *ended = true;
+            }
+            what => self.note(what, at),
         }
     }
 

@@ -140,18 +140,17 @@ impl RunExam {
         let mut live = HashSet::new();
         let unclosed = journal::unclosed(&folder).context("list", &folder)?;
         for found in journal::all(&folder).context("list", &folder)? {
-            let reading = journal::read_all(&found.path).context("read", &found.path)?;
-            if reading.damaged > 0 {
-                self.damaged_journals
-                    .push((found.path.clone(), reading.damaged));
+            let (lines, damaged) = journal::read(&found.path).context("read", &found.path)?;
+            if damaged > 0 {
+                self.damaged_journals.push((found.path.clone(), damaged));
             }
             let closed = !unclosed.contains(&found);
-            let ended = watch.has_ended(paths, &found, &reading.lines, now);
+            let ended = watch.has_ended(paths, &found, &lines, now);
             if !closed && !ended.context("look at", &found.path)? {
                 live.insert(found.worker_id.clone());
                 continue;
             }
-            let story = story::tell(&found, reading.lines);
+            let story = story::tell(&found, lines);
             for finished in story.finished {
                 if !closed {
                     self.look_at_ending(paths, &finished)?;

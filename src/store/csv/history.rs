@@ -72,19 +72,20 @@ impl History {
         let folder = paths.journals();
         let mut told = Told::default();
         for found in journal::all(&folder).context("list", &folder)? {
-            let reading = match journal::read_all(&found.path) {
-                Ok(reading) => reading,
+            let mut facts = WorkerFacts::default();
+            let take = |line| told.take(&found.worker_id, &mut facts, line);
+            let unread = match journal::each_line(&found.path, take) {
+                Ok(unread) => unread,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error).context("read", &found.path),
             };
-            if reading.damaged > 0 {
+            if unread.damaged > 0 {
                 let shown = workspace.relative(&found.path).unwrap_or_default();
                 self.warnings.push(format!(
                     "{shown}: {} lines cannot be read and were left out",
-                    reading.damaged
+                    unread.damaged
                 ));
             }
-            told.take(&found.worker_id, reading.lines);
         }
         for events in told.jobs.values_mut() {
             events.sort_by_key(|event| (event.attempt(), event.ending().is_some()));
@@ -212,47 +213,44 @@ struct Told {
 }
 
 impl Told {
-    fn take(&mut self, worker_id: &WorkerId, lines: Vec<Line>) {
-        let mut facts = WorkerFacts::default();
-        for Line { at, what } in lines {
-            match what {
-                What::Opened { worker, .. } => {
-                    facts = worker.clone();
-                    self.workers.insert(worker_id.clone(), worker);
+    /// Takes one line in; `facts` are those of the worker by the lines before.
+    fn take(&mut self, worker_id: &WorkerId, facts: &mut WorkerFacts, line: Line) {
+        let Line { at, what } = line;
+        match what {
+            What::Opened { worker, .. } => {
+                facts.clone_from(&worker);
+                self.workers.insert(worker_id.clone(), worker);
+            }
+            What::Claimed {
+                job_id,
+                attempt,
+                nonce,
+                entry,
+                ..
+            } => {
+                let mut patch = patch::running(at, facts);
+                if entry == Entry::Perform {
+                    patch.forget_rehearsal();
                 }
-                What::Claimed {
-                    job_id,
+                let wanted = wanted(Status::Running, patch);
+                let event = Event::Claimed {
                     attempt,
                     nonce,
-                    entry,
-                    ..
-                } => {
-                    let mut patch = patch::running(at, &facts);
-                    if entry == Entry::Perform {
-                        patch.forget_rehearsal();
-                    }
-                    let wanted = wanted(Status::Running, patch);
-                    let event = Event::Claimed {
-                        attempt,
-                        nonce,
-                        wanted,
-                    };
-                    self.jobs.entry(job_id).or_default().push(event);
-                }
-                // A redo that failed left the row to the result it could not replace.
-                What::Finished(finished)
-                    if finished.entry == Entry::Redo && !finished.completed => {}
-                What::Finished(finished) => {
-                    let events = self.jobs.entry(finished.job_id.clone()).or_default();
-                    events.push(Event::Finished(finished));
-                }
-                What::Fenced { job_id, nonce, .. } => {
-                    let events = self.jobs.entry(job_id).or_default();
-                    events
-                        .retain(|event| event.ending().is_none_or(|ending| ending.nonce != nonce));
-                }
-                _ => {}
+                    wanted,
+                };
+                self.jobs.entry(job_id).or_default().push(event);
             }
+            // A redo that failed left the row to the result it could not replace.
+            What::Finished(finished) if finished.entry == Entry::Redo && !finished.completed => {}
+            What::Finished(finished) => {
+                let events = self.jobs.entry(finished.job_id.clone()).or_default();
+                events.push(Event::Finished(finished));
+            }
+            What::Fenced { job_id, nonce, .. } => {
+                let events = self.jobs.entry(job_id).or_default();
+                events.retain(|event| event.ending().is_none_or(|ending| ending.nonce != nonce));
+            }
+            _ => {}
         }
     }
 

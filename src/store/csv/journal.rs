@@ -5,7 +5,7 @@
 //! exclusive lock on it from before the file has a name until it dies.
 
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -298,44 +298,45 @@ fn is_closed(path: &Path) -> io::Result<bool> {
     ))
 }
 
-/// What a journal says.
-pub(super) struct Reading {
-    pub(super) lines: Vec<Line>,
-    /// How many whole lines could not be read.
+/// Reads every line that can be understood; a torn last line is left out.
+/// Returns also how many other lines could not be read.
+pub(super) fn read(path: &Path) -> io::Result<(Vec<Line>, usize)> {
+    let mut lines = Vec::new();
+    let unread = each_line(path, |line| lines.push(line))?;
+    Ok((lines, unread.damaged))
+}
+
+/// What of a journal could not be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// How many whole lines.
     pub(super) damaged: usize,
     /// Whether the last line was never finished.
     pub(super) torn: bool,
 }
 
-/// Reads every line that can be understood; a torn last line is left out.
-/// Returns also how many other lines could not be read.
-pub(super) fn read(path: &Path) -> io::Result<(Vec<Line>, usize)> {
-    let reading = read_all(path)?;
-    Ok((reading.lines, reading.damaged))
-}
-
-/// Reads every line that can be understood and counts the others.
-pub(super) fn read_all(path: &Path) -> io::Result<Reading> {
-    let mut bytes = Vec::new();
-    durable::open_plain(path)?.read_to_end(&mut bytes)?;
-    let mut reading = Reading {
-        lines: Vec::new(),
-        damaged: 0,
-        torn: false,
-    };
-    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
+/// Hands every line that can be understood to `take`, one at a time: a journal may be
+/// larger than what a machine can hold.
+pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<Unread> {
+    let mut reader = io::BufReader::with_capacity(1 << 16, durable::open_plain(path)?);
+    let mut unread = Unread::default();
+    let mut raw = Vec::new();
+    loop {
+        raw.clear();
+        if reader.read_until(b'\n', &mut raw)? == 0 {
+            return Ok(unread);
+        }
         let Some(line) = raw.strip_suffix(b"\n") else {
             // Room that is kept free may read as zeros.
-            reading.torn = raw.iter().any(|byte| *byte != 0);
-            break;
+            unread.torn = raw.iter().any(|byte| *byte != 0);
+            return Ok(unread);
         };
         match serde_json::from_slice(line) {
-            Ok(line) => reading.lines.push(line),
+            Ok(line) => take(line),
             Err(_) if line.is_empty() => {}
-            Err(_) => reading.damaged += 1,
+            Err(_) => unread.damaged += 1,
         }
     }
-    Ok(reading)
 }
 
 /// Returns how far the attempt with this nonce said it is, by reading only the

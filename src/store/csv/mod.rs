@@ -76,7 +76,7 @@ use past::Past;
 use projection::StateNames;
 use registry::Registry;
 
-pub use attempts::{all_attempts, attempts};
+pub use attempts::{all_attempts, attempts, some_attempts};
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;

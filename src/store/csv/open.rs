@@ -203,6 +203,7 @@ pub fn refuse_links_outside(
         workspace.logs(),
         workspace.runs(),
         workspace.providers(),
+        workspace.budget(),
     ];
     if let Some(run_id) = run_id {
         refuse_linked_run(workspace, run_id)?;

@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::journal::{self, What};
+use super::journal::{self, Line, Unread, What};
 use super::marker::tests::{identity, record};
 use super::marker::{Body, Marker, RecordKind};
 use crate::domain::id::JobId;
@@ -16,8 +16,21 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
     vec(prop::sample::select(bytes), 0..60)
 }
 
-fn read_journal(bytes: &[u8]) -> journal::Reading {
-    journal::read_all(written(bytes).path()).unwrap()
+struct Reading {
+    lines: Vec<Line>,
+    damaged: usize,
+    torn: bool,
+}
+
+fn read_journal(bytes: &[u8]) -> Reading {
+    let mut lines = Vec::new();
+    let unread = journal::each_line(written(bytes).path(), |line| lines.push(line)).unwrap();
+    let Unread { damaged, torn } = unread;
+    Reading {
+        lines,
+        damaged,
+        torn,
+    }
 }
 
 fn written(bytes: &[u8]) -> tempfile::NamedTempFile {

@@ -2,6 +2,8 @@
 //! attempts whose worker did not come to settle them.
 
 use std::collections::hash_map::{self, HashMap};
+use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +11,12 @@ use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{Nonce, RunId, WorkerId};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
+use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::purse::{Fate, Purse};
-use crate::workspace::ledger::LedgerFile;
+use crate::store::{NoticeSink, StoreNotice};
+use crate::workspace::ledger::{Journals, LedgerFile};
 use crate::workspace::lock;
 use crate::workspace::paths::Workspace;
 
@@ -20,20 +24,57 @@ use super::CsvStore;
 use super::journal::{self, Line, What};
 
 /// The ledger of a workspace, shared by the threads of one process.
-#[derive(Debug)]
 pub struct FilePurse {
     file: Mutex<LedgerFile>,
     hurry: Arc<AtomicBool>,
+    notices: NoticeSink,
 }
 
 impl FilePurse {
     /// Names the ledger of a workspace; nothing is created before money moves.
-    pub fn new(workspace: &Workspace) -> Self {
+    pub fn new(workspace: &Workspace, notices: NoticeSink) -> Self {
         let file = LedgerFile::new(workspace);
         Self {
             hurry: file.hurry(),
             file: Mutex::new(file),
+            notices,
         }
+    }
+
+    /// Changes the ledger, and tells if it had to be mended before.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut LedgerFile) -> io::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut file = self.file();
+        let path = file.path().to_owned();
+        let done = change(&mut file).context("write", &path);
+        let lost = file.take_lost().len();
+        drop(file);
+        if lost > 0 {
+            (self.notices)(StoreNotice::Warning(format!(
+                "tables/budget.jsonl had lost {}; written back from the journals of money in \
+                 runs/.budget, so that the limits hold",
+                counted(lost, "line")
+            )));
+        }
+        done
+    }
+
+    /// Sees that the ledger has lost nothing that its other copy knows.
+    pub fn mend(&self) -> Result<(), StoreError> {
+        self.change(LedgerFile::mend)
+    }
+
+    /// Returns the journals that the ledger accounts for.
+    pub fn accounted(&self) -> Result<Journals, StoreError> {
+        let file = self.file();
+        file.accounted().context("read", file.path())
+    }
+
+    /// Notes that the ledger accounts for these journals of ended workers too.
+    pub fn account_for(&self, journals: Journals) -> Result<(), StoreError> {
+        self.change(|file| file.account_for(journals))
     }
 
     /// Returns how many lines of the ledger could not be read when it was last
@@ -44,12 +85,10 @@ impl FilePurse {
 
     /// Writes a line back that was lost, unless one names the attempt meanwhile.
     pub fn restore(&self, entry: &Entry) -> Result<(), StoreError> {
-        let mut file = self.file();
-        let path = file.path().to_owned();
         let Entry {
             at, stake, change, ..
         } = entry;
-        file.restore(stake, *change, *at).context("write", &path)
+        self.change(|file| file.restore(stake, *change, *at))
     }
 
     /// From now on does not wait for other processes; what cannot be written then
@@ -60,6 +99,15 @@ impl FilePurse {
 
     fn file(&self) -> MutexGuard<'_, LedgerFile> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for FilePurse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = &self.file;
+        f.debug_struct("FilePurse")
+            .field("file", file)
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,16 +126,11 @@ impl Purse for FilePurse {
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let mut file = self.file();
-        let path = file.path().to_owned();
-        let grant = file.reserve(stake, usd, caps, now);
-        grant.context("write", &path)
+        self.change(|file| file.reserve(stake, usd, caps, now))
     }
 
     fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError> {
-        let mut file = self.file();
-        let path = file.path().to_owned();
-        file.settle(stake, usd, now).context("write", &path)
+        self.change(|file| file.settle(stake, usd, now))
     }
 
     fn reserve_anew(
@@ -97,16 +140,11 @@ impl Purse for FilePurse {
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let mut file = self.file();
-        let path = file.path().to_owned();
-        let grant = file.reserve_anew(stake, usd, caps, now);
-        grant.context("write", &path)
+        self.change(|file| file.reserve_anew(stake, usd, caps, now))
     }
 
     fn write_off(&self, stake: &Stake, now: Timestamp) -> Result<(), StoreError> {
-        let mut file = self.file();
-        let path = file.path().to_owned();
-        file.write_off(stake, now).context("write", &path)
+        self.change(|file| file.write_off(stake, now))
     }
 }
 

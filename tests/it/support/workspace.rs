@@ -299,6 +299,12 @@ impl TestWorkspace {
         fs::read(self.path(below)).unwrap_or_else(|error| panic!("{below}: {error}"))
     }
 
+    /// Writes the ledger of money, both copies of it.
+    pub fn write_ledger(&self, bytes: &[u8]) {
+        self.write("tables/budget.jsonl", bytes);
+        self.write("runs/.budget/ledger.jsonl", bytes);
+    }
+
     /// Prepares the binary with these arguments and `--workspace`.
     pub fn archi3d(&self, arguments: &[&str]) -> Invocation {
         Invocation::archi3d(arguments)
