@@ -79,10 +79,9 @@ def job_id(number):
     return hashlib.sha1(str(number).encode()).hexdigest()[:12]
 
 
-def make(root, algos, foreign=20, adapters="", rows_first=False):
-    """Makes a workspace whose run `r` has one job for each of `algos`; returns their ids.
-
-    Rows of another run stand among them."""
+def make(root, algos, foreign=20, adapters="", rows_first=False, numbers=None):
+    """Makes a workspace whose run `r` has one job for each of `algos`; returns their ids, which come
+    from `numbers` if some are wanted. Rows of another run stand among them."""
     root = Path(root)
     for folder in ("tables", "runs/r", "dataset/1/images", "config"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -90,7 +89,7 @@ def make(root, algos, foreign=20, adapters="", rows_first=False):
     (root / "config" / "adapters.yaml").write_text("adapters:\n" + adapters)
     ids, own, others, manifest = [], [], [], []
     for number, algo in enumerate(algos):
-        job = job_id(number)
+        job = job_id(numbers[number] if numbers else number)
         ids.append(job)
         own.append(row(number, "r", job, algo))
         manifest.append(
@@ -151,9 +150,12 @@ class Ran:
         return self.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
-def start(arguments, faults=None, trace=None, program=None, clock=None, output=subprocess.PIPE):
+def start(
+    arguments, faults=None, trace=None, program=None, clock=None, output=subprocess.PIPE, before=()
+):
+    """Starts the program; `before` is a command that starts it in its turn."""
     return subprocess.Popen(
-        [program or binary("faulty"), *arguments],
+        [*before, program or binary("faulty"), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

@@ -1,0 +1,153 @@
+"""Asks for bytes and bills: every model that a program finished is there, byte for byte, at a place that
+is named; every charge of the provider has its model or a doubt that is named; nothing was bought
+more often than a person said; the books agree with the bill. No message excuses anything."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from . import oracle
+from .provider import PRICE
+
+CENT = 1e-6
+
+
+def judge(stage, allowed=None, cap=None, endings=("completed",), doubts=True):
+    """Returns what is wrong once everything is at rest. `allowed` says by job how many purchases more
+    than one a person asked for, `endings` what rows may say, `doubts` whether a job may also wait
+    for a person because it may have been billed."""
+    return Judge(stage, allowed or Counter(), cap).run(endings, doubts)
+
+
+class Judge:
+    def __init__(self, stage, allowed, cap):
+        self.stage, self.allowed, self.cap = stage, allowed, cap
+        self.workspace, self.wrong = stage.workspace, []
+        self.told = {}
+
+    def run(self, endings, doubts):
+        try:
+            self.rows = oracle.Table.read(self.workspace).cells("r")
+        except (ValueError, OSError) as error:
+            return [f"registry: {error}"]
+        self.judge_rows(endings, doubts)
+        self.judge_bytes()
+        self.judge_bills()
+        self.judge_books()
+        return self.wrong
+
+    # --- what the program says ----------------------------------------------------------------
+
+    def explain(self, job):
+        """Returns what the program says about a job, as data and as text."""
+        if job not in self.told:
+            ran, told = self.stage.json("run", "explain", "--run-id", "r", job)
+            self.told[job] = (told or {}, ran.out + ran.err)
+        return self.told[job]
+
+    def doctor(self):
+        if "doctor" not in self.told:
+            ran, _ = self.stage.json("doctor")
+            self.told["doctor"] = ran.out + ran.err
+        return self.told["doctor"]
+
+    def judge_rows(self, endings, doubts):
+        for job in self.stage.ids:
+            status = self.rows.get(job, {}).get("status")
+            if status in endings:
+                continue
+            told = self.explain(job)[0]
+            if doubts and status == "failed" and told.get("code") == "possibly_billed":
+                continue
+            self.wrong.append(f"{job}: the row says {status}, explain {told.get('code')}: {told.get('why')}")
+
+    # --- bytes --------------------------------------------------------------------------------
+
+    def judge_bytes(self):
+        said = self.stage.noted("said")
+        self.places = places(self.workspace, {note["size"] for note in said.values()})
+        for sha, note in said.items():
+            job, found = note["job"], self.places.get(sha, [])
+            if not found:
+                self.wrong.append(f"{job}: LOST: the model of attempt {note['attempt']} ({note['id']}) is gone")
+            elif not any(self.is_named(job, path) for path in found):
+                self.wrong.append(f"{job}: a finished model lies in {found[0]}, which nothing names")
+
+    def is_named(self, job, path):
+        """Tells whether a person who asks is led to the file."""
+        folder = str(Path(path).parent)
+        if folder == f"runs/r/outputs/{job}" and self.rows.get(job, {}).get("status") == "completed":
+            return True
+        if "/outputs/.previous/" in path:
+            return True
+        explained = job not in self.rows or folder in self.explain(job)[1]
+        return explained and folder in self.doctor()
+
+    # --- bills --------------------------------------------------------------------------------
+
+    def judge_bills(self):
+        charges = self.stage.provider.charges()
+        bought = Counter(charge["job"] for charge in charges)
+        for job, times in bought.items():
+            if times > 1 + self.allowed[job]:
+                self.wrong.append(f"{job}: BOUGHT {times} times, {1 + self.allowed[job]} were asked for")
+        for charge in charges:
+            job, identity = charge["job"], charge["id"]
+            told, text = self.explain(job)
+            delivered = any(identity == note["id"] for note in self.stage.noted("said").values())
+            doubt = told.get("code") == "possibly_billed" or identity in text
+            if not (delivered or doubt or self.is_open(job)):
+                self.wrong.append(f"{job}: paid for {identity}, which has no result and no doubt is named")
+
+    def report(self):
+        if "report" not in self.told:
+            self.told["report"] = self.stage.json("cost", "report", "--run-id", "r")[1] or {}
+        return self.told["report"]
+
+    def is_open(self, job):
+        ledger = self.report().get("ledger") or {}
+        return any(entry["job_id"] == job for entry in ledger.get("open") or ())
+
+    def judge_books(self):
+        """Where a ledger is kept, what it says is spent or reserved covers the bill, and is no more than
+        was ever bought or may have been."""
+        charged = PRICE * len(self.stage.provider.charges())
+        if self.cap is None:
+            return
+        ledger = self.report().get("ledger") or {}
+        spent, reserved = ledger.get("spent_usd") or 0, ledger.get("reserved_usd") or 0
+        if charged > self.cap + CENT:
+            self.wrong.append(f"OVER THE CAP: {charged:.2f} of {self.cap:.2f} were charged")
+        if spent > charged + CENT:
+            self.wrong.append(f"{spent:.2f} are booked as spent, {charged:.2f} were charged")
+        if spent + reserved < charged - CENT:
+            self.wrong.append(f"{spent:.2f} spent and {reserved:.2f} reserved do not cover {charged:.2f}")
+
+
+def places(workspace, sizes):
+    """Returns by hash the files of the workspace that could be a model, however deep."""
+    found = {}
+    for folder, _, files in os.walk(os.fsencode(workspace)):
+        for name in files:
+            path = os.path.join(folder, name)
+            try:
+                if os.path.islink(path) or os.stat(path).st_size not in sizes:
+                    continue
+                with open(path, "rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError:
+                continue
+            found.setdefault(digest, []).append(os.path.relpath(os.fsdecode(path), workspace))
+    return found
+
+
+def keep(stage, wrong, name):
+    """Keeps a workspace in which something is wrong, with the provider's ledger and the notes."""
+    kept = Path(f"/tmp/archi3d-torture-{os.getpid()}-{name}")
+    shutil.copytree(stage.workspace, kept / "ws", dirs_exist_ok=True, symlinks=True)
+    shutil.copytree(stage.outside, kept / "outside", dirs_exist_ok=True)
+    (kept / "wrong.json").write_text(json.dumps(wrong, indent=1))
+    return kept

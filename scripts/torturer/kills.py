@@ -1,0 +1,157 @@
+"""Guard, worker and programs are killed, each alone and together, at every step of a purchase; programs
+linger after `result`, large results are being hashed, and workers freeze past their lease."""
+
+import os
+import signal
+import time
+
+from . import bench
+from .stage import KINDS, children, send
+from .stories import Scene, Story
+
+STEPS = ("started", "buying", "bought", "submitted", "making", "made", "said")
+WHO = (("worker",), ("guard",), ("adapter",), ("guard", "worker", "adapter"))
+ALL_KINDS = tuple(name for name in KINDS if name != "rerun")
+# Who says no id has no step at which it has just said one.
+WITH_IDS = tuple(name for name, (_, ways) in KINDS.items() if ways and ways.get("ids"))
+PAID = tuple(name for name in ALL_KINDS if KINDS[name][1] is not None)
+
+
+def kinds_at(step):
+    return {"submitted": WITH_IDS, "buying": PAID, "bought": PAID}.get(step, ALL_KINDS)
+
+
+def killed_at(step, who):
+    """All ways to shop at once, killed while every program is at one step."""
+
+    def tell():
+        algos = kinds_at(step)
+        with Scene(algos) as scene:
+            scene.hold(step)
+            many = ("--max-parallel", str(len(algos)), "--budget-usd", "50")
+            guard = scene.start(*many)
+            scene.wait_held(step, len(algos))
+            time.sleep(0.02)  # The worker reads what the last one has said.
+            scene.kill(guard, *who)
+            scene.release() if who == ("adapter",) else bench.wait_for(lambda: not alive(scene), 10)
+            ran = bench.finish(guard)
+            scene.release()
+            scene.mend("--budget-usd", "50", ran=ran)
+            # A program that was ended from outside has failed, which is no loss.
+            endings = ("completed", "failed") if who == ("adapter",) else ("completed",)
+            return scene.judge(f"{step}-{'-'.join(who)}", cap=50, endings=endings)
+
+    return tell
+
+
+def alive(scene):
+    return any(children(guard.pid) for guard in scene.started if guard.poll() is None)
+
+
+def lingering(who, moment):
+    """Programs tidy up after `result`, deaf to requests to end; all is killed in the meantime."""
+
+    def tell():
+        algos = ("keyed", "idonly", "blind", "warned", "free")
+        with Scene(algos, linger_s=1.2, deaf=True, previews=2, folder=True) as scene:
+            guard = scene.start("--max-parallel", "5")
+            bench.wait_for(lambda: len(scene.noted("said")) == len(algos), 20)
+            time.sleep(moment)
+            scene.kill(guard, *who)
+            ran = bench.finish(guard)
+            scene.mend(ran=ran)
+            return scene.judge(f"lingering-{'-'.join(who)}-{moment}", doubts=False)
+
+    return tell
+
+
+def while_hashing(megabytes, moment):
+    """The worker dies while it looks at a large result."""
+
+    def tell():
+        with Scene(("keyed", "blind"), size_kb=megabytes << 10) as scene:
+            guard = scene.start("--max-parallel", "2")
+            bench.wait_for(lambda: len(scene.noted("said")) == 2, 30)
+            time.sleep(moment)
+            scene.kill(guard, "worker")
+            ran = bench.finish(guard)
+            scene.mend(ran=ran)
+            return scene.judge(f"hashing-{moment}", doubts=False)
+
+    return tell
+
+
+def frozen(step, whole):
+    """A worker stands still for longer than its lease, at a step of its programs, and wakes when another
+    has its jobs; `whole` freezes its programs too."""
+
+    def tell():
+        rhythm = ("--heartbeat-secs", "0.1", "--stale-secs", "0.6")
+        algos = ("keyed", "looked", "idonly", "blind")
+        with Scene(algos) as scene:
+            scene.hold(step)
+            guard = scene.start("--max-parallel", "4", *rhythm)
+            scene.wait_held(step, 4)
+            time.sleep(0.05)
+            worker = children(guard.pid)
+            frozen_ones = [guard.pid, *worker]
+            if whole:
+                frozen_ones += [pid for parent in worker for pid in children(parent)]
+            for pid in frozen_ones:
+                send(pid, signal.SIGSTOP)
+            if not whole:
+                scene.release()
+            successor = scene.start("--only-status", "enqueued,running", "--max-parallel", "4", *rhythm)
+            if whole:
+                bench.wait_for(lambda: len(scene.held(step)) + finished(scene) >= 4, 5)
+                scene.release()
+            bench.wait_for(lambda: successor.poll() is not None, 6)
+            for pid in frozen_ones:
+                send(pid, signal.SIGCONT)
+            for process in (successor, guard):
+                bench.finish(process)
+            scene.mend()
+            return scene.judge(f"frozen-{step}-{whole}")
+
+    return tell
+
+
+def finished(scene):
+    return len(list((scene.workspace / "runs/r/state").glob("*.failed")))
+
+
+def between_guard_and_worker():
+    """The guard is killed while its worker stands still; the worker wakes without it."""
+    with Scene(("keyed", "idonly", "blind", "free"), linger_s=1) as scene:
+        guard = scene.start("--max-parallel", "4")
+        bench.wait_for(lambda: len(scene.noted("said")) == 4, 20)
+        worker = children(guard.pid)
+        for pid in worker:
+            send(pid, signal.SIGSTOP)
+        os.kill(guard.pid, signal.SIGKILL)
+        for pid in worker:
+            send(pid, signal.SIGCONT)
+        ran = bench.finish(guard)
+        bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in worker), 5)
+        scene.mend(ran=ran)
+        return scene.judge("guard-of-a-frozen-worker", doubts=False)
+
+
+def stories():
+    found = []
+    for step in STEPS:
+        for who in WHO:
+            short = who == ("worker",) or step in ("bought", "said")
+            found.append(Story(f"{' and '.join(who)} killed at {step}", killed_at(step, who), short))
+    for who in WHO:
+        for moment in (0.0, 0.3):
+            short = moment == 0.3 or who == ("worker",)
+            found.append(Story(f"{' and '.join(who)} killed while tidying, {moment} s", lingering(who, moment), short))
+    for moment in (0.0, 0.02, 0.1, 0.3):
+        found.append(Story(f"killed while hashing, {moment} s", while_hashing(24, moment), moment in (0.02, 0.1)))
+    for step in ("bought", "making", "said"):
+        for whole in (False, True):
+            short = (step, whole) in (("said", False), ("making", True))
+            found.append(Story(f"frozen at {step}{' with its programs' if whole else ''}", frozen(step, whole), short))
+    found.append(Story("guard killed beside a frozen worker", between_guard_and_worker))
+    return found
