@@ -6,15 +6,12 @@ import os
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import time
 
-from . import bench, oracle
+from . import bench, disks, oracle
 from .bench import start, worker
 
-# `FS_IOC_SHUTDOWN` and its flag "no log flush", from the kernel's headers.
-SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2
 ADAPTERS = """  plain: {kind: mock, sleep_ms: 20, unit_price_usd: 0.4}
   buy: {kind: mock, sleep_ms: 10, submit: true, unit_price_usd: 0.4}
 """
@@ -23,49 +20,13 @@ JOBS = 60
 
 
 def torture(times):
-    root = bench.scratch("cuts", on_disk=True)
-    disk = LoopDisk(root)
-    if not disk.make():
-        shutil.rmtree(root, ignore_errors=True)
+    disk = disks.small("cuts")
+    if disk is None:
         return {"not tried": "no root, no mkfs.ext4 or no loop devices"}, []
     try:
         return cut_again_and_again(disk, times)
     finally:
-        disk.unmount()
-        shutil.rmtree(root, ignore_errors=True)
-
-
-class LoopDisk:
-    def __init__(self, root):
-        self.image, self.path = root / "image", root / "disk"
-        self.path.mkdir()
-
-    def make(self):
-        if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
-            return False
-        with open(self.image, "wb") as file:
-            file.truncate(256 << 20)
-        return self.call("mkfs.ext4", "-q", "-F", str(self.image)) and self.mount()
-
-    def call(self, *command):
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-    def mount(self):
-        return self.call("mount", "-o", "loop", str(self.image), str(self.path))
-
-    def unmount(self):
-        for _ in range(50):
-            if self.call("umount", str(self.path)):
-                return True
-            time.sleep(0.05)
-        return self.call("umount", "-l", str(self.path))
-
-    def cut(self):
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
-        finally:
-            os.close(descriptor)
+        disk.drop()
 
 
 def cut_again_and_again(disk, times):

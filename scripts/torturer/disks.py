@@ -84,6 +84,16 @@ class LoopDisk:
                 os.fsync(file.fileno())
         return hog
 
+    def take_inodes(self):
+        """Makes files until there can be no more; returns their folder."""
+        hog = self.path / f"hog-{time.monotonic_ns()}"
+        try:
+            hog.mkdir()
+            for number in range(1 << 20):
+                (hog / str(number)).touch()
+        except OSError:
+            return hog
+
     def drop(self):
         self.unmount()
         shutil.rmtree(self.path.parent, ignore_errors=True)

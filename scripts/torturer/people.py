@@ -116,7 +116,7 @@ def harm(path, how, older):
 
 
 def ledger_harmed(how):
-    """Three of six jobs are allowed; the ledger is harmed when one is paid for and one is at work."""
+    """Three of six jobs are allowed; the ledger is harmed when two are paid for and one is about to be."""
 
     def tell():
         cap = 3 * PRICE + 0.1
@@ -127,13 +127,13 @@ def ledger_harmed(how):
             guard = scene.start("--max-parallel", "1", *budget)
             scene.wait_held("buying", 1)
             shutil.copyfile(path, older)
-            scene.hold("making")
-            scene.release("buying")
-            scene.wait_held("making", 1)
-            scene.release("making")
-            bench.wait_for(lambda: len(scene.noted("said")) >= 1, 10)
-            scene.hold("making")
-            scene.wait_held("making", 2)
+            for number in (1, 2):
+                scene.hold("making")
+                scene.release("buying")
+                scene.wait_held("making", number)
+                scene.hold("buying")
+                scene.release("making")
+                scene.wait_held("buying", number + 1)
             harm(path, how, older)
             scene.release()
             ran = bench.finish(guard)

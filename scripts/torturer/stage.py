@@ -32,7 +32,7 @@ KINDS = {
 class Stage:
     """Everything but the workspace lies elsewhere, so no harm to the workspace reaches it."""
 
-    def __init__(self, workspace, algos, foreign=3, numbers=None, **does):
+    def __init__(self, workspace, algos, foreign=3, numbers=None, more="", **does):
         self.workspace = Path(workspace)
         self.outside = bench.scratch("outside")
         os.chmod(self.outside, 0o777)
@@ -46,8 +46,8 @@ class Stage:
         shutil.copy(Path(__file__).with_name("program.py"), self.program)
         self.provider = Provider(self.outside)
         self.algos, self.started = list(algos), []
-        entries = self.entries(does)
-        self.ids = bench.make(self.workspace, algos, foreign, entries, True, numbers)
+        entries = self.entries(does) + more
+        self.ids = bench.make(self.workspace, algos, foreign, entries, numbers=numbers)
         self.before = oracle.Table.read(self.workspace)
 
     def __enter__(self):
