@@ -1,0 +1,91 @@
+"""Workers with real programs are killed, stopped, and let down by the disk at every fault point."""
+
+import os
+import signal
+import time
+
+from . import bench
+from .stage import children, send
+from .stories import Scene, Story
+from .stops import is_stopped
+
+ALGOS = ("blind", "free", "keyed", "idonly")
+BUDGET = ("--budget-usd", "50")
+RHYTHM = ("--heartbeat-secs", "0.1", "--stale-secs", "0.6")
+# Where money and models are at stake.
+SHORT = ("claim.leased", "ledger.synced", "submit.synced", "made.before", "made.journalled", "finish.before",
+         "finish.journalled", "publish_result.placed", "finish.unlocked", "fold.saved")
+SHORT_FAILURES = ("journal.appending", "journal.syncing", "rename_no_replace.before", "unsynced.writing")
+
+
+def at_point(point, action, time_=1):
+    """The worker dies, or its disk fails, at a point, for the first or a later time."""
+
+    def tell():
+        skipped = f"{time_ - 1}*off->" if time_ > 1 else ""
+        with Scene(ALGOS) as scene:
+            ran = scene.run("--max-parallel", "2", *BUDGET, faults=f"{point}={skipped}1*return({action})")
+            scene.mend(*BUDGET, ran=ran)
+            # A job whose folder or whose purchase could not be written down has failed, which is no loss.
+            endings = ("completed",) if action == "kill" else ("completed", "failed")
+            return scene.judge(f"{point}-{action}-{time_}", cap=50, endings=endings)
+
+    return tell
+
+
+def guard_killed(point):
+    """The worker stands still at a point; its guard is killed; the worker goes on without it."""
+
+    def tell():
+        with Scene(ALGOS) as scene:
+            guard = scene.start("--max-parallel", "2", *BUDGET, faults=f"{point}=1*return(stop)")
+            bench.wait_for(lambda: guard.poll() is not None or stopped(guard), 10)
+            workers = children(guard.pid)
+            send(guard.pid, signal.SIGKILL)
+            for pid in workers:
+                send(pid, signal.SIGCONT)
+            ran = bench.finish(guard)
+            bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), 10)
+            scene.mend(*BUDGET, ran=ran)
+            return scene.judge(f"{point}-guard", cap=50)
+
+    return tell
+
+
+def woken(point):
+    """The worker stands still at a point until another has its jobs, and wakes."""
+
+    def tell():
+        with Scene(ALGOS) as scene:
+            guard = scene.start("--max-parallel", "2", *RHYTHM, faults=f"{point}=1*return(stop)")
+            bench.wait_for(lambda: guard.poll() is not None or stopped(guard), 10)
+            time.sleep(0.9)
+            successor = scene.start("--only-status", "enqueued,running", *RHYTHM)
+            bench.wait_for(lambda: successor.poll() is not None, 3)
+            for pid in children(guard.pid):
+                send(pid, signal.SIGCONT)
+            for process in (successor, guard):
+                bench.finish(process)
+            scene.mend()
+            return scene.judge(f"{point}-woken")
+
+    return tell
+
+
+def stopped(guard):
+    return any(is_stopped(pid) for pid in children(guard.pid))
+
+
+def stories():
+    found = []
+    for point in bench.points():
+        found.append(Story(f"programs: killed at {point}", at_point(point, "kill"), point in SHORT))
+        found.append(Story(f"programs: killed at {point}, time 3", at_point(point, "kill", 3), False))
+        found.append(Story(f"programs: guard killed at {point}", guard_killed(point), point == "made.journalled"))
+        found.append(Story(f"programs: woken at {point}", woken(point), point in ("made.before", "finish.locked")))
+    for point in bench.failing_points():
+        for error in ("ENOSPC", "EIO"):
+            short = error == "ENOSPC" and point in SHORT_FAILURES
+            found.append(Story(f"programs: {error} at {point}", at_point(point, error), short))
+            found.append(Story(f"programs: {error} at {point}, time 4", at_point(point, error, 4), False))
+    return found
