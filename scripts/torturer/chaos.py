@@ -30,7 +30,7 @@ JOBS = 240
 WHO = (("guard",), ("worker",), ("adapter",), ("guard", "worker", "adapter"))
 
 
-def torture(seconds, workers, seed=None):
+def torture(seconds, workers, seed=None, programs=True):
     """Goes on in rounds, each a run of its own, until the time is up."""
     seed = random.randrange(1 << 30) if seed is None else seed
     rng, totals, wrong = random.Random(seed), Counter(), []
@@ -40,7 +40,7 @@ def torture(seconds, workers, seed=None):
     folder = disk.path if disk else bench.scratch("chaos", on_disk=True)
     try:
         while time.monotonic() < until and len(wrong) < 10:
-            with Round(folder / f"round-{number}", disk, rng, workers) as round_:
+            with Round(folder / f"round-{number}", disk, rng, workers, programs) as round_:
                 found = round_.run(until)
             wrong += [f"seed {seed}, round {number}: {line}" for line in found]
             totals.update(round_.counts)
@@ -59,10 +59,11 @@ def torture(seconds, workers, seed=None):
 class Round(Stage):
     """One run of some jobs, from its first worker to the judgement."""
 
-    def __init__(self, workspace, disk, rng, workers):
+    def __init__(self, workspace, disk, rng, workers, programs):
         self.disk, self.rng, self.count = disk, rng, workers
         self.counts, self.wrong = Counter(), []
-        algos = [rng.choice(("plain", "buy", *PROGRAMS)) for _ in range(JOBS)]
+        kinds = ("plain", "buy", *(PROGRAMS if programs else ()))
+        algos = [rng.choice(kinds) for _ in range(JOBS)]
         super().__init__(workspace, algos, foreign=200, more=MOCKS, **HABITS)
         table = self.workspace / "tables/generations.csv"
         raw = table.read_bytes()
@@ -111,7 +112,10 @@ class Round(Stage):
         python = os.environ.get("ARCHI3D_TEST_PYTHON_3_24_3", sys.executable)
         script = str(Path(__file__).with_name("upsert.py"))
         return subprocess.Popen(
-            [python, script, str(self.workspace)], stdout=subprocess.PIPE, start_new_session=True
+            [python, script, str(self.workspace)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     def done(self):
@@ -141,7 +145,10 @@ class Round(Stage):
         for pid in self.paused.pop(process.pid, (0, ()))[1]:
             send(pid, signal.SIGCONT)
         self.kill(process, *who)
-        process.wait()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.wrong.append(f"killed {who}, and the rest does not come to an end")
         self.workers[place] = self.start_worker()
 
     def stop(self):

@@ -104,7 +104,8 @@ class Stage:
 
     def kill(self, guard, *who):
         """Ends some of `guard`, `worker` and `adapter` at once; the others see to themselves."""
-        worker = children(guard.pid)
+        # Where no programs are started there is no guard either.
+        worker = children(guard.pid) or [guard.pid]
         programs = [pid for parent in worker for pid in children(parent)]
         pids = {"guard": [guard.pid], "worker": worker, "adapter": programs}
         for pid in [pid for name in who for pid in pids[name]]:
