@@ -28,6 +28,9 @@ KINDS = {
     "rerun": ({"on_interrupt": "rerun"}, {"silent": True}),
 }
 
+# One that everybody may start, if there is one.
+PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+
 
 class Stage:
     """Everything but the workspace lies elsewhere, so no harm to the workspace reaches it."""
@@ -70,7 +73,7 @@ class Stage:
             defaults = {"notes": str(self.notes), "hold": str(self.holds), **does}
             if ways is not None:
                 defaults.update(ways, shop=list(self.provider.address))
-            entry = {"kind": "process", "command": [sys.executable, "-I", "-S", str(self.program)]}
+            entry = {"kind": "process", "command": [PYTHON, "-I", "-S", str(self.program)]}
             entry |= {"unit_price_usd": PRICE if ways is not None else 0, "defaults": defaults}
             lines.append(f"  {name}: {json.dumps(entry | options)}\n")
         return "".join(lines)
@@ -98,7 +101,8 @@ class Stage:
         return {path.name.split(".")[1] for path in self.holds.glob(f"{step}.*")}
 
     def wait_held(self, step, jobs=1, seconds=20):
-        bench.wait_for(lambda: len(self.held(step)) >= jobs, seconds)
+        over = lambda: all(guard.poll() is not None for guard in self.started)
+        bench.wait_for(lambda: len(self.held(step)) >= jobs or over(), seconds)
         if len(self.held(step)) < jobs:
             raise RuntimeError(f"{len(self.held(step))} of {jobs} programs came to {step!r}")
 
