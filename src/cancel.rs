@@ -78,6 +78,8 @@ pub enum StopReason {
     Killed,
     /// Somebody else holds the job now.
     LeaseLost,
+    /// Its lease could not be renewed for so long that others may take the job.
+    Unreachable,
     /// Somebody asked for this job to be cancelled.
     CancelAsked,
     /// It took longer than it may.
@@ -112,6 +114,7 @@ impl JobStop {
             StopReason::LeaseLost => 2,
             StopReason::CancelAsked => 3,
             StopReason::TimedOut => 4,
+            StopReason::Unreachable => 5,
         };
         let _ = self
             .own
@@ -125,6 +128,7 @@ impl JobStop {
             2 => return Some(StopReason::LeaseLost),
             3 => return Some(StopReason::CancelAsked),
             4 => return Some(StopReason::TimedOut),
+            5 => return Some(StopReason::Unreachable),
             _ => {}
         }
         if self.cancel.stage() == Stage::Kill {

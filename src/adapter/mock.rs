@@ -199,6 +199,10 @@ impl Adapter for Mock {
         Some(VERSION)
     }
 
+    fn may_buy(&self) -> bool {
+        false
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,

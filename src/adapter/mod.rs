@@ -259,6 +259,11 @@ pub trait Adapter: Send + Sync {
         false
     }
 
+    /// Tells whether making a model may cost money where no price says so.
+    fn may_buy(&self) -> bool {
+        true
+    }
+
     /// Makes the model. May panic: the caller turns that into a failure.
     fn generate(
         &self,

@@ -9,7 +9,7 @@ use crate::adapter::AdapterError;
 use crate::domain::naming;
 
 /// A cube as glTF binary.
-pub(super) const CUBE_GLB: &[u8] = include_bytes!("../../fixtures/simulate/cube.glb");
+pub(super) use crate::domain::glb::SAMPLE as CUBE_GLB;
 
 const PREVIEWS: [&[u8]; 2] = [
     include_bytes!("../../fixtures/simulate/preview_1.png"),

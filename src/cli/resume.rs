@@ -38,13 +38,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     }
     hints.extend(budget_hint(summary, request, global));
     hints.extend(canary_hint(summary, request, global));
-    if summary.unrecorded > 0 {
-        let command = command(request, global, &[Status::Enqueued, Status::Running]);
-        hints.push(format!(
-            "{} finished but could not be recorded; nothing is lost, to bring them in: {command}",
-            jobs(summary.unrecorded)
-        ));
-    }
+    hints.extend(unrecorded_hints(summary, request, global));
     hints.extend(doubt_hints(summary, request, global));
     if summary.failed > summary.in_doubt && !request.redo {
         let command = command(request, global, &[Status::Failed]);
@@ -60,6 +54,31 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         hints.push(format!(
             "{} only rehearsed, no model was made; to make them: {command}",
             jobs(summary.completed)
+        ));
+    }
+    hints
+}
+
+/// Says how to bring in what was made and could not be recorded: what is told here
+/// of the disk is what the disk has confirmed.
+fn unrecorded_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
+    let command = command(request, global, &[Status::Enqueued, Status::Running]);
+    let mut hints = Vec::new();
+    let confirmed = summary.unrecorded.saturating_sub(summary.unconfirmed);
+    if confirmed > 0 {
+        hints.push(format!(
+            "{} finished but could not be recorded; what they made is on disk. Once the cause is \
+             mended, to bring it in without making it again: {command}",
+            jobs(confirmed)
+        ));
+    }
+    if summary.unconfirmed > 0 {
+        hints.push(format!(
+            "{} finished, but the disk has not confirmed that it keeps what they made: copy \
+             runs/{}/outputs/.staging elsewhere before it is repaired or mounted again, then: \
+             {command}",
+            jobs(summary.unconfirmed),
+            request.run_id
         ));
     }
     hints

@@ -75,6 +75,9 @@ impl fmt::Display for GlbFault {
     }
 }
 
+/// The model of rehearsals and mocks: a cube.
+pub const SAMPLE: &[u8] = include_bytes!("../../fixtures/simulate/cube.glb");
+
 /// Returns what is wrong with a file that begins with `head` and has `size`
 /// bytes, or nothing if it is a model.
 pub fn fault(head: &[u8], size: u64) -> Option<GlbFault> {

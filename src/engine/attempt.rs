@@ -91,6 +91,8 @@ impl Trade<'_> {
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
     Made(Box<Checked>),
+    /// It is made, and our own disk keeps it from being checked and recorded now.
+    Unrecorded(String),
     Failed(Failure),
     Stopped {
         reason: StopReason,
@@ -118,6 +120,8 @@ pub(super) struct Failure {
     pub(super) forgotten: bool,
     /// Whether it is our own disk's fault, which may have room again by now.
     pub(super) no_room: bool,
+    /// Whether the adapter had said that it succeeded: then it is paid for.
+    pub(super) made: bool,
 }
 
 impl Failure {
@@ -134,6 +138,7 @@ impl Failure {
             cut_off: false,
             forgotten: false,
             no_room: false,
+            made: false,
         }
     }
 

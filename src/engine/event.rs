@@ -299,6 +299,8 @@ pub struct Summary {
     pub in_doubt: usize,
     /// Endings that are safe in the journal but could not be published.
     pub unrecorded: usize,
+    /// Of these, results that the disk has not confirmed to keep.
+    pub unconfirmed: usize,
     /// Jobs whose holder is dead and that were not selected.
     pub resumable: usize,
     /// Selected jobs that were not started before the worker stopped.
@@ -505,6 +507,7 @@ impl Summary {
             "rolled_forward": self.rolled_forward,
             "in_doubt": self.in_doubt,
             "unrecorded": self.unrecorded,
+            "unconfirmed": self.unconfirmed,
             "resumable": self.resumable,
             "not_started": self.not_started,
             "avg_duration_s": self.avg_duration_s,

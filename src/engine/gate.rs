@@ -40,9 +40,15 @@ impl Pool<'_> {
         }
         let provider = &lane.provider;
         let gate = ProviderGate::new(&self.conditions.workspace);
-        // A folder that cannot be read closes nothing.
-        let Ok(Some(closure)) = gate.closed(provider, self.clock.now()) else {
-            return Some(waiting);
+        let closure = match gate.closed(provider, self.clock.now()) {
+            Ok(Some(closure)) => closure,
+            Ok(None) => return Some(waiting),
+            // What cannot be read may close it: nothing is bought on a guess.
+            Err(error) => {
+                let reason = format!("whether it is open cannot be read: {error}");
+                self.count(|tally| tally.blocked(provider, &reason));
+                return None;
+            }
         };
         match closure.until {
             Some(until) => {

@@ -98,12 +98,18 @@ impl Heartbeat {
                 Ok(beat) => self.take(&job, beat, steady),
                 // A disk that answers late is no reason to give a job up, but
                 // after half the stale time others may soon think we are dead.
-                Err(_)
-                    if steady.saturating_sub(job.last_beat) > pool.conditions.rhythm.stale / 2 =>
-                {
-                    job.stop.stop(StopReason::LeaseLost);
+                Err(error) => {
+                    let silent = steady.saturating_sub(job.last_beat);
+                    if silent > pool.conditions.rhythm.stale / 2 && job.stop.reason().is_none() {
+                        job.stop.stop(StopReason::Unreachable);
+                        let what = format!(
+                            "job {} is stopped: its lease could not be renewed for {} s",
+                            job.lease.job_id,
+                            silent.as_secs()
+                        );
+                        pool.store_failed(&what, &error);
+                    }
                 }
-                Err(_) => {}
             }
         }
     }

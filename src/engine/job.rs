@@ -1,7 +1,6 @@
 //! One job, from claim to ending, on one thread of the pool.
 
 use std::any::Any;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Map;
 use sha2::{Digest, Sha256};
 
-use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext, JobReporter};
+use crate::adapter::{GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
@@ -19,7 +18,7 @@ use crate::domain::lease::Lease;
 use crate::domain::patch::Span;
 use crate::domain::purchase::OpenIntent;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::domain::text::{hex, one_line};
+use crate::domain::text::{hex, shell_word};
 use crate::engine::attempt::{
     Attempt, Failure, Intent, Trade, asked_about, asked_about_intent, cut_off_class,
     from_adapter_error, in_doubt, not_begun,
@@ -29,14 +28,11 @@ use crate::engine::event::EventKind;
 use crate::engine::lanes;
 use crate::engine::output;
 use crate::engine::queue::Waiting;
+use crate::engine::reporter::Reporter;
 use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool};
-use crate::store::{Beat, Claim, JobRecord, Made, Progress, StoreError};
-use crate::workspace::artifact::ArtifactError;
-
-/// What is said of a result that was made and paid for and that our disk spoilt.
-const NOT_READ: &str = "It is made and may be billed; when the disk is well again, \
-     --only-status failed --resubmit-unknown makes it once more";
+use crate::store::{Beat, Claim, JobRecord, StoreError};
+use crate::workspace::artifact::{self, ArtifactError};
 
 /// A claim that is no older than this needs no second look before the job starts.
 const FRESH_CLAIM: Duration = Duration::from_millis(500);
@@ -109,6 +105,18 @@ impl Pool<'_> {
                 self.settle_what_others_left(Some(&job_id));
                 self.count(|tally| tally.summary.rolled_forward += 1);
                 self.report(EventKind::RolledForward { job_id });
+            }
+            Claim::Stuck(reason) => {
+                self.count(|tally| {
+                    tally.summary.unrecorded += 1;
+                    tally.summary.skipped += 1;
+                });
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "job {job_id} was finished by a worker that died, and cannot be \
+                         published: {reason}. Nothing of it is removed and nothing is bought again"
+                    ),
+                });
             }
             Claim::Changed(JobState::Cancelled { .. }) => {
                 self.count(|tally| tally.summary.skipped += 1);
@@ -296,8 +304,10 @@ impl Pool<'_> {
             pool: self,
             lease,
             carrier,
+            request,
             content_key,
             submitted: None,
+            announced: false,
             settled: false,
             intent: None,
         };
@@ -356,6 +366,10 @@ impl Pool<'_> {
         };
         if let Attempt::Failed(failure) = &mut attempt {
             failure.forgotten = forgotten;
+            failure.made = reporter.announced;
+            if reporter.announced {
+                failure.message = format!("{}{}", failure.message, self.kept_words(lease));
+            }
         }
         in_doubt(attempt, &trade, carrier, lease.entry)
     }
@@ -393,15 +407,7 @@ impl Pool<'_> {
         let cost_usd = reported
             .or(carrier.price.unit_usd)
             .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
-        let free = self.conditions.dry_run || carrier.price.unit_usd == Some(0.0);
-        let names = [&request.product_id, &request.variant, &request.algo];
-        let about = || {
-            output::about(
-                self.store.run_id(),
-                &lease.job_id,
-                names.map(String::as_str),
-            )
-        };
+        let about = || output::about_request(self.store.run_id(), &lease.job_id, request);
         let about = (!self.conditions.dry_run).then(about);
         let checked = output::check(
             result,
@@ -414,16 +420,14 @@ impl Pool<'_> {
         );
         match checked {
             Ok(checked) => Attempt::Made(Box::new(checked)),
-            // The next attempt fetches what was bought, or costs nothing.
-            Err(error) if is_no_room(&error) && (purchase || cost_usd.is_none() && free) => {
-                Attempt::Failed(Failure {
-                    purchase,
-                    ..Failure::no_room(error.to_string())
-                })
+            Err(error) if is_our_disks(&error, lease) && self.conditions.dry_run => {
+                Attempt::Failed(Failure::no_room(error.to_string()))
             }
+            Err(error) if is_our_disks(&error, lease) => Attempt::Unrecorded(error.to_string()),
             Err(error) => Attempt::Failed(Failure {
                 detail,
                 purchase,
+                made: true,
                 // The adapter had succeeded, so this was paid for.
                 cost_usd,
                 ..self.refuse_result(lease, &error)
@@ -434,21 +438,35 @@ impl Pool<'_> {
     /// Turns a result that cannot be taken into a failure. It may have been paid
     /// for, so its files are kept where a person can look at them.
     fn refuse_result(&self, lease: &Lease, error: &ArtifactError) -> Failure {
-        // What could not even be read back may be a good result on a bad disk.
+        // What could not even be read back may be a good result.
         let class = match error {
             ArtifactError::Io { .. } => ErrorClass::Unknown,
             _ => ErrorClass::Permanent,
         };
         let mut message = error.to_string();
-        if !self.conditions.dry_run
-            && let Ok(Some(kept)) = self.store.set_aside(lease)
-        {
-            message = format!("{message}; what it made is kept in {kept}");
-        }
-        if class == ErrorClass::Unknown {
-            message = format!("{message}. {NOT_READ}");
+        if !self.conditions.dry_run {
+            message = format!("{message}{}", self.kept_words(lease));
         }
         Failure::new(class, message)
+    }
+
+    /// Moves what an attempt made out of the way of its failure, and says where it is.
+    fn kept_words(&self, lease: &Lease) -> String {
+        let kept = match self.store.set_aside(lease) {
+            Ok(Some(kept)) => kept,
+            Ok(None) => return String::new(),
+            // Where it is, nobody removes it.
+            Err(_) => self
+                .conditions
+                .workspace
+                .relative(&lease.staging)
+                .unwrap_or_default(),
+        };
+        let (run_id, job_id) = (shell_word(self.store.run_id().as_str()), &lease.job_id);
+        format!(
+            "; what it made is kept in {kept} (once it is a usable model: archi3d run adopt \
+             --run-id {run_id} {job_id})"
+        )
     }
 }
 
@@ -465,8 +483,14 @@ fn idempotency_key(lease: &Lease, forgotten: bool) -> String {
     }
 }
 
-fn is_no_room(error: &ArtifactError) -> bool {
-    matches!(error, ArtifactError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+/// Tells whether it is not the result that is wrong but our disk, or the place of the
+/// whole run.
+fn is_our_disks(error: &ArtifactError, lease: &Lease) -> bool {
+    let ArtifactError::Io { source, .. } = error else {
+        return false;
+    };
+    let all_staging = lease.staging.parent();
+    artifact::is_disk_trouble(source) || all_staging.is_none_or(|folder| !folder.is_dir())
 }
 
 /// Tells whether an earlier attempt may have bought something nobody knows of.
@@ -480,107 +504,4 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no reason given".to_owned())
-}
-
-/// Passes on what an adapter reports while it works.
-struct Reporter<'a> {
-    pool: &'a Pool<'a>,
-    lease: &'a Lease,
-    carrier: &'a Carrier,
-    content_key: Option<&'a ContentKey>,
-    submitted: Option<String>,
-    /// Whether the adapter has returned.
-    settled: bool,
-    /// What is about to be bought, until an id comes.
-    intent: Option<String>,
-}
-
-impl JobReporter for Reporter<'_> {
-    fn progress(&mut self, fraction: f64, message: Option<&str>) {
-        let progress = Progress {
-            fraction: if fraction.is_finite() {
-                fraction.clamp(0.0, 1.0)
-            } else {
-                0.0
-            },
-            message: message.map(|text| one_line(text).chars().take(200).collect()),
-        };
-        let job_id = &self.lease.job_id;
-        self.pool.heartbeat.progress(job_id, progress.clone());
-        self.pool.report(EventKind::JobProgress {
-            job_id: job_id.clone(),
-            fraction: progress.fraction,
-            message: progress.message,
-        });
-    }
-
-    fn intent(&mut self, correlation: &str) -> Result<(), AdapterError> {
-        let now = self.pool.clock.now();
-        match self.pool.store.intent(self.lease, correlation, now) {
-            Ok(Beat::Held) => {
-                self.intent = Some(correlation.to_owned());
-                Ok(())
-            }
-            Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
-            Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
-            Err(error) => {
-                self.pool.store_failed("cannot note an intent", &error);
-                let message = format!("nothing was bought, because that cannot be noted: {error}");
-                Err(AdapterError::failed(ErrorClass::Transient, message))
-            }
-        }
-    }
-
-    fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
-        let now = self.pool.clock.now();
-        self.submitted = Some(request_id.to_owned());
-        self.intent = None;
-        {
-            let bought = self.pool.bought.lock();
-            let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
-            bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
-        }
-        self.pool.note_purchase(self.lease, cost_usd);
-        self.pool
-            .store
-            .submitted(self.lease, request_id, cost_usd, now)
-            .map_err(|error| {
-                self.pool.store_failed("cannot note a purchase", &error);
-                let message = format!("the purchase {request_id} could not be noted: {error}");
-                AdapterError::failed(ErrorClass::Unknown, message)
-            })
-    }
-
-    fn made(&mut self, result: &GenerationResult) {
-        // A rehearsal is worth nothing.
-        if self.pool.conditions.dry_run {
-            return;
-        }
-        let lease = self.lease;
-        let version = || self.carrier.adapter.version().map(str::to_owned);
-        let made = Made {
-            model: result
-                .generated_glb
-                .as_deref()
-                .map(|path| Made::inside(path, &lease.staging)),
-            previews: result
-                .previews
-                .iter()
-                .map(|path| Made::inside(path, &lease.staging))
-                .collect(),
-            algo_version: result.algo_version.clone().or_else(version),
-            price: output::settle_price(&self.carrier.price, result),
-            told: result.raw_metadata.clone(),
-            content_key: self.content_key.cloned(),
-            settled: self.settled,
-        };
-        let paid = made.price.estimated_usd.is_some_and(|usd| usd > 0.0)
-            || self.submitted.is_some()
-            || lease.request_id.is_some();
-        let now = self.pool.clock.now();
-        if let Err(error) = self.pool.store.made(lease, &made, paid, now) {
-            let what = format!("cannot write down what job {} made", lease.job_id);
-            self.pool.store_failed(&what, &error);
-        }
-    }
 }

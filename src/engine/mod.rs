@@ -39,6 +39,7 @@ mod lanes;
 mod output;
 mod queue;
 mod redo;
+mod reporter;
 mod reuse;
 mod settle;
 mod waits;

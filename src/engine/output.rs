@@ -5,23 +5,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
-use crate::adapter::GenerationResult;
+use crate::adapter::{GenerationRequest, GenerationResult};
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
-use crate::domain::naming;
 use crate::domain::patch::{Price, Product};
-use crate::domain::text::hex;
 use crate::store::{Artifact, Store};
-use crate::workspace::artifact::{self, ArtifactError, CheckedFile};
-use crate::workspace::durable;
+use crate::workspace::artifact::{self, ArtifactError, Named};
 use crate::workspace::paths::Workspace;
 
 /// A checked result, ready to be published.
 pub(super) struct Checked {
-    /// Previews that were named but are not there.
+    /// Previews that were named and left out.
     pub(super) ignored: Vec<String>,
     pub(super) product: Product,
     pub(super) artifacts: Vec<Artifact>,
@@ -42,23 +38,18 @@ pub(super) fn check(
     price: &Price,
     about: Option<Value>,
 ) -> Result<Checked, ArtifactError> {
-    artifact::keep_own_metadata(staging)?;
-    let standard =
-        artifact::standardize(staging, result.generated_glb.as_deref(), &result.previews)?;
-    let mut files = artifact::inventory_of(staging, &standard)?;
-    if about.is_some() || result.raw_metadata.is_some() || files.len() > standard.names.len() {
-        files.push(write_metadata(
-            staging,
-            about,
-            result.raw_metadata.as_ref(),
-            &files,
-        )?);
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-    }
+    let named = Named {
+        model: result.generated_glb.as_deref(),
+        previews: &result.previews,
+        about: about.as_ref(),
+        told: result.raw_metadata.as_ref(),
+        again: false,
+    };
+    let taken = artifact::take(staging, named, &|_| Ok(()))?;
     let folder = workspace
         .relative(&store.output_dir(job))
         .unwrap_or_default();
-    let mut paths = standard
+    let mut paths = taken
         .names
         .into_iter()
         .map(|name| format!("{folder}/{name}"));
@@ -68,16 +59,9 @@ pub(super) fn check(
         price: settle_price(price, &result),
         algo_version: result.algo_version,
     };
-    let artifacts = files
-        .into_iter()
-        .map(|file| Artifact {
-            name: file.name,
-            size: file.size,
-            sha256: file.sha256,
-        })
-        .collect();
+    let artifacts = taken.files.into_iter().map(Artifact::from).collect();
     Ok(Checked {
-        ignored: standard.ignored,
+        ignored: taken.ignored,
         product,
         artifacts,
         content_key: None,
@@ -104,26 +88,10 @@ pub(super) fn settle_price(configured: &Price, result: &GenerationResult) -> Pri
     }
 }
 
-/// Writes what the adapter told and what it left, and returns the file.
-fn write_metadata(
-    staging: &Path,
-    about: Option<Value>,
-    raw: Option<&Map<String, Value>>,
-    files: &[CheckedFile],
-) -> Result<CheckedFile, ArtifactError> {
-    let listed: Vec<Value> = files
-        .iter()
-        .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
-        .collect();
-    let mut whole = about.unwrap_or_else(|| json!({}));
-    whole["adapter"] = json!(raw);
-    whole["artifacts"] = json!(listed);
-    let file = write_json(staging, &whole)?;
-    Ok(CheckedFile {
-        name: file.name,
-        size: file.size,
-        sha256: file.sha256,
-    })
+/// Returns what the result of a request is about, as `metadata.json` has it.
+pub(super) fn about_request(run_id: &RunId, job: &JobId, request: &GenerationRequest) -> Value {
+    let names = [&request.product_id, &request.variant, &request.algo];
+    about(run_id, job, names.map(String::as_str))
 }
 
 /// Returns what a result is about, as `metadata.json` has it.
@@ -134,19 +102,6 @@ pub(super) fn about(run_id: &RunId, job: &JobId, [product, variant, algo]: [&str
         "algo": algo,
         "run_id": run_id,
         "job_id": job,
-    })
-}
-
-/// Writes `metadata.json` and returns it.
-pub(super) fn write_json(staging: &Path, value: &Value) -> Result<Artifact, ArtifactError> {
-    let path = staging.join(naming::METADATA_JSON);
-    let text = serde_json::to_vec_pretty(value).expect("JSON values can always be written");
-    durable::replace_unsynced(&path, &text, "metadata")
-        .map_err(|source| ArtifactError::Io { path, source })?;
-    Ok(Artifact {
-        name: naming::METADATA_JSON.to_owned(),
-        size: text.len() as u64,
-        sha256: hex(&Sha256::digest(&text)),
     })
 }
 

@@ -327,5 +327,6 @@ fn write_metadata(
         "content_key": key,
     });
     whole["artifacts"] = json!(artifacts);
-    output::write_json(staging, &whole).map_err(|error| error.to_string())
+    let file = artifact::write_json(staging, &whole).map_err(|error| error.to_string())?;
+    Ok(Artifact::from(file))
 }

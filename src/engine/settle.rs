@@ -17,6 +17,7 @@ use crate::engine::output::Checked;
 use crate::engine::queue::Waiting;
 use crate::engine::{Halt, Pool};
 use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
+use crate::workspace::artifact;
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
@@ -26,11 +27,13 @@ impl Pool<'_> {
     pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
         match attempt {
             Attempt::Made(checked) => self.settle_made(&waiting, lease, *checked, span),
+            Attempt::Unrecorded(reason) => self.leave_unrecorded(lease, &reason),
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
                 if failure.no_room
                     || !matches!(failure.class, ErrorClass::BadInput | ErrorClass::Unknown)
+                        && (!failure.made || failure.purchase)
                         && self.disk_is_full() =>
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
@@ -65,6 +68,13 @@ impl Pool<'_> {
                     kept_at: None,
                 });
             }
+            StopReason::Unreachable => {
+                self.give_back(
+                    lease,
+                    ReleaseReason::StoreTrouble,
+                    "its lease could not be renewed",
+                );
+            }
             StopReason::Killed | StopReason::TimedOut => {
                 self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
             }
@@ -92,7 +102,7 @@ impl Pool<'_> {
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
                 message: format!(
-                    "job {}: the adapter named previews that are missing or empty: {}",
+                    "job {}: previews that the adapter named were left out: {}",
                     lease.job_id,
                     ignored.join(", ")
                 ),
@@ -141,7 +151,64 @@ impl Pool<'_> {
                 });
             }
             Ok(finish) => self.settle_fenced(lease, finish),
-            Err(error) => self.not_recorded(lease, &error),
+            Err(error) => self.not_published(lease, &error),
+        }
+    }
+
+    /// Leaves a result that cannot be checked or recorded now to the next start.
+    fn leave_unrecorded(&self, lease: &Lease, reason: &str) {
+        let safe = self.store.leave(lease);
+        self.count_unrecorded(safe);
+        self.halt(Halt::Store);
+        self.report(EventKind::Warning {
+            message: format!(
+                "job {} is made and could not be recorded: {reason}; {}",
+                lease.job_id,
+                self.left_words(lease, safe)
+            ),
+        });
+    }
+
+    /// Notes a result that could not be put in its place. Unless all of them would
+    /// meet the same, that is the trouble of one job.
+    fn not_published(&self, lease: &Lease, error: &StoreError) {
+        let safe = self.store.is_safe(lease);
+        self.count_unrecorded(safe);
+        let words = self.left_words(lease, safe);
+        let what = format!(
+            "job {} is made and could not be published ({words})",
+            lease.job_id
+        );
+        let outputs = self.conditions.workspace.run(self.store.run_id()).outputs();
+        if error.is_of_one_file() && artifact::takes_folders(&outputs) {
+            let cause = std::error::Error::source(error);
+            let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+            self.report(EventKind::Warning {
+                message: format!("{what}: {error}{cause}"),
+            });
+        } else {
+            self.store_failed(&what, error);
+        }
+    }
+
+    fn count_unrecorded(&self, safe: bool) {
+        self.count(|tally| {
+            tally.summary.unrecorded += 1;
+            tally.summary.unconfirmed += usize::from(!safe);
+        });
+    }
+
+    /// Says what is true of a result that the next start is to publish.
+    fn left_words(&self, lease: &Lease, safe: bool) -> String {
+        let place = self.conditions.workspace.relative(&lease.staging);
+        let place = place.unwrap_or_default();
+        if safe {
+            format!("it is kept in {place} and the next start publishes it")
+        } else {
+            format!(
+                "it is in {place}, but the disk has not confirmed that it keeps it; the next \
+                 start publishes it if it is still whole"
+            )
         }
     }
 

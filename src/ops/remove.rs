@@ -25,6 +25,7 @@ use crate::platform;
 use crate::store::csv::{self, refuse_links_outside};
 use crate::store::error::IoContext;
 use crate::store::{JobRecord, Standing, StoreError};
+use crate::workspace::artifact;
 use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -86,7 +87,7 @@ pub fn remove_run(
     take_rows_out(workspace, run_id)?;
     if let Some(folder) = moved {
         let trash = folder.parent().map(Path::to_owned);
-        fs::remove_dir_all(&folder).context("remove", &folder)?;
+        artifact::discard(&folder).context("remove", &folder)?;
         // Another removal may use it at this moment.
         let _ = trash.map(fs::remove_dir);
     }

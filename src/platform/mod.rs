@@ -110,6 +110,29 @@ pub fn link_count(metadata: &Metadata) -> u64 {
     imp::link_count(metadata)
 }
 
+/// Lets the owner of a file or folder read and change it; the path is no link.
+pub fn make_accessible(path: &Path) -> io::Result<()> {
+    imp::make_accessible(path)
+}
+
+/// Tells whether an error is that of the disk or the machine, so that other files
+/// would meet it too, rather than that of the file that was asked for.
+pub fn is_disk_trouble(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        OutOfMemory, QuotaExceeded, ReadOnlyFilesystem, StaleNetworkFileHandle, StorageFull,
+        TimedOut,
+    };
+    let kinds = [
+        OutOfMemory,
+        QuotaExceeded,
+        ReadOnlyFilesystem,
+        StaleNetworkFileHandle,
+        StorageFull,
+        TimedOut,
+    ];
+    kinds.contains(&error.kind()) || imp::is_disk_trouble(error)
+}
+
 /// Makes `options` refuse a path whose last part is a symbolic link.
 pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     imp::refuse_links(options)

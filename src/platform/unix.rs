@@ -103,6 +103,36 @@ pub(super) fn link_count(metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
+pub(super) fn make_accessible(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let found = fs::symlink_metadata(path)?;
+    let wanted = if found.is_dir() { 0o700 } else { 0o600 };
+    let mode = found.permissions().mode();
+    if mode & wanted == wanted || found.is_symlink() {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode | wanted))
+}
+
+pub(super) fn is_disk_trouble(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const TROUBLES: [Errno; 9] = [
+        Errno::IO,
+        Errno::NODEV,
+        Errno::NXIO,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOTCONN,
+        Errno::HOSTDOWN,
+        Errno::HOSTUNREACH,
+        Errno::NOLCK,
+    ];
+    let code = error.raw_os_error();
+    TROUBLES
+        .iter()
+        .any(|errno| code == Some(errno.raw_os_error()))
+}
+
 pub(super) fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(flags(OFlags::NOFOLLOW))
 }

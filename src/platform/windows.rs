@@ -56,6 +56,20 @@ pub(super) fn version(metadata: &Metadata) -> FileVersion {
     }
 }
 
+pub(super) fn make_accessible(path: &Path) -> io::Result<()> {
+    let mut permissions = fs::symlink_metadata(path)?.permissions();
+    if permissions.readonly() {
+        permissions.set_readonly(false);
+        fs::set_permissions(path, permissions)?;
+    }
+    Ok(())
+}
+
+pub(super) fn is_disk_trouble(error: &io::Error) -> bool {
+    // Not ready, a fault of the device, the network path not found.
+    matches!(error.raw_os_error(), Some(21 | 1117 | 53 | 59 | 64))
+}
+
 pub(super) fn link_count(_metadata: &Metadata) -> u64 {
     1
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::platform;
+
 /// A store that cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -51,6 +53,12 @@ impl StoreError {
     /// Tells whether the request or the set-up is wrong, rather than the disk.
     pub fn is_setup(&self) -> bool {
         matches!(self, Self::Setup { .. } | Self::Content { .. })
+    }
+
+    /// Tells whether the system refused one file or folder for a reason of that file
+    /// alone: whatever else there is to do can be done.
+    pub fn is_of_one_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if !platform::is_disk_trouble(source))
     }
 
     /// Returns what to do next.

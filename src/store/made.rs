@@ -23,12 +23,18 @@ pub struct Made {
     /// What it cost.
     #[serde(default)]
     pub price: Price,
+    /// What it is about, for `metadata.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Value>,
     /// What its maker told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Map<String, Value>>,
     /// What it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_key: Option<ContentKey>,
+    /// Whether it cost nothing for sure: then it can simply be made again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free: bool,
     /// Whether its maker has ended and the folder was cleared of secrets: until
     /// then only the model and its previews are known to be fit to be seen.
     #[serde(default)]

@@ -36,6 +36,7 @@ use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
+use crate::workspace::artifact::CheckedFile;
 
 pub mod attempt;
 pub mod csv;
@@ -212,6 +213,8 @@ pub enum Claim {
     RolledForward(JobState),
     /// It cannot be told yet; ask again after this long.
     Later(Duration),
+    /// A dead holder had finished it, and its result cannot be published: why.
+    Stuck(String),
 }
 
 /// What a beat found out.
@@ -234,6 +237,16 @@ pub struct Artifact {
     pub size: u64,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,
+}
+
+impl From<CheckedFile> for Artifact {
+    fn from(file: CheckedFile) -> Self {
+        Self {
+            name: file.name,
+            size: file.size,
+            sha256: file.sha256,
+        }
+    }
 }
 
 /// How an attempt ended.
@@ -469,6 +482,17 @@ pub trait Store: Send + Sync {
     /// Moves what an attempt made out of the way, so that ending it as failed does
     /// not throw it away. Returns where it is, relative to the workspace.
     fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError>;
+
+    /// Leaves what an attempt made where it is, because it cannot be recorded now: the
+    /// next start publishes it. Tells whether it survives a power loss until then.
+    fn leave(&self, lease: &Lease) -> bool {
+        self.is_safe(lease)
+    }
+
+    /// Tells whether what an attempt made survives a power loss, by trying.
+    fn is_safe(&self, _lease: &Lease) -> bool {
+        false
+    }
 
     /// Makes the claim itself survive a power loss. When this returns, the job
     /// cannot be taken for one that never started.

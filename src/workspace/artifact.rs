@@ -6,14 +6,24 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::domain::glb::{self, GlbError, GlbFault};
-use crate::domain::naming;
 use crate::platform;
 use crate::workspace::durable;
 
+pub use crate::platform::is_disk_trouble;
+
 mod inventory;
+mod keep;
+mod standard;
+mod take;
 
 pub use inventory::{CheckedFile, hash_file, inventory, inventory_of, is_intact};
 use inventory::{MAX_BYTES, MAX_FILES};
+pub use keep::{
+    copy_folder, discard, holds_any_model, holds_model, is_own_folder, move_folder, sync_files,
+    takes_folders,
+};
+pub use standard::{Standard, standardize};
+pub use take::{Named, Taken, take, write_json};
 
 /// A result that cannot be taken.
 #[derive(Debug, thiserror::Error)]
@@ -47,20 +57,14 @@ pub enum ArtifactError {
         /// What it is.
         what: &'static str,
     },
-    /// One file was named for two purposes.
-    #[error("the adapter named {name} twice")]
-    NamedTwice {
-        /// The file.
-        name: String,
-    },
-    /// More previews than there is room for.
-    #[error(
-        "the adapter named {count} previews; at most {} are kept",
-        naming::MAX_PREVIEWS
-    )]
-    TooManyPreviews {
-        /// How many.
-        count: usize,
+    /// The folder that the adapter was given is not there any more.
+    #[error("the adapter reported success but its folder is gone")]
+    FolderGone,
+    /// Something else stands where the adapter's folder was.
+    #[error("the adapter replaced its folder by {what}; nothing of that is taken")]
+    FolderReplaced {
+        /// What stands there.
+        what: String,
     },
     /// The model cannot be one.
     #[error("the adapter reported success but {name} is no usable model: {source}")]
@@ -91,16 +95,6 @@ pub enum ArtifactError {
     },
 }
 
-/// Gives a file of the adapter that has the name of ours another one.
-pub fn keep_own_metadata(staging: &Path) -> Result<(), ArtifactError> {
-    let path = staging.join(naming::METADATA_JSON);
-    if look(&path)?.is_none() {
-        return Ok(());
-    }
-    platform::rename_replace(&path, &staging.join(naming::ADAPTER_METADATA_JSON))
-        .map_err(|source| io_error(&path, source))
-}
-
 /// Checks that a file is a model that shows something; reads only its start.
 pub fn check_model(path: &Path) -> Result<(), ArtifactError> {
     let mut options = OpenOptions::new();
@@ -114,134 +108,14 @@ pub fn check_model(path: &Path) -> Result<(), ArtifactError> {
 }
 
 fn no_usable_model(path: &Path, source: GlbError) -> ArtifactError {
+    if let GlbError::Io(source) = source {
+        return io_error(path, source);
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     ArtifactError::NoUsableModel {
         name: name.into_owned(),
         source,
     }
-}
-
-/// A result under its standard names.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Standard {
-    /// The names relative to the folder: the model first, then the previews.
-    pub names: Vec<String>,
-    /// Previews that were named but are missing or empty; the model counts all the same.
-    pub ignored: Vec<String>,
-    /// The names again, with the sizes that the files had when they were looked at.
-    files: Vec<(String, u64)>,
-}
-
-/// Gives the model and its previews their standard names. Everything is checked
-/// before anything is renamed, and no file is ever overwritten.
-pub fn standardize(
-    staging: &Path,
-    model: Option<&Path>,
-    previews: &[PathBuf],
-) -> Result<Standard, ArtifactError> {
-    let model = model.ok_or(ArtifactError::NoModel)?;
-    if previews.len() > naming::MAX_PREVIEWS {
-        return Err(ArtifactError::TooManyPreviews {
-            count: previews.len(),
-        });
-    }
-    let (model, size) = check_named(staging, model)?;
-    let (mut chosen, mut sizes) = (vec![model], vec![size]);
-    let mut ignored = Vec::new();
-    for preview in previews {
-        match check_named(staging, preview) {
-            Ok((path, _)) if chosen.contains(&path) => {
-                let name = preview.display().to_string();
-                return Err(ArtifactError::NamedTwice { name });
-            }
-            Ok((path, size)) => {
-                chosen.push(path);
-                sizes.push(size);
-            }
-            Err(ArtifactError::Missing { name } | ArtifactError::Empty { name }) => {
-                ignored.push(name);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let names = (0..chosen.len()).map(|position| match position {
-        0 => naming::GENERATED_GLB.to_owned(),
-        number => naming::preview_png(number),
-    });
-    let names: Vec<String> = names.collect();
-    rename_all(staging, &chosen, &names)?;
-    let files = names.iter().cloned().zip(sizes).collect();
-    Ok(Standard {
-        names,
-        ignored,
-        files,
-    })
-}
-
-/// Checks one named file and returns its full path and its size.
-fn check_named(staging: &Path, named: &Path) -> Result<(PathBuf, u64), ArtifactError> {
-    let path = if named.is_absolute() {
-        named.to_owned()
-    } else {
-        staging.join(named)
-    };
-    let outside = || ArtifactError::Outside {
-        path: named.to_owned(),
-    };
-    let inside = path
-        .strip_prefix(staging)
-        .ok()
-        .filter(|rest| {
-            rest.components()
-                .all(|part| matches!(part, std::path::Component::Normal(_)))
-        })
-        .ok_or_else(outside)?;
-    let shown = inside.to_string_lossy().into_owned();
-    // A link anywhere on the way could lead out of the folder.
-    let mut folder = staging.to_owned();
-    for part in inside.parent().into_iter().flat_map(Path::components) {
-        folder.push(part);
-        let metadata = look(&folder)?;
-        if metadata.is_some_and(|metadata| metadata.is_symlink()) {
-            return Err(outside());
-        }
-    }
-    let metadata = look(&path)?.ok_or_else(|| ArtifactError::Missing {
-        name: shown.clone(),
-    })?;
-    if let Some(what) = not_plain(&metadata) {
-        return Err(ArtifactError::NotPlain { name: shown, what });
-    }
-    if metadata.len() == 0 {
-        return Err(ArtifactError::Empty { name: shown });
-    }
-    Ok((path, metadata.len()))
-}
-
-/// Renames the chosen files to their names, by way of names that nobody has, so
-/// that swapped ones do not overwrite each other. What else stands there keeps
-/// its content under another name.
-fn rename_all(staging: &Path, chosen: &[PathBuf], names: &[String]) -> Result<(), ArtifactError> {
-    let rename = |from: &Path, to: &Path| {
-        platform::rename_replace(from, to).map_err(|source| io_error(from, source))
-    };
-    let passing = |position: usize| staging.join(format!(".archi3d-{position}.part"));
-    for (position, path) in chosen.iter().enumerate() {
-        if *path != staging.join(&names[position]) {
-            rename(path, &passing(position))?;
-        }
-    }
-    for (position, path) in chosen.iter().enumerate() {
-        let target = staging.join(&names[position]);
-        if *path == target {
-            continue;
-        }
-        if look(&target)?.is_some() {
-            rename(&target, &staging.join(format!("other_{}", names[position])))?;
-        }
-        rename(&passing(position), &target)?;
-    }
-    Ok(())
 }
 
 fn look(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
@@ -312,11 +186,19 @@ mod tests {
 
     use super::*;
 
+    fn named<'a>(model: &'a str, previews: &'a [PathBuf]) -> Named<'a> {
+        Named {
+            model: Some(Path::new(model)),
+            previews,
+            ..Named::default()
+        }
+    }
+
     #[test]
     fn the_model_gets_its_standard_name_and_is_hashed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("out.glb"), b"abc").unwrap();
-        let names = standardize(folder.path(), Some(Path::new("out.glb")), &[]).unwrap();
+        let names = standardize(folder.path(), &named("out.glb", &[])).unwrap();
         assert_eq!(names.names, ["generated.glb"]);
         let files = inventory(folder.path()).unwrap();
         assert_eq!(files[0].name, "generated.glb");
@@ -348,7 +230,7 @@ mod tests {
             write(name);
         }
         let previews = ["preview_2.png".into(), "preview_1.png".into()];
-        let standard = standardize(folder.path(), Some(Path::new("model.glb")), &previews).unwrap();
+        let standard = standardize(folder.path(), &named("model.glb", &previews)).unwrap();
         assert_eq!(
             standard.names,
             ["generated.glb", "preview_1.png", "preview_2.png"]
@@ -361,20 +243,86 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_preview_costs_no_model_and_one_file_has_one_purpose() {
+    fn whatever_is_wrong_with_a_preview_it_costs_no_model() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("m.glb"), b"x").unwrap();
-        let standard = standardize(
-            folder.path(),
-            Some(Path::new("m.glb")),
-            &["front.png".into()],
-        )
-        .unwrap();
-        assert_eq!(standard.names, ["generated.glb"]);
-        assert_eq!(standard.ignored, ["front.png"]);
-        let model = Path::new("generated.glb");
-        let twice = standardize(folder.path(), Some(model), &[model.to_owned()]);
-        assert!(matches!(twice, Err(ArtifactError::NamedTwice { .. })));
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        for name in ["m.glb", "a.png", "b.png", "c.png", "d.png"] {
+            write(name);
+        }
+        std::os::unix::fs::symlink("a.png", folder.path().join("link.png")).unwrap();
+        let previews = [
+            "none.png", "m.glb", "../x.png", "a.png", "a.png", "link.png", "b.png", "c.png",
+            "d.png",
+        ];
+        let previews = previews.map(PathBuf::from);
+        let standard = standardize(folder.path(), &named("m.glb", &previews)).unwrap();
+        let names = [
+            "generated.glb",
+            "preview_1.png",
+            "preview_2.png",
+            "preview_3.png",
+        ];
+        assert_eq!(standard.names, names);
+        assert_eq!(standard.ignored.len(), 5, "{:?}", standard.ignored);
+        let kept = inventory(folder.path()).unwrap();
+        assert_eq!(kept.len(), 5, "the fourth preview stays as it is: {kept:?}");
+    }
+
+    #[test]
+    fn what_an_earlier_try_has_renamed_is_found_again() {
+        for stop in 0..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let place = |name: &str| folder.path().join(name);
+            let write = |name: &str, text: &str| fs::write(place(name), text).unwrap();
+            let steps = [
+                ("model.glb", "model"),
+                (".archi3d-0.part", "model"),
+                (".archi3d-0.part", "model"),
+                ("generated.glb", "model"),
+                ("generated.glb", "model"),
+            ];
+            let pictures = [
+                "front.png",
+                "front.png",
+                ".archi3d-1.part",
+                ".archi3d-1.part",
+                "preview_1.png",
+            ];
+            write(steps[stop].0, steps[stop].1);
+            write(pictures[stop], "front");
+            let previews = [PathBuf::from("front.png")];
+            let again = Named {
+                again: true,
+                ..named("model.glb", &previews)
+            };
+            let standard = standardize(folder.path(), &again).unwrap();
+            assert_eq!(standard.names, ["generated.glb", "preview_1.png"], "{stop}");
+            let read = |name: &str| fs::read_to_string(place(name)).unwrap();
+            assert_eq!(read("generated.glb"), "model");
+            assert_eq!(read("preview_1.png"), "front");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_spelt_as_one_and_hashed() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let odd = |bytes: &[u8]| folder.path().join(std::ffi::OsStr::from_bytes(bytes));
+        fs::create_dir(odd(b"t\xe9x")).unwrap();
+        fs::write(odd(b"t\xe9x/\xff.png"), b"1").unwrap();
+        fs::write(odd(b"a\xff"), b"2").unwrap();
+        fs::write(odd(b"a%FF"), b"3").unwrap();
+        let files = inventory(folder.path()).unwrap();
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["2_a%FF", "a%FF", "t%E9x/%FF.png"]);
+        for file in &files {
+            assert!(is_intact(
+                folder.path(),
+                &file.name,
+                file.size,
+                &file.sha256
+            ));
+        }
     }
 
     #[test]
@@ -386,7 +334,7 @@ mod tests {
         fs::write(staging.join("empty.glb"), b"").unwrap();
         std::os::unix::fs::symlink("../secret", staging.join("link.glb")).unwrap();
         fs::hard_link(folder.path().join("secret"), staging.join("hard.glb")).unwrap();
-        let refused = |name: &str| standardize(&staging, Some(Path::new(name)), &[]).unwrap_err();
+        let refused = |name: &str| standardize(&staging, &named(name, &[])).unwrap_err();
         assert!(matches!(refused("empty.glb"), ArtifactError::Empty { .. }));
         assert!(matches!(
             refused("../secret"),
@@ -418,14 +366,14 @@ mod tests {
         fs::create_dir(&staging).unwrap();
         fs::write(folder.path().join("secret.glb"), b"x").unwrap();
         std::os::unix::fs::symlink("..", staging.join("up")).unwrap();
-        let way_out = standardize(&staging, Some(Path::new("up/secret.glb")), &[]);
+        let way_out = standardize(&staging, &named("up/secret.glb", &[]));
         assert!(matches!(way_out, Err(ArtifactError::Outside { .. })));
         fs::remove_file(staging.join("up")).unwrap();
         let made = std::process::Command::new("mkfifo")
             .arg(staging.join("pipe.glb"))
             .status();
         assert!(made.unwrap().success());
-        let pipe = standardize(&staging, Some(Path::new("pipe.glb")), &[]);
+        let pipe = standardize(&staging, &named("pipe.glb", &[]));
         assert!(matches!(pipe, Err(ArtifactError::NotPlain { .. })));
         assert!(matches!(
             inventory(&staging),
@@ -438,15 +386,5 @@ mod tests {
             inventory(&staging),
             Err(ArtifactError::TooMuch { files: 1, .. })
         ));
-    }
-
-    #[test]
-    fn a_file_with_the_name_of_ours_is_kept_under_another() {
-        let folder = tempfile::tempdir().unwrap();
-        keep_own_metadata(folder.path()).unwrap();
-        fs::write(folder.path().join("metadata.json"), b"{}").unwrap();
-        keep_own_metadata(folder.path()).unwrap();
-        let files = inventory(folder.path()).unwrap();
-        assert_eq!(files[0].name, "adapter_metadata.json");
     }
 }

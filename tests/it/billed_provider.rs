@@ -77,15 +77,29 @@ fn a_death_while_waiting_or_downloading_costs_nothing_even_without_keys() {
 }
 
 #[test]
-fn a_death_around_the_result_costs_nothing_even_without_keys() {
-    for step in ["written", "result"] {
-        for victim in BOTH {
-            let case = format!("{victim:?} at {step}");
-            let shop = Shop::open(2, &[], &["--forget-keys"]);
-            kill_at(&shop, step, victim);
-            let _ = shop.resume().run();
-            expect_resumed(&shop, &case, 2, true);
-            assert_eq!(shop.provider.calls("download"), 4, "{case}");
+fn a_death_before_the_result_costs_a_download_even_without_keys() {
+    for victim in BOTH {
+        let case = format!("{victim:?} before the result");
+        let shop = Shop::open(2, &[], &["--forget-keys"]);
+        kill_at(&shop, "written", victim);
+        let _ = shop.resume().run();
+        expect_resumed(&shop, &case, 2, true);
+        assert_eq!(shop.provider.calls("download"), 4, "{case}");
+    }
+}
+
+#[test]
+fn a_death_after_the_result_costs_not_even_a_download() {
+    for victim in BOTH {
+        let case = format!("{victim:?} after the result");
+        let shop = Shop::open(2, &[], &["--forget-keys"]);
+        kill_at(&shop, "result", victim);
+        let _ = shop.resume().run().expect_code(0);
+        shop.expect_all_made_and_paid_once(&case);
+        let attempts = attempts(&shop.workspace);
+        assert_eq!(fields(&attempts, "outcome"), ["completed"; 2], "{case}");
+        for kind in ["submit", "download"] {
+            assert_eq!(shop.provider.calls(kind), 2, "{case}");
         }
     }
 }

@@ -31,6 +31,7 @@
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
 //! - [`limits`]: what providers bear holds for all workers together and holds up nobody else.
 //! - `linked_runs`: a link in the place of a run is no run.
+//! - `made_results`: what an adapter called a success is published or kept, never made twice.
 //! - [`machine_output`]: machines get one object whatever happens, and every name as it is.
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
@@ -110,6 +111,8 @@ mod limits;
 #[cfg(unix)]
 mod linked_runs;
 mod machine_output;
+#[cfg(target_os = "linux")]
+mod made_results;
 mod next_command;
 mod odd_environment;
 mod original_workspace;

@@ -119,7 +119,25 @@ fn an_empty_ending_that_no_journal_knows_of_is_not_believed() {
     let cut = Cut::new("");
     fs::write(cut.marker("completed"), b"").expect("emptied");
     cut.forget_in_journal("finished");
+    cut.forget_in_journal("made");
     let _ = cut.goes_on(2);
+}
+
+#[test]
+fn a_result_that_the_journal_only_tells_was_made_is_brought_back() {
+    let cut = Cut::new("");
+    fs::write(cut.marker("completed"), b"").expect("emptied");
+    cut.forget_in_journal("finished");
+    let _ = cut.goes_on(1);
+}
+
+#[test]
+fn a_result_that_lost_a_preview_keeps_its_model() {
+    let cut = Cut::new("");
+    let preview = cut.model().with_file_name("preview_1.png");
+    fs::write(preview, b"").expect("emptied");
+    fs::remove_file(cut.marker("completed")).expect("removed");
+    let _ = cut.goes_on(1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::names::mask_names;
+use super::names::{Renamed, mask_names};
 use super::protocol::{Answer, Complaint};
 use super::scrub::scrub;
 use super::secrets::Secrets;
@@ -53,8 +53,8 @@ impl Circumstances<'_> {
             return Err(error);
         }
         let stop = match outcome.stopped {
-            Some(Stopped::Job(StopReason::LeaseLost)) => {
-                return Err(AdapterError::Stopped(StopReason::LeaseLost));
+            Some(Stopped::Job(reason @ (StopReason::LeaseLost | StopReason::Unreachable))) => {
+                return Err(AdapterError::Stopped(reason));
             }
             Some(Stopped::Job(reason)) => Some(reason),
             _ => None,
@@ -169,12 +169,23 @@ impl Circumstances<'_> {
         ended: Option<Ended>,
     ) -> Result<GenerationResult, AdapterError> {
         let secrets = &self.shared.secrets;
-        let renamed =
-            mask_names(self.out_dir, secrets).map_err(|error| self.unmaskable(&error, ended))?;
+        // A folder that was replaced by a link is not looked into: whoever checks the
+        // result refuses it.
+        let is_own = self
+            .out_dir
+            .symlink_metadata()
+            .is_ok_and(|found| found.is_dir());
+        let renamed = if is_own {
+            mask_names(self.out_dir, secrets).map_err(|error| self.unmaskable(&error, ended))?
+        } else {
+            Renamed::default()
+        };
         let place = |named: PathBuf| renamed.now(&named, self.out_dir, secrets);
         // A file that cannot be looked through cannot be taken as a result either,
         // which whoever checks the result finds out and says.
-        let _ = scrub(self.out_dir, &self.shared.secrets);
+        if is_own {
+            let _ = scrub(self.out_dir, &self.shared.secrets);
+        }
         let said = as_said(&answer, secrets);
         let model = answer.generated_glb.map(place);
         let previews = answer.previews;

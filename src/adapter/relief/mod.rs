@@ -135,6 +135,10 @@ impl Adapter for Relief {
         Some(VERSION)
     }
 
+    fn may_buy(&self) -> bool {
+        false
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,

@@ -360,8 +360,12 @@ fn run(
 
 /// Checks what was made as a worker does.
 fn taken(settings: &AlgoSettings, result: GenerationResult, out_dir: &Path) -> CheckOutcome {
-    let glb = result.generated_glb.as_deref();
-    let files = artifact::standardize(out_dir, glb, &result.previews)
+    let named = artifact::Named {
+        model: result.generated_glb.as_deref(),
+        previews: &result.previews,
+        ..artifact::Named::default()
+    };
+    let files = artifact::standardize(out_dir, &named)
         .and_then(|standard| artifact::inventory_of(out_dir, &standard));
     let files = match files {
         Ok(files) => files,

@@ -141,7 +141,15 @@ impl Ledger {
                 record.host.clone_from(host);
                 record.resumed = resumes.is_some();
                 record.request_id = resumes;
-                self.attempts.insert(nonce, (record, false));
+                // Another worker's journal may have told its end already.
+                match self.attempts.get_mut(&nonce) {
+                    Some((known, _)) => {
+                        known.worker = record.worker;
+                        known.host = record.host;
+                        known.resumed = record.resumed;
+                    }
+                    None => drop(self.attempts.insert(nonce, (record, false))),
+                }
             }
             What::Finished(finished) => {
                 let nonce = finished.nonce.clone();
@@ -171,6 +179,7 @@ impl Ledger {
     fn note(&mut self, what: What, at: Timestamp) {
         let (nonce, outcome) = match &what {
             What::Submitted { nonce, .. } => (nonce, None),
+            What::Made(line) => (&line.nonce, None),
             What::Released {
                 nonce,
                 reason: ReleaseReason::Retry,
@@ -199,6 +208,11 @@ impl Ledger {
                 record.resumed = false;
                 record.cost_usd = cost_usd.or(record.cost_usd);
                 record.price_source = cost_usd.map(|_| "adapter".to_owned());
+            }
+            What::Made(line) => {
+                let price = line.result.price;
+                record.cost_usd = record.cost_usd.or(price.estimated_usd);
+                record.price_source = record.price_source.take().or(price.source);
             }
             What::Released {
                 class,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::PoisonError;
 
 use sha2::{Digest, Sha256};
 
@@ -20,6 +21,7 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 
+use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::journal::What;
 use super::marker::{Marker, Record, RecordKind};
@@ -72,8 +74,11 @@ impl CsvStore {
         let Some(lease) = self.take(job, entry, attempt, &evidence, &row, now)? else {
             return Ok(Claim::Busy);
         };
-        if let Some(held) = self.leases().get_mut(job) {
-            held.lock = lock.park();
+        if let Some(held) = self.held(job) {
+            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(held) = held.as_mut() {
+                held.lock = lock.park();
+            }
         }
         Ok(Claim::Taken(lease))
     }
@@ -131,9 +136,13 @@ impl CsvStore {
             Verdict::Alive => Ok(Some(Claim::Busy)),
             Verdict::Watch(time) => Ok(Some(Claim::Later(time))),
             Verdict::Dead if entry == Entry::Takeover => {
-                match self.roll_forward_lease(job, lease, now)? {
-                    Some(state) => Ok(Some(Claim::RolledForward(state))),
-                    None => self.ended_by_its_journal(job, row),
+                match self.roll_forward_lease(job, lease, now) {
+                    Ok(Some(state)) => Ok(Some(Claim::RolledForward(state))),
+                    Ok(None) => self.ended_by_its_journal(job, row),
+                    Err(error) if error.is_of_one_file() => {
+                        Ok(Some(Claim::Stuck(describe(&error))))
+                    }
+                    Err(error) => Err(error),
                 }
             }
             // A dead lease of a lower attempt beside what the caller saw.
@@ -333,9 +342,9 @@ impl CsvStore {
             && self.watch.is_proved_dead(self.paths(), dead)
         {
             let staging = self.paths().staging();
-            let _ = fs::remove_dir_all(staging.join(recover::staging_of(dead)));
+            self.discard(&staging.join(recover::staging_of(dead)));
             let trash = naming::staging_dir(&dead.job_id, 0, &dead.nonce);
-            let _ = fs::remove_dir_all(staging.join(trash));
+            self.discard(&staging.join(trash));
         }
         if lease.entry == Entry::Redo {
             return Ok(());
@@ -367,10 +376,10 @@ impl CsvStore {
         let output = self.paths().output(&lease.job_id);
         let name = naming::staging_dir(&lease.job_id, 0, &lease.nonce);
         let trash = self.paths().staging().join(name);
-        match platform::rename_no_replace(&output, &trash) {
+        match self.move_across(&output, &trash) {
             Ok(_) => {
                 fault::here("perform.trashed");
-                let _ = fs::remove_dir_all(&trash);
+                self.discard(&trash);
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -251,6 +252,30 @@ impl Shared {
         Ok(changed)
     }
 
+    /// Sees to it that nothing more is claimed, or told to a thread that is gone, and
+    /// that what is finished is durable; returns what to say.
+    fn writer_panicked(&self, post: &Post) -> StoreError {
+        let mut inbox = post.open();
+        (inbox.closed, inbox.hints) = (true, Vec::new());
+        drop(inbox);
+        let durable = self.sync_everything().and_then(|()| {
+            let synced = self.journal.sync();
+            synced.context("sync", self.journal.path())
+        });
+        let results = match durable {
+            Ok(()) => "finished results are on disk and the next start brings them in",
+            Err(_) => "finished results may not be on disk yet",
+        };
+        let reason = format!(
+            "the thread that writes tables/generations.csv panicked, which is a bug: {results}"
+        );
+        self.set_trouble(Some(reason.clone()));
+        StoreError::Closed {
+            run_id: self.run_id.to_string(),
+            reason,
+        }
+    }
+
     /// Notes that nothing more may be claimed.
     pub(super) fn set_trouble(&self, reason: Option<String>) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = reason;
@@ -289,6 +314,7 @@ impl Post {
 
 /// The handle on the thread.
 pub(super) struct Committer {
+    shared: Arc<Shared>,
     post: Arc<Post>,
     thread: Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
 }
@@ -296,12 +322,17 @@ pub(super) struct Committer {
 impl Committer {
     /// Starts the thread.
     pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        let post = Arc::new(Post::default());
+        let (post, shared_too) = (Arc::new(Post::default()), shared.clone());
         let thread = thread::Builder::new().name("committer".into()).spawn({
             let post = post.clone();
-            move || Loop::new(shared, post).run()
+            move || {
+                let fold = || Loop::new(shared.clone(), post.clone()).run();
+                let ended = catch_unwind(AssertUnwindSafe(fold));
+                ended.unwrap_or_else(|_| Err(shared.writer_panicked(&post)))
+            }
         })?;
         Ok(Self {
+            shared: shared_too,
             post,
             thread: Mutex::new(Some(thread)),
         })
@@ -334,7 +365,8 @@ impl Committer {
         };
         self.post.open().closed = true;
         self.post.news.notify_one();
-        thread.join().unwrap_or(Ok(()))
+        let panicked = |_| Err(self.shared.writer_panicked(&self.post));
+        thread.join().unwrap_or_else(panicked)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::workspace::paths::{RunPaths, Workspace};
 use super::evidence::Evidence;
 use super::journal::{self, Finished};
 use super::liveness::Watch;
+use super::made::{self, Left};
 use super::marker::{Marker, RecordKind};
 use super::mend::{self, DamagedMarker};
 use super::projection::{self, StateNames};
@@ -151,6 +152,9 @@ impl RunExam {
                 continue;
             }
             let story = story::tell(&found, lines);
+            for left in story.unfinished().filter(|_| !closed) {
+                self.look_at_made(paths, left)?;
+            }
             for finished in story.finished {
                 if !closed {
                     self.look_at_ending(paths, &finished)?;
@@ -177,6 +181,17 @@ impl RunExam {
             if !self.unpublished.contains(&ending) {
                 self.unpublished.push(ending);
             }
+        }
+        Ok(())
+    }
+
+    fn look_at_made(&mut self, paths: &RunPaths, left: &Left) -> Result<(), StoreError> {
+        let line = &left.line;
+        let evidence = Evidence::read(paths, &line.job_id);
+        let evidence = evidence.context("read markers in", &paths.state())?;
+        let made = (line.job_id.clone(), true);
+        if !made::is_overtaken(&evidence, line) && !self.unpublished.contains(&made) {
+            self.unpublished.push(made);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use crate::domain::id::{JobId, WorkerId};
@@ -16,7 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Ending, Finish, Outcome};
-use crate::workspace::durable;
+use crate::workspace::{artifact, durable};
 
 use super::claim::remove_if_there;
 use super::evidence::Evidence;
@@ -171,19 +171,6 @@ impl CsvStore {
         self.fence(lease, at)
     }
 
-    /// Moves an attempt's files out of the way, never away.
-    pub(super) fn move_to_late(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
-        if !has_files(&lease.staging) {
-            let _ = fs::remove_dir_all(&lease.staging);
-            return Ok(None);
-        }
-        let late = self.paths().late();
-        fs::create_dir_all(&late).context("create", &late)?;
-        let to = late.join(naming::kept_dir(&lease.job_id, lease.attempt, &lease.nonce));
-        let moved = platform::rename_no_replace(&lease.staging, &to).context("set aside", &to)?;
-        Ok(moved.then(|| self.shared.workspace.relative(&to)).flatten())
-    }
-
     /// Ends an attempt whose job somebody else has.
     fn fence(&self, lease: &Lease, at: Timestamp) -> Result<Finish, StoreError> {
         fault::here("fence.before");
@@ -238,7 +225,7 @@ impl CsvStore {
                 self.remove_state_file(job, StateFile::Released)?;
             }
         } else {
-            let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
+            self.discard(&self.paths().staging().join(&finished.staging));
         }
         fault::here("publish_result.cleared");
         self.committer.hint(hint);
@@ -252,7 +239,7 @@ impl CsvStore {
             self.end_redo(job, finished.attempt, &finished.open_purchase())?;
         }
         self.remove_state_file(job, StateFile::Cancel)?;
-        let _ = fs::remove_dir_all(self.paths().staging().join(&finished.staging));
+        self.discard(&self.paths().staging().join(&finished.staging));
         self.committer.hint(self.ruling_hint(job)?);
         Ok(Published::OldResultKept)
     }
@@ -261,7 +248,7 @@ impl CsvStore {
     fn place_outputs(&self, finished: &Finished) -> Result<(), StoreError> {
         let staging = self.paths().staging().join(&finished.staging);
         let output = self.paths().output(&finished.job_id);
-        let moved = platform::rename_no_replace(&staging, &output);
+        let moved = self.move_across(&staging, &output);
         if matches!(moved, Ok(true)) {
             return Ok(());
         }
@@ -273,8 +260,8 @@ impl CsvStore {
             self.keep_previous(&output, finished)?;
             fault::here("publish_result.previous_kept");
         }
-        let moved = platform::rename_no_replace(&staging, &output).context("publish", &output)?;
-        if moved {
+        let moved = self.move_across(&staging, &output);
+        if moved.context("publish", &output)? {
             return Ok(());
         }
         Err(io::Error::from(io::ErrorKind::AlreadyExists)).context("publish", &output)
@@ -288,10 +275,10 @@ impl CsvStore {
         fs::create_dir_all(&previous).context("create", &previous)?;
         let name = naming::kept_dir(&finished.job_id, finished.attempt - 1, &finished.nonce);
         let to = previous.join(name);
-        platform::rename_no_replace(output, &to).context("keep the old result as", &to)?;
-        if finished.simulated {
+        artifact::move_folder(output, &to).context("keep the old result as", &to)?;
+        if finished.simulated && !artifact::holds_model(&to) {
             // A rehearsal only ever replaces a rehearsal, which is worth nothing.
-            let _ = fs::remove_dir_all(&to);
+            let _ = artifact::discard(&to);
             let _ = fs::remove_dir(&previous);
         }
         Ok(())
@@ -500,10 +487,6 @@ pub(super) fn read_hint(job: &JobId) -> Hint {
         },
         proof: Proof::Read,
     }
-}
-
-fn has_files(folder: &PathBuf) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Returns the lease's marker if it is the attempt `finished` tells of.

@@ -3,7 +3,7 @@
 //! A job that was given back waits again; its marker carries an open purchase
 //! and the number of failures to the next attempt.
 
-use std::fs;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::domain::id::JobId;
@@ -91,8 +91,10 @@ impl CsvStore {
         self.shared.sync_names()?;
         journal.sync().context("sync", journal.path())?;
         let state = self.paths().state();
-        if let Some(held) = self.leases().get(&lease.job_id) {
-            held.file.sync_all().context("sync a lease in", &state)?;
+        if let Some(held) = self.held(&lease.job_id) {
+            let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let synced = held.as_ref().map(|held| held.file.sync_all());
+            synced.transpose().context("sync a lease in", &state)?;
         }
         platform::sync_dir(&state).context("sync", &state)?;
         fault::here("secure.after");
@@ -133,7 +135,7 @@ impl CsvStore {
         }
         let _lock = self.lock_held(&lease.job_id, held.as_mut())?;
         fault::here("give_back.locked");
-        let _ = fs::remove_dir_all(&lease.staging);
+        self.discard(&lease.staging);
         fault::here("give_back.staging_gone");
         if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
             if lease.entry == Entry::Redo {
@@ -166,8 +168,11 @@ impl CsvStore {
 
     /// Returns what a job that we hold has bought or meant to buy.
     fn purchase_of(&self, job: &JobId) -> OpenPurchase {
-        let leases = self.leases();
-        let held = leases.get(job);
+        let held = self.held(job);
+        let held = held
+            .as_ref()
+            .map(|held| held.lock().unwrap_or_else(PoisonError::into_inner));
+        let held = held.as_ref().and_then(|held| held.as_ref());
         held.map(|held| held.record.purchase()).unwrap_or_default()
     }
 
@@ -229,8 +234,11 @@ impl CsvStore {
         // From here on the marker that carries the purchase must be made durable
         // before the journal is closed and read no more.
         self.made_results.store(true, Ordering::SeqCst);
-        let mut leases = self.leases();
-        let Some(held) = leases.get_mut(&lease.job_id) else {
+        let Some(held) = self.held(&lease.job_id) else {
+            return Ok(false);
+        };
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(held) = held.as_mut() else {
             return Ok(false);
         };
         held.record.set_purchase(purchase);

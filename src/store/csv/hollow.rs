@@ -5,12 +5,14 @@
 //! looked at again, and a start after a clean end costs nothing.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
-use crate::domain::naming::StateFile;
+use crate::domain::naming::{self, StateFile};
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
+use crate::store::Artifact;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::lock::FileLock;
 
@@ -108,11 +110,21 @@ impl CsvStore {
                     && stories
                         .iter()
                         .any(|story| story.author.worker_id == record.worker_id)
-                    && !matches(&self.paths().output(job), &record.outputs) =>
+                    && !has_model(&self.paths().output(job), &record.outputs) =>
             {
-                Some("its files are not what it says")
+                Some("its model is not what it says")
             }
             _ => None,
         }
+    }
+}
+
+/// Tells whether a result's model is what was recorded. What is missing beside it is
+/// no reason to make, and pay for, all of it again.
+fn has_model(folder: &Path, outputs: &[Artifact]) -> bool {
+    let mut models = outputs.iter();
+    match models.find(|output| output.name == naming::GENERATED_GLB) {
+        Some(model) => matches(folder, std::slice::from_ref(model)),
+        None => matches(folder, outputs),
     }
 }

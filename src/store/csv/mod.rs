@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::domain::budget::Stake;
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::naming::StateFile;
@@ -42,6 +42,7 @@ mod history;
 mod hollow;
 mod inspect;
 mod journal;
+mod late;
 mod liveness;
 mod made;
 pub mod manifest;
@@ -80,6 +81,7 @@ pub use attempts::{all_attempts, attempts, some_attempts};
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;
 pub use inspect::Inspector;
+pub use late::{Kept, kept};
 pub use mend::{DamagedMarker, Remedy};
 pub use open::{read_manifest, refuse_linked_run, refuse_links_outside};
 pub use overview::{algos_of, overview, past_durations};
@@ -117,12 +119,16 @@ pub struct CsvStore {
     identity: WorkerIdentity,
     watch: Watch,
     committer: Committer,
-    leases: Mutex<HashMap<JobId, Held>>,
+    leases: Mutex<HashMap<JobId, Arc<Mutex<Option<Held>>>>>,
     /// What the rows said when the run was read, so that a claim never waits for
     /// a fold to finish writing the table.
     rows: Mutex<HashMap<JobId, RowBrief>>,
-    /// Endings that are in the journal and nowhere else yet.
+    /// Endings and results that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
+    /// Attempts of which it is known that their adapters called them a success,
+    made: Mutex<HashSet<Nonce>>,
+    /// and those of ours whose files the disk has confirmed.
+    safe: Mutex<HashSet<Nonce>>,
     /// The manifest as it was when the run was opened, until somebody asks for the jobs.
     manifest: Mutex<Option<(platform::FileVersion, Manifest)>>,
     /// What `state/` held when it was listed last, and which version of it that was.
@@ -167,8 +173,22 @@ impl CsvStore {
         &self.shared.paths
     }
 
-    fn leases(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
+    fn leases(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Mutex<Option<Held>>>>> {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a lease we hold. Whoever writes its file locks it alone, so that a
+    /// slow disk holds up no other job.
+    fn held(&self, job: &JobId) -> Option<Arc<Mutex<Option<Held>>>> {
+        self.leases().get(job).cloned()
+    }
+
+    fn made_nonces(&self) -> MutexGuard<'_, HashSet<Nonce>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn safe_nonces(&self) -> MutexGuard<'_, HashSet<Nonce>> {
+        self.safe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn rows(&self) -> MutexGuard<'_, HashMap<JobId, RowBrief>> {
@@ -189,11 +209,15 @@ impl CsvStore {
     }
 
     fn hold(&self, job: &JobId, held: Held) {
+        let held = Arc::new(Mutex::new(Some(held)));
         self.leases().insert(job.clone(), held);
     }
 
+    /// Ends our holding of a lease, once a beat that is under way has been written.
     fn let_go(&self, job: &JobId) -> Option<Held> {
-        self.leases().remove(job)
+        let held = self.leases().remove(job)?;
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.take()
     }
 
     /// Returns how we show that we live.
@@ -287,8 +311,11 @@ impl Store for CsvStore {
     }
 
     fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError> {
-        let leases = self.leases();
-        let Some(held) = leases.get(&lease.job_id) else {
+        let Some(held) = self.held(&lease.job_id) else {
+            return Ok(Beat::Lost);
+        };
+        let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(held) = held.as_ref() else {
             return Ok(Beat::Lost);
         };
         let path = self
@@ -305,6 +332,9 @@ impl Store for CsvStore {
         .context("beat in", &path)?;
         fault::here("beat.written");
         if !self.still_names(&lease.job_id, held) {
+            // Where the folder itself cannot be found, nobody has taken anything.
+            let state = self.paths().state();
+            fs::symlink_metadata(&state).context("look at", &state)?;
             return Ok(Beat::Lost);
         }
         let cancel = self.paths().state_file(&lease.job_id, StateFile::Cancel);
@@ -374,6 +404,14 @@ impl Store for CsvStore {
 
     fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
         self.move_to_late(lease)
+    }
+
+    fn leave(&self, lease: &Lease) -> bool {
+        self.leave_made(lease)
+    }
+
+    fn is_safe(&self, lease: &Lease) -> bool {
+        self.is_safe_on_disk(lease)
     }
 
     fn secure(&self, lease: &Lease) -> Result<(), StoreError> {

@@ -92,6 +92,8 @@ impl CsvStore {
             leases: Mutex::default(),
             rows: Mutex::default(),
             unpublished: Mutex::default(),
+            made: Mutex::default(),
+            safe: Mutex::default(),
             manifest: Mutex::new(manifest_version.map(|version| (version, manifest))),
             listed: Mutex::new(None),
             rhythm: options.rhythm,

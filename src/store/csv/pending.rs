@@ -1,4 +1,4 @@
-//! Endings that only a dead worker's journal knows: the next start publishes
+//! Endings and results that only a dead worker's journal knows: the next start publishes
 //! them before it runs anything.
 //!
 //! For whoever foretells what a start does. Reads only; publishing is `recover`'s.
@@ -28,14 +28,15 @@ pub fn unpublished(
         }
         let (lines, _) = journal::read(&found.path).context("read", &found.path)?;
         for line in lines {
-            let What::Finished(finished) = line.what else {
-                continue;
+            let (job, nonce, attempt) = match line.what {
+                What::Finished(ended) => (ended.job_id, ended.nonce, ended.attempt),
+                What::Made(made) => (made.job_id, made.nonce, made.attempt),
+                _ => continue,
             };
-            let job = &finished.job_id;
-            let evidence = Evidence::read(&paths, job).context("read markers in", &state)?;
+            let evidence = Evidence::read(&paths, &job).context("read markers in", &state)?;
             let lease = evidence.lease().and_then(Marker::record);
-            if lease.is_some_and(|lease| lease.nonce == finished.nonce) {
-                endings.insert(finished.job_id.clone(), finished.attempt);
+            if lease.is_some_and(|lease| lease.nonce == nonce) {
+                endings.insert(job, attempt);
             }
         }
     }

@@ -192,6 +192,9 @@ fn told(lines: &[Line], nonce: &Nonce) -> Fate {
                 nonce: of, resumes, ..
             } if of == nonce => purchase |= resumes.is_some(),
             What::Submitted { nonce: of, .. } if of == nonce => purchase = true,
+            What::Made(line) if line.nonce == *nonce => {
+                fate = Fate::Billed(line.result.price.estimated_usd);
+            }
             What::Released {
                 nonce: of,
                 class: Some(class),

@@ -3,7 +3,7 @@
 //! Runs under `state/recovery.lock`, changes a job only under its own lock, and
 //! every step can be repeated, so a crash in here is just one more to recover.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -23,6 +23,7 @@ use crate::workspace::paths::RunPaths;
 
 use super::CsvStore;
 use super::claim::state_after;
+use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::journal::{self, Finished};
@@ -53,8 +54,11 @@ impl CsvStore {
             }
         }
         self.drop_hollow_results(&stories)?;
+        let mut unfinished = HashSet::new();
         for story in stories {
-            self.replay(&story, &mut recovery, now)?;
+            if !self.replay(&story, &mut recovery, now)? {
+                unfinished.insert(self.paths().journal(&story.author.worker_id));
+            }
             fault::here("recover.replayed");
             suspects.extend(story.jobs);
         }
@@ -67,6 +71,8 @@ impl CsvStore {
         fault::here("recover.staging_swept");
         recovery.rows_healed = self.project(&suspects, now)?;
         fault::here("recover.projected");
+        // One with an ending that could not be dealt with now is read again.
+        replayed.retain(|path| !unfinished.contains(path));
         for path in replayed {
             journal::mark_closed(&path, &self.identity.worker_id, now).context("close", &path)?;
             fault::here("recover.marked");
@@ -107,36 +113,89 @@ impl CsvStore {
                 "{shown}: {damaged} lines cannot be read and were left out"
             ));
         }
-        Ok(Some(tell(found, lines)))
+        let story = tell(found, lines);
+        let made = story.unfinished().map(|left| left.line.nonce.clone());
+        self.made_nonces().extend(made);
+        Ok(Some(story))
     }
 
+    /// Brings to an end what a journal tells of; returns whether all of it was.
     fn replay(
         &self,
         story: &Story,
         recovery: &mut Recovery,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let state = self.paths().state();
         let names = StateNames::list(self.paths()).context("list", &state)?;
+        let mut whole = true;
         for finished in &story.finished {
             let kinds = names.of(finished.job_id.as_str());
             let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
             if !leased && is_settled(self.paths(), finished)? {
                 continue;
             }
-            let lock = self.paths().state_file(&finished.job_id, StateFile::Lock);
-            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
-                continue; // Somebody works on it this moment and sees the same evidence.
-            };
-            if self.roll_forward(finished, &story.author, now)?.is_some() {
-                fault::here("recover.rolled_forward");
-                recovery.rolled_forward.push(finished.job_id.clone());
-            }
+            let publish = || self.bring_in(finished, story, now);
+            whole &= self.replay_one(&finished.job_id, recovery, &publish)?;
+        }
+        for left in story.unfinished() {
+            let adopt = || self.adopt(left, &story.author, &story.facts, now);
+            whole &= self.replay_one(&left.line.job_id, recovery, &adopt)?;
         }
         for bought in &story.bought {
-            self.keep_purchase(bought, &story.author, now)?;
+            whole &= self.keep_purchase(bought, &story.author, now)?;
         }
-        Ok(())
+        Ok(whole)
+    }
+
+    /// Publishes an ending. Where the files are not those that it tells of, what was
+    /// made may still be whole: beside the model anything may have been lost.
+    fn bring_in(
+        &self,
+        finished: &Finished,
+        story: &Story,
+        now: Timestamp,
+    ) -> Result<Option<JobState>, StoreError> {
+        let published = self.roll_forward(finished, &story.author, now)?;
+        match story.made_by(&finished.nonce) {
+            Some(left) if published.is_none() && finished.completed => {
+                self.adopt(left, &story.author, &story.facts, now)
+            }
+            _ => Ok(published),
+        }
+    }
+
+    /// Publishes one ending under its job's lock; returns whether that is done with.
+    /// What stands in the way of one job is told and holds up no other.
+    fn replay_one(
+        &self,
+        job: &JobId,
+        recovery: &mut Recovery,
+        publish: &dyn Fn() -> Result<Option<JobState>, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let lock = self.paths().state_file(job, StateFile::Lock);
+        let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+            // Somebody works on it this moment and sees the same evidence, or only
+            // holds the lock; the next start looks again.
+            return Ok(false);
+        };
+        match publish() {
+            Ok(Some(_)) => {
+                fault::here("recover.rolled_forward");
+                recovery.rolled_forward.push(job.clone());
+                Ok(true)
+            }
+            Ok(None) => Ok(true),
+            Err(error) if error.is_of_one_file() => {
+                recovery.warnings.push(format!(
+                    "job {job} was finished by a worker that died, and cannot be published: {}. \
+                     Nothing of it is removed; the next start tries again",
+                    describe(&error)
+                ));
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Publishes a dead worker's ending if it is still the job's latest and its
@@ -216,11 +275,11 @@ impl CsvStore {
         bought: &Bought,
         author: &Author,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let job = &bought.job_id;
         let lock = self.paths().state_file(job, StateFile::Lock);
         let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
-            return Ok(());
+            return Ok(false);
         };
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
@@ -236,17 +295,18 @@ impl CsvStore {
                     .context("write", &path)?;
                 fault::here("recover.purchase_in_lease");
             }
-            return Ok(());
+            return Ok(true);
         }
         let Some((attempt, entry)) = bought.claim else {
-            return Ok(());
+            return Ok(true);
         };
         let foreign_result = entry != Entry::Redo && has_foreign_result(&evidence);
         if evidence.highest_attempt() >= attempt || foreign_result {
-            return Ok(());
+            return Ok(true);
         }
         if entry == Entry::Redo {
-            return self.end_redo(job, attempt, &bought.purchase);
+            self.end_redo(job, attempt, &bought.purchase)?;
+            return Ok(true);
         }
         // A power loss dropped the lease; without this the next attempt would buy again.
         let purchase = &bought.purchase;
@@ -278,10 +338,11 @@ impl CsvStore {
         durable::replace_unsynced(&path, record.text(&self.identity, now).as_bytes(), tag)
             .context("write", &path)?;
         fault::here("recover.purchase_released");
-        Ok(())
+        Ok(true)
     }
 
-    /// Publishes the result of the dead holder of `lease`, if its journal has one.
+    /// Publishes the result of the dead holder of `lease`, if its journal has one, or
+    /// what it had made, if that is whole.
     pub(super) fn roll_forward_lease(
         &self,
         job: &JobId,
@@ -300,8 +361,11 @@ impl CsvStore {
             return Ok(None);
         };
         let of_lease = |f: &&Finished| f.job_id == *job && f.nonce == record.nonce;
-        match story.finished.iter().find(of_lease) {
-            Some(finished) => self.roll_forward(finished, &story.author, now),
+        if let Some(finished) = story.finished.iter().find(of_lease) {
+            return self.bring_in(finished, &story, now);
+        }
+        match story.made_by(&record.nonce) {
+            Some(left) => self.adopt(left, &story.author, &story.facts, now),
             None => Ok(None),
         }
     }

@@ -7,19 +7,39 @@ use std::io;
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::job::Entry;
+use crate::domain::patch::WorkerFacts;
 use crate::domain::purchase::{OpenIntent, OpenPurchase};
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 
 use super::finish::Author;
 use super::journal::{self, Finished, Line, What};
+use super::made::Left;
 
 /// What one dead worker's journal says.
 pub(super) struct Story {
     pub(super) author: Author,
     pub(super) finished: Vec<Finished>,
     pub(super) bought: Vec<Bought>,
+    /// What its attempts made and did not fail to publish, one per attempt.
+    pub(super) made: HashMap<Nonce, Left>,
+    /// Who it was.
+    pub(super) facts: WorkerFacts,
     pub(super) jobs: BTreeSet<JobId>,
+}
+
+impl Story {
+    /// Returns what an attempt had made, by the nonce that names it.
+    pub(super) fn made_by(&self, nonce: &Nonce) -> Option<&Left> {
+        self.made.get(nonce)
+    }
+
+    /// Returns what attempts had made that tell of no ending.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = &Left> {
+        let ended: HashSet<&Nonce> = self.finished.iter().map(|f| &f.nonce).collect();
+        let made = self.made.values();
+        made.filter(move |left| !ended.contains(&left.line.nonce))
+    }
 }
 
 /// What one of its attempts bought or meant to buy, as it stood in the end.
@@ -49,13 +69,20 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
         },
         finished: Vec::new(),
         bought: Vec::new(),
+        made: HashMap::new(),
+        facts: WorkerFacts::default(),
         jobs: BTreeSet::new(),
     };
     let mut claims = Claims::default();
     let mut ended: HashSet<Nonce> = HashSet::new();
     for Line { at, what } in lines {
         match what {
-            What::Opened { boot_id, .. } => story.author.boot_id = boot_id,
+            What::Opened {
+                boot_id, worker, ..
+            } => {
+                story.author.boot_id = boot_id;
+                story.facts = worker;
+            }
             What::Claimed {
                 job_id,
                 attempt,
@@ -92,7 +119,17 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
             }
             // Its purchase stays open for whoever finds that a power loss took the
             // files; where the ending stands, nobody asks for it any more.
-            What::Finished(finished) => story.finished.push(*finished),
+            What::Finished(finished) => {
+                if !finished.completed {
+                    story.made.remove(&finished.nonce);
+                }
+                story.finished.push(*finished);
+            }
+            // The last words count.
+            What::Made(line) => {
+                let nonce = line.nonce.clone();
+                story.made.insert(nonce, Left { line: *line, at });
+            }
             // A power loss may have dropped the marker that carries the purchase on.
             What::Released {
                 job_id,
@@ -101,6 +138,7 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 purchases,
                 ..
             } => {
+                story.made.remove(&nonce);
                 story.jobs.insert(job_id.clone());
                 if !purchase.is_open() {
                     let bought = claims.bought(&mut story, job_id, nonce, at);
@@ -115,14 +153,11 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
                 story.finished.retain(|finished| finished.nonce != nonce);
                 ended.insert(nonce);
             }
-            What::Made(_)
-            | What::Progress { .. }
-            | What::Folded { .. }
-            | What::Closed { .. }
-            | What::Other => {}
+            What::Progress { .. } | What::Folded { .. } | What::Closed { .. } | What::Other => {}
         }
     }
     story.bought.retain(|bought| !ended.contains(&bought.nonce));
+    story.made.retain(|nonce, _| !ended.contains(nonce));
     story
 }
 

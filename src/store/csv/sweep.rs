@@ -1,5 +1,5 @@
-//! Removing what dead workers left lying about: staging folders and temporary
-//! files. Part of recovery; never touches what a live worker may still need.
+//! Removing what dead workers left lying about: staging folders without a result and
+//! temporary files. Part of recovery; never touches what a live worker may still need.
 
 use std::collections::HashMap;
 use std::fs;
@@ -32,10 +32,19 @@ impl CsvStore {
             };
             if !is_in_use(self.paths(), &job, &nonce)? {
                 fault::here("sweep.staging");
-                let _ = fs::remove_dir_all(folder);
+                self.tell_if_kept(&job, self.discard(&folder));
             }
         }
         Ok(())
+    }
+
+    fn tell_if_kept(&self, job: &JobId, kept: Option<PathBuf>) {
+        if let Some(kept) = kept {
+            let shown = self.shared.workspace.relative(&kept).unwrap_or_default();
+            self.warn(format!(
+                "an attempt of job {job} left a model that nobody recorded; it is kept in {shown}"
+            ));
+        }
     }
 
     /// Removes temporary files of dead writers.
@@ -65,7 +74,7 @@ fn unclaimed_staging(
     for entry in fs::read_dir(&staging).context("list", &staging)? {
         let name = entry.context("list", &staging)?.file_name();
         let parts = name.to_str().and_then(split_staging);
-        orphans.extend(parts.map(|(job, nonce)| (job, Nonce::new(nonce), staging.join(&name))));
+        orphans.extend(parts.map(|(job, _, nonce)| (job, Nonce::new(nonce), staging.join(&name))));
     }
     if !orphans.is_empty() {
         // Read after the listing, so that whoever made a listed folder is in it.
@@ -170,9 +179,9 @@ fn is_older(path: &Path, time: Duration) -> bool {
     !matches!(age, Ok(Ok(age)) if age < time)
 }
 
-fn split_staging(name: &str) -> Option<(JobId, &str)> {
+/// Splits the name of an attempt's folder into job, attempt and nonce.
+pub(super) fn split_staging(name: &str) -> Option<(JobId, u32, &str)> {
     let (rest, nonce) = name.rsplit_once('-')?;
     let (job, attempt) = rest.rsplit_once('.')?;
-    attempt.parse::<u32>().ok()?;
-    Some((JobId::parse(job).ok()?, nonce))
+    Some((JobId::parse(job).ok()?, attempt.parse().ok()?, nonce))
 }

@@ -4,7 +4,6 @@
 //! here; one that somebody works on is only asked for, by `<job>.cancel`, and its
 //! holder stops it. Rows follow with the fold at the end, all at once.
 
-use std::fs;
 use std::sync::atomic::Ordering;
 
 use crate::domain::id::{JobId, Nonce};
@@ -149,7 +148,7 @@ impl CsvStore {
         if let Some(record) = dead
             && self.watch.is_proved_dead(self.paths(), record)
         {
-            let _ = fs::remove_dir_all(self.paths().staging().join(recover::staging_of(record)));
+            self.discard(&self.paths().staging().join(recover::staging_of(record)));
         }
         for kind in [
             StateFile::InProgress,

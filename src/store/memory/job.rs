@@ -387,10 +387,5 @@ fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 fn remove_folder(folder: &Path) -> Result<(), StoreError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).context("remove", folder)
-        }
-        _ => Ok(()),
-    }
+    artifact::discard(folder).context("remove", folder)
 }

@@ -1,11 +1,13 @@
 //! Everything an attempt left behind, counted and hashed within limits.
 
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::standard::free_name;
 use super::{ArtifactError, Standard, check_model, io_error, look, no_usable_model, not_plain};
 use crate::domain::glb;
 use crate::domain::text::hex;
@@ -35,7 +37,7 @@ pub struct CheckedFile {
 /// folder is refused.
 pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
     let mut found = Found::default();
-    walk(staging, "", &mut found)?;
+    list(staging, &mut found)?;
     found.files.sort();
     found.files.iter().map(FoundFile::hashed).collect()
 }
@@ -50,7 +52,7 @@ pub fn inventory_of(
         known: &standard.files,
         ..Found::default()
     };
-    walk(staging, "", &mut found)?;
+    list(staging, &mut found)?;
     let is_model = |file: &FoundFile| Some(&file.name) == standard.names.first();
     // The model first: nothing else is read if it is none.
     found.files.sort_by_key(|file| !is_model(file));
@@ -73,6 +75,8 @@ struct Found<'a> {
     bytes: u64,
     /// Names at the top that are plain files, with their sizes.
     known: &'a [(String, u64)],
+    /// Whether a name that is no text was met and spelt as one.
+    spelt: bool,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -113,11 +117,43 @@ impl FoundFile {
     }
 }
 
+/// Lists a folder. A name that is no text cannot be written down and found again,
+/// so its file gets one that is; then everything is listed once more.
+fn list(staging: &Path, found: &mut Found<'_>) -> Result<(), ArtifactError> {
+    walk(staging, "", found)?;
+    while std::mem::take(&mut found.spelt) {
+        (found.files, found.bytes) = (Vec::new(), 0);
+        walk(staging, "", found)?;
+    }
+    Ok(())
+}
+
+/// Renames a file or folder whose name is no text; bytes that are none become `%`
+/// and two digits.
+fn spell(path: &Path) -> Result<(), ArtifactError> {
+    let name = path.file_name().unwrap_or_default();
+    let mut spelt = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        spelt.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(spelt, "%{byte:02X}");
+        }
+    }
+    let free = free_name(&path.with_file_name(spelt))?;
+    platform::rename_replace(path, &free).map_err(|source| io_error(path, source))
+}
+
 fn walk(folder: &Path, prefix: &str, found: &mut Found<'_>) -> Result<(), ArtifactError> {
     for entry in fs::read_dir(folder).map_err(|source| io_error(folder, source))? {
         let entry = entry.map_err(|source| io_error(folder, source))?;
         let path = entry.path();
-        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let file_name = entry.file_name();
+        let Some(file_name) = file_name.to_str() else {
+            spell(&path)?;
+            found.spelt = true;
+            continue;
+        };
+        let name = format!("{prefix}{file_name}");
         let known = found.known.iter().find(|(known, _)| *known == name);
         let size = if let Some((_, size)) = known {
             *size

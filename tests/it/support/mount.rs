@@ -12,8 +12,12 @@ pub struct Mount(PathBuf);
 impl Mount {
     /// Mounts a file system in memory of so many bytes on `folder`.
     pub fn small(folder: &Path, bytes: u64) -> Option<Self> {
-        let size = format!("size={bytes}");
-        Self::new(folder, &["-t", "tmpfs", "-o", &size, "tmpfs"])
+        Self::memory(folder, &format!("size={bytes}"))
+    }
+
+    /// Mounts a file system in memory on `folder`, with options such as `nr_inodes`.
+    pub fn memory(folder: &Path, options: &str) -> Option<Self> {
+        Self::new(folder, &["-t", "tmpfs", "-o", options, "tmpfs"])
     }
 
     /// Makes what is in `folder` read-only, even for root.

@@ -1,0 +1,131 @@
+//! What an adapter reports while it works, passed on to the store and to whoever watches.
+
+use std::sync::PoisonError;
+
+use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobReporter};
+use crate::cancel::StopReason;
+use crate::domain::content::ContentKey;
+use crate::domain::lease::Lease;
+use crate::domain::retry::ErrorClass;
+use crate::domain::text::one_line;
+use crate::engine::event::EventKind;
+use crate::engine::output;
+use crate::engine::{Carrier, Pool};
+use crate::store::{Beat, Made, Progress};
+
+/// Passes on what an adapter reports while it works.
+pub(super) struct Reporter<'a> {
+    pub(super) pool: &'a Pool<'a>,
+    pub(super) lease: &'a Lease,
+    pub(super) carrier: &'a Carrier,
+    pub(super) request: &'a GenerationRequest,
+    pub(super) content_key: Option<&'a ContentKey>,
+    pub(super) submitted: Option<String>,
+    /// Whether the adapter has said that it succeeded,
+    pub(super) announced: bool,
+    /// and whether it has returned.
+    pub(super) settled: bool,
+    /// What is about to be bought, until an id comes.
+    pub(super) intent: Option<String>,
+}
+
+impl JobReporter for Reporter<'_> {
+    fn progress(&mut self, fraction: f64, message: Option<&str>) {
+        let progress = Progress {
+            fraction: if fraction.is_finite() {
+                fraction.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            message: message.map(|text| one_line(text).chars().take(200).collect()),
+        };
+        let job_id = &self.lease.job_id;
+        self.pool.heartbeat.progress(job_id, progress.clone());
+        self.pool.report(EventKind::JobProgress {
+            job_id: job_id.clone(),
+            fraction: progress.fraction,
+            message: progress.message,
+        });
+    }
+
+    fn intent(&mut self, correlation: &str) -> Result<(), AdapterError> {
+        let now = self.pool.clock.now();
+        match self.pool.store.intent(self.lease, correlation, now) {
+            Ok(Beat::Held) => {
+                self.intent = Some(correlation.to_owned());
+                Ok(())
+            }
+            Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
+            Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
+            Err(error) => {
+                self.pool.store_failed("cannot note an intent", &error);
+                let message = format!("nothing was bought, because that cannot be noted: {error}");
+                Err(AdapterError::failed(ErrorClass::Transient, message))
+            }
+        }
+    }
+
+    fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
+        let now = self.pool.clock.now();
+        self.submitted = Some(request_id.to_owned());
+        self.intent = None;
+        {
+            let bought = self.pool.bought.lock();
+            let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
+            bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
+        }
+        self.pool.note_purchase(self.lease, cost_usd);
+        self.pool
+            .store
+            .submitted(self.lease, request_id, cost_usd, now)
+            .map_err(|error| {
+                self.pool.store_failed("cannot note a purchase", &error);
+                let message = format!("the purchase {request_id} could not be noted: {error}");
+                AdapterError::failed(ErrorClass::Unknown, message)
+            })
+    }
+
+    fn made(&mut self, result: &GenerationResult) {
+        // A rehearsal is worth nothing.
+        if self.pool.conditions.dry_run {
+            return;
+        }
+        self.announced = true;
+        let lease = self.lease;
+        let version = || self.carrier.adapter.version().map(str::to_owned);
+        let about = output::about_request(&lease.run_id, &lease.job_id, self.request);
+        let made = Made {
+            model: result
+                .generated_glb
+                .as_deref()
+                .map(|path| Made::inside(path, &lease.staging)),
+            previews: result
+                .previews
+                .iter()
+                .map(|path| Made::inside(path, &lease.staging))
+                .collect(),
+            algo_version: result.algo_version.clone().or_else(version),
+            price: output::settle_price(&self.carrier.price, result),
+            about: Some(about),
+            told: result.raw_metadata.clone(),
+            content_key: self.content_key.cloned(),
+            free: false,
+            settled: self.settled,
+        };
+        let made = Made {
+            free: match made.price.estimated_usd {
+                Some(usd) => usd <= 0.0,
+                None => !self.carrier.adapter.may_buy(),
+            },
+            ..made
+        };
+        let paid = made.price.estimated_usd.is_some_and(|usd| usd > 0.0)
+            || self.submitted.is_some()
+            || lease.request_id.is_some();
+        let now = self.pool.clock.now();
+        if let Err(error) = self.pool.store.made(lease, &made, paid, now) {
+            let what = format!("cannot write down what job {} made", lease.job_id);
+            self.pool.store_failed(&what, &error);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Folders of attempts as a whole: whether they hold a model, made accessible,
+//! copied, synced, and the only place in which one is removed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{ArtifactError, check_model, io_error, not_plain};
+use crate::domain::glb;
+use crate::platform;
+use crate::workspace::durable;
+
+/// Models deeper in a folder are not looked for.
+const DEEPEST: usize = 6;
+
+/// Checks that `folder` is a real one where it is, not a link to somewhere else.
+pub fn is_own_folder(folder: &Path) -> Result<(), ArtifactError> {
+    let found = match fs::symlink_metadata(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Where all folders are gone it is not the adapter that moved one.
+            return Err(match folder.parent().map(fs::symlink_metadata) {
+                Some(Ok(_)) => ArtifactError::FolderGone,
+                _ => io_error(folder, error),
+            });
+        }
+        Err(error) => return Err(io_error(folder, error)),
+    };
+    if found.is_symlink() {
+        let target = fs::read_link(folder).unwrap_or_default();
+        let what = format!("a link to {}", target.display());
+        return Err(ArtifactError::FolderReplaced { what });
+    }
+    if !found.is_dir() {
+        let what = "a file".to_owned();
+        return Err(ArtifactError::FolderReplaced { what });
+    }
+    Ok(())
+}
+
+/// Tells whether a folder holds a whole model that somebody made: not only the one
+/// of a rehearsal.
+pub fn holds_model(folder: &Path) -> bool {
+    is_own_folder(folder).is_ok() && holds(folder, &|path| !is_sample(path), DEEPEST)
+}
+
+/// Tells whether a folder holds a whole model of any kind.
+pub fn holds_any_model(folder: &Path) -> bool {
+    is_own_folder(folder).is_ok() && holds(folder, &|_| true, DEEPEST)
+}
+
+fn holds(folder: &Path, counts: &dyn Fn(&Path) -> bool, deeper: usize) -> bool {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| {
+        let (path, kind) = (entry.path(), entry.file_type());
+        let is = |ask: fn(&fs::FileType) -> bool| kind.as_ref().is_ok_and(ask);
+        if is(fs::FileType::is_dir) {
+            return deeper > 0 && holds(&path, counts, deeper - 1);
+        }
+        is(fs::FileType::is_file) && check_model(&path).is_ok() && counts(&path)
+    })
+}
+
+fn is_sample(path: &Path) -> bool {
+    let limit = glb::SAMPLE.len() as u64;
+    durable::read_plain(path, limit).is_ok_and(|bytes| bytes == glb::SAMPLE)
+}
+
+/// Removes an attempt's folder with everything in it. Whoever calls this knows that
+/// it holds nothing that an adapter called a success. A link is removed, not followed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where removing folders is wrapped"
+)]
+pub fn discard(folder: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(folder) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(folder),
+        Ok(_) => fs::remove_file(folder),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(folder)?;
+            fs::remove_dir_all(folder)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Lets us read and change everything below a folder of ours; follows no link.
+pub(super) fn open_up(folder: &Path) -> io::Result<()> {
+    platform::make_accessible(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            open_up(&entry.path())?;
+        } else if kind.is_file() {
+            platform::make_accessible(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves a folder to a name that is free; tells whether it was. One that its maker
+/// has protected is opened first.
+pub fn move_folder(from: &Path, to: &Path) -> io::Result<bool> {
+    match platform::rename_no_replace(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            platform::make_accessible(from)?;
+            platform::rename_no_replace(from, to)
+        }
+        moved => moved,
+    }
+}
+
+/// Copies a folder's plain files to a new one and syncs everything; a copy that a
+/// crash left is made anew.
+pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    discard(to)?;
+    fs::create_dir(to)?;
+    copy_into(from, to)?;
+    platform::sync_dir(to)
+}
+
+fn copy_into(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let found = fs::symlink_metadata(&source)?;
+        if found.is_dir() {
+            fs::create_dir(&target)?;
+            copy_into(&source, &target)?;
+            platform::sync_dir(&target)?;
+        } else if not_plain(&found).is_none() {
+            fs::copy(&source, &target)?;
+            fs::File::open(&target)?.sync_all()?;
+        } else {
+            let reason = format!("{} is no plain file", source.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether folders can be put into `folder`, by trying.
+pub fn takes_folders(folder: &Path) -> bool {
+    let name = format!(".probe-{}", uuid::Uuid::new_v4().simple());
+    let probe = folder.join(name);
+    fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
+}
+
+/// Makes every file of a folder survive a power loss, and their names.
+pub fn sync_files(folder: &Path) -> io::Result<()> {
+    let mut pending: Vec<PathBuf> = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                pending.push(entry.path());
+            } else if kind.is_file() {
+                fs::File::open(entry.path())?.sync_all()?;
+            }
+        }
+        platform::sync_dir(&folder)?;
+    }
+    Ok(())
+}
