@@ -132,11 +132,13 @@ fn entry_json(entry: &AdapterEntry) -> Value {
 }
 
 fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
-    let mut table = Fitted::new([
-        "algo", "state", "price", "kind", "mode", "provider", "source",
-    ]);
-    table = table.cut(&[0, 5, 6]);
-    for entry in entries {
+    let mut table = Fitted::new(["algo", "state", "price", "kind", "pictures", "provider"]);
+    table = table.cut(&[0, 5]);
+    // What can run is what is looked for.
+    let mut sorted: Vec<&AdapterEntry> = entries.iter().collect();
+    sorted.sort_by_key(|entry| !entry.is_runnable());
+    for entry in sorted {
+        let own = entry.provider == entry.key.as_str();
         table.row([
             entry.key.to_string(),
             state(entry),
@@ -145,10 +147,14 @@ fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
                 .map_or_else(|| "unknown".to_owned(), dollars),
             entry.kind.clone().unwrap_or_else(|| "endpoint".to_owned()),
             mode(entry).to_owned(),
-            entry.provider.clone(),
-            entry.price_source.clone().unwrap_or_default(),
+            if own {
+                String::new()
+            } else {
+                entry.provider.clone()
+            },
         ]);
     }
+    table.drop_empty();
     let mut text = table.lines(page).join("\n");
     text.push('\n');
     for entry in entries {

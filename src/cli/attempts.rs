@@ -16,7 +16,7 @@ use crate::cli::ui::Ui;
 use crate::domain::patch::REUSED;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
-use crate::ops::attempts::{AttemptRecord, AttemptsReport, run_attempts};
+use crate::ops::attempts::{AttemptOutcome, AttemptRecord, AttemptsReport, run_attempts};
 
 /// The options of `run attempts`.
 #[derive(Debug, Args)]
@@ -110,7 +110,7 @@ fn to_text(report: &AttemptsReport, page: Page) -> String {
 }
 
 /// Returns the attempts of one job, one line each.
-fn of_job(attempts: &[AttemptRecord], page: Page) -> Vec<String> {
+pub fn of_job(attempts: &[AttemptRecord], page: Page) -> Vec<String> {
     let mut table = Fitted::new([""; 6]).indent(2).cut(&[5]).right([0, 3, 4]);
     for attempt in attempts {
         let took = attempt.duration_s;
@@ -142,7 +142,9 @@ fn of_job(attempts: &[AttemptRecord], page: Page) -> Vec<String> {
 /// Says what became of an attempt, and whether it made anything.
 pub fn outcome(attempt: &AttemptRecord) -> String {
     let word = attempt.outcome.word();
-    if attempt.simulated {
+    if attempt.simulated && attempt.outcome == AttemptOutcome::Completed {
+        "rehearsed".to_owned()
+    } else if attempt.simulated {
         format!("{word} (rehearsed)")
     } else if attempt.price_source.as_deref() == Some(REUSED) {
         format!("{word} (reused)")
@@ -159,7 +161,6 @@ mod tests {
     use crate::domain::job::Entry;
     use crate::domain::retry::ErrorClass;
     use crate::domain::time::Timestamp;
-    use crate::ops::attempts::AttemptOutcome;
     use crate::ops::find::JobName;
 
     #[test]

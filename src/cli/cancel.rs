@@ -28,13 +28,13 @@ const NAMED: usize = 10;
          with --undo: cancelled,running]"
     )),
     after_help = "Examples:
-  archi3d run cancel --run-id r1
-      take out everything that waits or runs
-  archi3d run cancel --run-id r1 --only-status enqueued
+  archi3d run cancel r1
+      cancel everything that waits or runs
+  archi3d run cancel r1 --only-status enqueued
       let running jobs finish
-  archi3d run cancel --run-id r1 --algo trellis_single --jobs 'd610*'
-      take out some jobs
-  archi3d run cancel --run-id r1 --undo
+  archi3d run cancel r1 --algo trellis_single --item 335888
+      cancel some jobs
+  archi3d run cancel r1 --undo
       put cancelled jobs back
 
 Waiting jobs, and jobs whose worker is dead, are cancelled at once. Live workers

@@ -16,6 +16,7 @@ use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::ui::Ui;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
+use crate::domain::order::JobOrder;
 use crate::ops::{OpsContext, names};
 
 /// The variable through which scripts ask.
@@ -97,6 +98,7 @@ pub(super) fn answer(args: &[OsString]) -> Result<bool, clap::Error> {
 struct Words {
     workspace: Option<PathBuf>,
     run: Option<String>,
+    all: Vec<String>,
 }
 
 impl Words {
@@ -106,7 +108,26 @@ impl Words {
         Self {
             workspace: value_of(&typed, "--workspace").map(PathBuf::from),
             run: value_of(&typed, "--run-id").and_then(|run| run.into_string().ok()),
+            all: typed
+                .iter()
+                .filter_map(|word| Some(word.to_str()?.to_owned()))
+                .collect(),
         }
+    }
+
+    /// Returns names of the run that was typed, else of the only or latest one.
+    fn names_in_run(&self, names: impl Fn(&OpsContext, &RunId) -> Vec<String>) -> Vec<String> {
+        let Some(context) = self.open() else {
+            return Vec::new();
+        };
+        let runs = names::run_ids(&context);
+        let by_place = self.all.iter().find(|word| runs.contains(word));
+        let named = self.run.as_ref().or(by_place);
+        let run = match named {
+            Some(name) => RunId::parse(name).ok(),
+            None => names::latest_run(&context).ok().map(|latest| latest.run),
+        };
+        run.map(|run| names(&context, &run)).unwrap_or_default()
     }
 
     fn open(&self) -> Option<OpsContext> {
@@ -132,18 +153,32 @@ fn with_candidates(command: clap::Command, words: &Words) -> clap::Command {
     let words = words.clone();
     let command = command.mut_args(|argument| {
         let words = words.clone();
+        // Help tells the options of every command once; a shell offers them everywhere.
+        let argument = if argument.is_global_set() {
+            argument.hide(false)
+        } else {
+            argument
+        };
         match argument.get_id().as_str() {
-            "run_id" => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+            "run" | "run_id" => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
                 let names = words.open().map(|context| names::run_ids(&context));
                 fitting(typed, "", names.unwrap_or_default())
             })),
-            "job" | "job_id" | "jobs" => {
-                argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
-                    let run = words.run.as_deref().and_then(|run| RunId::parse(run).ok());
-                    let jobs = run.and_then(|run| Some(names::job_ids(&words.open()?, &run)));
-                    fitting(typed, "", jobs.unwrap_or_default())
-                }))
-            }
+            "jobs" => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+                fitting(typed, "", words.names_in_run(names::job_ids))
+            })),
+            "item" => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+                in_list(typed, words.names_in_run(names::items))
+            })),
+            "job" => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+                let both = |context: &OpsContext, run: &RunId| {
+                    [names::items(context, run), names::job_ids(context, run)].concat()
+                };
+                fitting(typed, "", words.names_in_run(both))
+            })),
+            "order" => argument.add(ArgValueCompleter::new(|typed: &OsStr| {
+                fitting(typed, "", JobOrder::ALL.map(|order| order.word().into()))
+            })),
             "algo" | "algos" | "adapter" | "key" => {
                 argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
                     let names = words.open().map(|context| names::algo_keys(&context));
@@ -195,10 +230,8 @@ mod tests {
         let words = typed("archi3d -- archi3d run status --workspace=/w --run-id r1 --jobs x");
         assert_eq!(words.workspace, Some(PathBuf::from("/w")));
         assert_eq!(words.run.as_deref(), Some("r1"));
-        assert_eq!(
-            typed("archi3d -- archi3d run --workspace"),
-            Words::default()
-        );
+        let unfinished = typed("archi3d -- archi3d run --workspace");
+        assert_eq!((unfinished.workspace, unfinished.run), (None, None));
         assert_eq!(typed("archi3d run --run-id r1"), Words::default());
     }
 

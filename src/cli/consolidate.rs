@@ -24,11 +24,11 @@ const SHOWN: usize = 50;
 /// The options of `consolidate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  archi3d consolidate --run-id r1 --dry-run
+  archi3d consolidate r1 --dry-run
       show what would change and why
-  archi3d consolidate --run-id r1
+  archi3d consolidate r1
       set the rows right; cells that are right keep their bytes
-  archi3d consolidate --run-id r1 --strict --json
+  archi3d consolidate r1 --strict --json
       for machines: exit 1 and nothing written if a person must decide
 
 For each row the first that fits decides: completed without a usable model becomes

@@ -27,7 +27,7 @@ const MOST_IDS: usize = 20;
 pub enum CostCommand {
     /// Show what was paid, by algorithm, day, worker or run
     Report(ReportArgs),
-    /// Say what a job really cost whose money is still reserved and which will not run again
+    /// Record the actual cost of a job that still holds a reservation
     Settle(SettleArgs),
 }
 
@@ -38,8 +38,8 @@ pub enum CostCommand {
 will be none, look for it at the provider and note what was billed.
 
 Examples:
-  archi3d cost settle --run-id r1 d610 --usd 0.30
-  archi3d cost settle --run-id r1 d610 --usd 0 --yes"
+  archi3d cost settle r1 335888 --usd 0.30
+  archi3d cost settle r1 335888 --usd 0 --yes"
 )]
 pub struct SettleArgs {
     #[command(flatten)]
@@ -73,7 +73,7 @@ is counted as unknown. --match ends with exit code 1 if anything differs.
 
 Examples:
   archi3d cost report
-  archi3d cost report --run-id r1 --by day --csv > costs.csv
+  archi3d cost report r1 --by day --csv > costs.csv
   archi3d cost report --match invoice.csv --match-id 'Request ID' --match-amount Total"
 )]
 pub struct ReportArgs {

@@ -7,12 +7,12 @@ use clap::{Args, Parser};
 use serde_json::{Value, json};
 
 use crate::cli::Global;
-use crate::cli::attempts::outcome;
+use crate::cli::attempts::of_job;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::workspace_option;
 use crate::cli::run_arg::JobArg;
 use crate::cli::status::money_json;
-use crate::cli::table::{Fitted, Page, dollars, lines_of, short_duration, straight_table};
+use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use crate::domain::lease::Verdict;
@@ -107,21 +107,20 @@ fn to_json(told: &Explanation) -> Value {
 }
 
 fn to_text(told: &Explanation, page: Page) -> String {
+    // A person must never take a rehearsal for a result.
+    let state = match told.code {
+        "rehearsed_only" => "rehearsed".to_owned(),
+        code => format!("{} ({code})", one_line(&told.state)),
+    };
     let mut text = format!(
-        "{} with {} in run {}: {} ({}), job {}\n",
+        "{} with {} in run {}: {state}, job {}\n",
         item(&told.product_id, &told.variant),
         one_line(&told.algo),
         told.run_id,
-        one_line(&told.state),
-        told.code,
         told.job_id,
     );
     for sentence in &told.why {
-        let _ = writeln!(
-            text,
-            "{}",
-            page.wrap(&format!("  {}", one_line(sentence)), 2)
-        );
+        let _ = writeln!(text, "{}", page.wrap(&one_line(sentence), 2));
     }
     text.push('\n');
     text.push_str(&numbers(told, page));
@@ -148,7 +147,7 @@ fn numbers(told: &Explanation, page: Page) -> String {
         table.add_row([format!("  {name}"), value]);
     };
     add(
-        "attempts",
+        "tried",
         match (numbers.failures, numbers.retries) {
             // Put off without a retry, as when a provider is out of credit.
             (failures, retries) if failures > retries => {
@@ -226,30 +225,9 @@ fn numbers(told: &Explanation, page: Page) -> String {
 }
 
 fn attempts(told: &Explanation, page: Page) -> String {
-    let mut table = Fitted::new([
-        "attempt", "outcome", "class", "started", "took", "cost", "error",
-    ]);
-    table = table.indent(2).cut(&[6]).right([0, 4, 5]);
-    for attempt in &told.attempts {
-        let took = attempt
-            .duration_s
-            .and_then(|s| Duration::try_from_secs_f64(s).ok());
-        table.row([
-            attempt.attempt.to_string(),
-            outcome(attempt),
-            attempt
-                .class
-                .map(|class| class.to_string())
-                .unwrap_or_default(),
-            page.zone.second(attempt.started),
-            took.map(short_duration).unwrap_or_default(),
-            attempt.cost_usd.map(dollars).unwrap_or_default(),
-            attempt.error.as_deref().map(one_line).unwrap_or_default(),
-        ]);
-    }
-    table.drop_empty();
-    let mut lines = table.lines(page);
     let first = told.attempts.first().map(|attempt| attempt.started);
-    lines.extend(first.map(|at| format!("  times in {}", page.zone.name(at))));
-    format!("{}\n", lines.join("\n"))
+    let zone = first.map(|at| format!(" (times in {})", page.zone.name(at)));
+    let head = format!("  attempts{}", zone.unwrap_or_default());
+    let lines = of_job(&told.attempts, page);
+    format!("{head}\n{}\n", lines.join("\n"))
 }

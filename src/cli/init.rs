@@ -42,15 +42,17 @@ pub fn run(args: &InitArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
             outer.display()
         ));
     }
-    let next = if is_taken_by_default(&report.workspace) {
-        "`archi3d catalog build` in this folder".to_owned()
+    // From elsewhere, or where something names another workspace, the command says which.
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let is_here = here.is_ok_and(|here| here == report.workspace);
+    let option = if is_here && is_taken_by_default(&report.workspace) {
+        String::new()
     } else {
-        // Something else names another workspace: the command must say which.
-        let folder = quoted(&report.workspace.display().to_string());
-        format!("`archi3d catalog build --workspace {folder}`")
+        let typed = given.unwrap_or(&report.workspace).display().to_string();
+        format!(" --workspace {}", quoted(&typed))
     };
     ui.hint(&format!(
-        "put pictures into dataset/<product>/images/, then type {next}"
+        "put pictures into dataset/<product>/images/, then: archi3d catalog build{option}"
     ));
     Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
@@ -28,6 +28,7 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod guard;
+pub mod help;
 pub mod init;
 pub mod local_time;
 pub mod man;
@@ -53,25 +54,21 @@ pub mod working;
 
 /// Runs large batches of image-to-3D generations from a folder of pictures and loses nothing.
 #[derive(Debug, Parser)]
-#[command(name = "archi3d", version, arg_required_else_help = true)]
+#[command(
+    name = "archi3d",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 #[command(after_help = "Examples:
   archi3d demo
       make pictures, run them, look at the models
   archi3d catalog build && archi3d batch create --run-id r1 --algos relief
       from a folder of pictures to the jobs of a run
-  archi3d run worker --run-id r1 --max-parallel 4
-      make the models; the same command again goes on where it stopped
-  archi3d run status --run-id r1
-      see how it stands, from any terminal
-
-Exit codes:
-  0    done
-  1    some jobs failed
-  2    the request or the set-up is wrong
-  3    the store or the disk failed
-  4    a spending limit kept jobs from starting
-  70   a bug in the program
-  129, 130, 143   stopped by SIGHUP, SIGINT, SIGTERM")]
+  archi3d run worker -j 4
+      make the models; the same command again resumes where it stopped
+  archi3d run status
+      see how it stands, from any terminal")]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -81,12 +78,11 @@ pub struct Cli {
 
 /// What every command understands.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The folder everything is in; without it the configured or the nearest one is taken
+    /// The folder everything is in [default: the configured one, else the nearest]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Write the result to standard output as one JSON object
+    /// Write the result to standard output as one JSON object; messages stay on standard error
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colours
@@ -98,7 +94,7 @@ pub struct Global {
         default_value = "auto"
     )]
     pub color: Color,
-    /// Say more about what happens
+    /// Show more details
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
@@ -122,9 +118,9 @@ enum Command {
     #[command(
         subcommand,
         after_help = "Examples:
-  archi3d run worker --run-id r1
-  archi3d run status --run-id r1
-  archi3d run cancel --run-id r1 --jobs 'd610*'"
+  archi3d run worker
+  archi3d run status r1
+  archi3d run cancel r1 --item 335888"
     )]
     Run(run::RunCommand),
     /// Show and try what makes the models
@@ -133,10 +129,10 @@ enum Command {
         after_help = "Examples:\n  archi3d adapters list\n  archi3d adapters check relief"
     )]
     Adapters(adapters::AdaptersCommand),
-    /// Show what was paid, and settle what nobody else will
+    /// Show what was paid, and record what a provider billed
     #[command(
         subcommand,
-        after_help = "Examples:\n  archi3d cost report\n  archi3d cost settle --run-id r1 d610 --usd 0.30"
+        after_help = "Examples:\n  archi3d cost report\n  archi3d cost settle r1 335888 --usd 0.30"
     )]
     Cost(cost::CostCommand),
     /// Make the registry agree with what is on disk
@@ -156,6 +152,8 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Write manual pages
     Man(man::ManArgs),
+    /// Show the help of a command, or the options of all commands
+    Help(help::HelpArgs),
 }
 
 /// Does what the arguments say and returns the exit code.
@@ -183,7 +181,8 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Ok(true) => return Exit::Done,
         Err(error) => return show_clap(&error, early),
     }
-    let cli = match Cli::try_parse_from(args) {
+    let parsed = help::command().try_get_matches_from(args);
+    let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return show_clap(&error, early),
     };
@@ -202,6 +201,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Init(args) => init::run(&args, &cli.global, &ui),
         Command::Completions(args) => completions::run(&args, &ui),
         Command::Man(args) => man::run(&args, &ui),
+        Command::Help(args) => help::run(&args, &ui),
     };
     ended.unwrap_or_else(|error: CliError| {
         ui.error(&error);
@@ -286,6 +286,6 @@ mod tests {
         assert!(!is_error(&["archi3d", "--version"]));
         assert!(!is_error(&["archi3d", "run", "worker", "--help"]));
         assert!(is_error(&["archi3d"]));
-        assert!(is_error(&["archi3d", "run", "worker"]));
+        assert!(is_error(&["archi3d", "run", "remove"]));
     }
 }

@@ -164,9 +164,9 @@ impl Progress {
             } => {
                 let kept = if *redo { "; the old result stands" } else { "" };
                 let error = shortened(&one_line(error));
-                let whose = one_line(&format!("{product_id}, {algo}"));
+                let whose = one_line(&format!("{product_id} {algo}"));
                 self.ui
-                    .failure(&format!("{job_id} ({whose}): {error} ({class}){kept}"));
+                    .failure(&format!("{whose} ({job_id}): {error} ({class}){kept}"));
             }
             EventKind::Warning { message } => self.ui.warn(&one_line(message)),
             EventKind::Notice { message } => self.ui.say(&one_line(message)),

@@ -46,19 +46,17 @@ impl Page {
         }
     }
 
-    /// Breaks a sentence at blanks so that it fits, later lines set in as far.
+    /// Breaks a sentence at blanks so that it fits, all lines set in.
     pub fn wrap(&self, text: &str, indent: usize) -> String {
-        let mut lines = vec![String::new()];
-        for word in text.split(' ') {
-            let last = lines.last_mut().expect("there is always one");
-            let taken = last.width();
-            if taken > indent && taken + 1 + word.width() > self.width {
-                lines.push(format!("{}{word}", " ".repeat(indent)));
-            } else if last.is_empty() {
-                last.push_str(word);
-            } else {
-                last.push(' ');
-                last.push_str(word);
+        let blanks = " ".repeat(indent);
+        let mut lines: Vec<String> = Vec::new();
+        for word in text.split_whitespace() {
+            match lines.last_mut() {
+                Some(last) if last.width() + 1 + word.width() <= self.width => {
+                    last.push(' ');
+                    last.push_str(word);
+                }
+                _ => lines.push(format!("{blanks}{word}")),
             }
         }
         lines.join("\n")

@@ -35,21 +35,21 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 /// The options of `run worker`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  archi3d run worker --run-id r1 --dry-run
+  archi3d run worker r1 --dry-run
       rehearse: nothing is bought, everything else happens
-  archi3d run worker --run-id r1 --max-parallel 4
-      run everything that waits, four jobs at a time
-  archi3d run worker --run-id r1 --only-status enqueued,running
-      go on after a crash
-  archi3d run worker --run-id r1 --only-status failed
+  archi3d run worker -j 4
+      run everything that waits in the latest run, four jobs at a time
+  archi3d run worker r1 --only-status enqueued,running
+      resume after a crash
+  archi3d run worker r1 --only-status failed
       try failed jobs again
-  archi3d run worker --run-id r1 --jobs 'd610*' --redo
-      make the results of some jobs again
-  archi3d run worker --run-id r1 --canary 2
+  archi3d run worker r1 --item 335888 --redo
+      make the results of a product again
+  archi3d run worker r1 --canary 2
       try two jobs of each algorithm, look, then release the rest
-  archi3d run worker --run-id r1 --budget-usd 5
+  archi3d run worker r1 --budget-usd 5
       start nothing that would bring the run above $5
-  archi3d run worker --run-id r2 --reuse
+  archi3d run worker r2 --reuse
       copy what an earlier run has made from the same pictures, buy the rest
 
 Ctrl-C once: no new job starts and running ones finish. Twice: running jobs are
@@ -127,8 +127,7 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "K", value_parser = at_least_one, allow_hyphen_values = true)]
     canary: Option<usize>,
 
-    /// With --canary: go on by itself with the algorithms none of whose first jobs
-    /// failed
+    /// With --canary: continue algorithms whose canaries all succeeded
     #[arg(long, requires = "canary")]
     release: bool,
 

@@ -144,7 +144,10 @@ impl ConfiguredAlgos {
             }
         }
         let reasons = reasons.iter();
-        let reasons = reasons.map(|(why, keys)| format!("{} ({why})", keys.join(", ")));
+        let reasons = reasons.map(|(why, keys)| match &keys[..] {
+            [a, b, c, _, _, ..] => format!("{a}, {b}, {c} and {} more ({why})", keys.len() - 3),
+            keys => format!("{} ({why})", keys.join(", ")),
+        });
         let reasons: Vec<String> = reasons.collect();
         if reasons.is_empty() {
             return String::new();

@@ -408,7 +408,7 @@ impl Why<'_> {
                 ),
             },
             "bad_input" => "its pictures cannot be used; trying again changes nothing".into(),
-            "permanent" => "it will not work as it is configured".into(),
+            "permanent" => "without a change it will fail the same way".into(),
             _ => "failed jobs run again only when somebody selects them".into(),
         });
         if self.numbers.request_id.is_some() {

@@ -44,9 +44,10 @@ Everything about these generations is in this folder; every stored path is relat
 
     archi3d catalog build                                 pictures -> tables/items.csv
     archi3d batch create --run-id r1 --algos relief       items x algos -> jobs
-    archi3d run worker --run-id r1 --dry-run              rehearse, buy nothing
-    archi3d run worker --run-id r1                        make the models
-    archi3d run status --run-id r1                        how it stands
+    archi3d run plan                                      what would run and cost
+    archi3d run worker --dry-run                          rehearse, buy nothing
+    archi3d run worker                                    make the models
+    archi3d run status --list                             which result is where
 ";
 
 /// What was made and what was there already.

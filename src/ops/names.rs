@@ -3,9 +3,12 @@
 //! For shells that complete words: quick, reads only, and what cannot be read has
 //! no names.
 
+use std::collections::HashSet;
+
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
+use crate::ops::find::item;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
 
@@ -22,6 +25,16 @@ pub fn job_ids(context: &OpsContext, run: &RunId) -> Vec<String> {
     let manifest = csv::read_manifest(&context.workspace.run(run));
     let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
     rows.into_iter().map(|row| row.job_id.to_string()).collect()
+}
+
+/// Returns the products of a run as `--item` takes them, each once, in the order of
+/// its manifest.
+pub fn items(context: &OpsContext, run: &RunId) -> Vec<String> {
+    let manifest = csv::read_manifest(&context.workspace.run(run));
+    let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
+    let mut seen = HashSet::new();
+    let items = rows.iter().map(|row| item(&row.product_id, &row.variant));
+    items.filter(|item| seen.insert(item.clone())).collect()
 }
 
 /// Returns the algorithms that are configured, in the order of their files.

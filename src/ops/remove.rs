@@ -6,6 +6,7 @@
 //! run's recovery is locked, so that no worker can begin; then the rows go; then the
 //! folder that was moved away. The same command again finishes what was cut short.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -118,15 +119,16 @@ fn look(context: &OpsContext, run_id: &RunId) -> Result<Removal, OpsError> {
         let paths = workspace.run(run_id);
         let now = context.clock.now();
         let run = csv::read_run(workspace, run_id, Rhythm::default(), now)?;
+        let mut told = HashSet::new();
         for job in &run.jobs {
             removal.count(job);
-            reasons.extend(kept_by(job));
+            let kept = kept_by(job);
+            if kept.is_some() || is_rehearsed(job) {
+                told.insert(job.job_id.as_str());
+            }
+            reasons.extend(kept);
         }
-        let rehearsed = |name: &str| {
-            let mut jobs = run.jobs.iter();
-            jobs.any(|job| job.job_id.as_str() == name && is_rehearsed(job))
-        };
-        reasons.extend(kept_by_files(&paths, &rehearsed)?);
+        reasons.extend(kept_by_files(&paths, &told)?);
         reasons.extend(live_workers(&paths)?);
     } else if rows == 0 {
         return Err(OpsError::Setup {
@@ -154,8 +156,8 @@ fn refused(run_id: &RunId, why: &str) -> OpsError {
     OpsError::Setup {
         message: format!("run {run_id} is not removed: {why}"),
         hint: Some(
-            "nothing was changed; only a run without results is removed. `archi3d run cancel` \
-             keeps waiting jobs from running"
+            "nothing was changed; a run with results stays. To keep its waiting jobs from running: \
+             `archi3d run cancel`"
                 .into(),
         ),
     }
@@ -216,11 +218,9 @@ fn kept_by(job: &JobRecord) -> Option<String> {
     }
 }
 
-/// Says which files keep the run: everything but what rehearsals left.
-fn kept_by_files(
-    paths: &RunPaths,
-    rehearsed: &dyn Fn(&str) -> bool,
-) -> Result<Vec<String>, StoreError> {
+/// Says which files keep the run: all but what rehearsals left, and what was told
+/// with its job.
+fn kept_by_files(paths: &RunPaths, told: &HashSet<&str>) -> Result<Vec<String>, StoreError> {
     let mut kept = Vec::new();
     for name in names_in(paths.root())? {
         if !OWN.contains(&name.as_str()) && !durable::is_temporary(&name) {
@@ -230,7 +230,7 @@ fn kept_by_files(
     let outputs = paths.outputs();
     for name in names_in(&outputs)? {
         let path = outputs.join(&name);
-        if !rehearsed(&name) && has_files(&path).context("look into", &path)? {
+        if !told.contains(name.as_str()) && has_files(&path).context("look into", &path)? {
             kept.push(format!("outputs/{name} has files"));
         }
     }

@@ -64,6 +64,16 @@ fn bash_offers_runs_jobs_algos_and_statuses() {
     let list = offered(&["run", "worker", "--only-status", "failed,r"]);
     assert_eq!(list, ["failed,running"]);
     assert_eq!(offered(&["run", "can"]), ["cancel"]);
+    assert_eq!(offered(&["run", "status", ""])[..2], ["chairs-2", "rk"]);
+    assert_eq!(offered(&["run", "worker", "--order", "r"]), ["row-first"]);
+    let items = ["100001", "100002", "100003"];
+    assert_eq!(offered(&["run", "worker", "rk", "--item", ""]), items);
+    assert_eq!(offered(&["run", "explain", "rk", "100002"]), ["100002"]);
+    assert_eq!(
+        offered(&["run", "worker", "rk", "--jobs", ids[0]]),
+        [ids[0]]
+    );
+    assert_eq!(offered(&["run", "worker", "--works"]), ["--workspace"]);
     assert_eq!(workspace.tree(), before);
 }
 
@@ -112,7 +122,9 @@ fn every_command_has_a_page_that_man_shows_without_complaint() {
         if let Some(shown) = shown(&path) {
             assert_eq!(shown.stderr, "", "{name}: {shown}");
             assert!(shown.stdout.contains("SYNOPSIS"), "{name}: {shown}");
-            assert!(shown.stdout.contains("Examples:"), "{name}: {shown}");
+            for section in ["EXAMPLES", "EXIT STATUS"] {
+                assert!(shown.stdout.contains(section), "{name}: {shown}");
+            }
         }
     }
     let whole = Invocation::archi3d(["man"]).run().expect_code(0);
@@ -130,4 +142,33 @@ fn shown(page: &Path) -> Option<Output> {
     let arguments = ["--warnings", "-l"];
     let man = || Invocation::program(Path::new("/usr/bin/man"), arguments);
     there.then(|| man().env("LANG", "C.UTF-8").arg(page).run().expect_code(0))
+}
+
+#[test]
+fn help_is_short_and_tells_the_options_of_every_command_once() {
+    let help = |words: &[&str]| Invocation::archi3d(words).run().expect_code(0).stdout;
+    for words in [&["run", "status", "--help"][..], &["help", "run", "status"]] {
+        let text = help(words);
+        assert!(!text.contains("--color"), "{text}");
+        assert!(text.contains("archi3d help options"), "{text}");
+        assert!(text.contains("Usage: archi3d run status"), "{text}");
+        assert!(
+            text.contains("--watch") && text.contains("Examples:"),
+            "{text}"
+        );
+    }
+    let options = help(&["help", "options"]);
+    for word in [
+        "--workspace",
+        "--json",
+        "--color",
+        "--verbose",
+        "Exit codes",
+    ] {
+        assert!(options.contains(word), "{options}");
+    }
+    assert!(help(&["help"]).contains("Commands:"));
+    let _ = Invocation::archi3d(["help", "frobnicate"])
+        .run()
+        .expect_code(2);
 }

@@ -298,7 +298,7 @@ fn without_algos_a_batch_takes_one_that_can_run_and_says_which_cannot() {
     assert_eq!(output.json()["algos"], json!(["relief"]));
     let _ = output
         .expect_stderr("algo: relief, the first that can run here")
-        .expect_stderr("trellis_single");
+        .expect_stderr("trellis_multi_stochastic");
     workspace.write(
         "config/global.yaml",
         b"algorithms: [absent, needs_key, mine]\n",

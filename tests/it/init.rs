@@ -133,10 +133,14 @@ fn its_configuration_teaches_every_key_and_leaves_the_shipped_values_in_force() 
 fn the_next_command_acts_on_the_new_workspace_whatever_is_configured() {
     let place = TestWorkspace::empty();
     let init = |name: &str| Invocation::archi3d(["init"]).arg(place.path(name));
-    let _ = init("a")
-        .run()
+    let here = place.path("here");
+    std::fs::create_dir(&here).expect("writable");
+    let inside = Invocation::archi3d(["init"]).current_dir(&here).run();
+    let _ = inside
         .expect_code(0)
-        .expect_stderr("`archi3d catalog build` in this folder");
+        .expect_stderr("then: archi3d catalog build\n");
+    let wanted = format!("--workspace {}", place.path("a").display());
+    let _ = init("a").run().expect_code(0).expect_stderr(&wanted);
     let wanted = format!("--workspace {}", place.path("b").display());
     let _ = init("b")
         .env("ARCHI3D_WORKSPACE", place.path("a"))

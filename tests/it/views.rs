@@ -298,7 +298,7 @@ fn a_rehearsed_attempt_is_shown_as_one() {
     let workspace = one_job_each(&[MIXED[0]]);
     let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
     let shown = workspace.archi3d(&["run", "explain", "--run-id", "rk", workspace.id(0)]);
-    let _ = shown.run().expect_stdout("completed (rehearsed)");
+    let _ = shown.run().expect_stdout("in run rk: rehearsed, ");
 }
 
 #[test]

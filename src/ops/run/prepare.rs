@@ -187,7 +187,7 @@ impl Prepared {
             .iter()
             .map(|(reason, jobs)| format!("{} {}", jobs.len(), reason.words()))
             .collect();
-        teller.notice(format!("left alone: {}", parts.join(", ")));
+        teller.notice(format!("skipped: {}", parts.join(", ")));
     }
 
     /// Says how to go on where nothing waits and nobody chose among the rest.
