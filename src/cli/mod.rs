@@ -38,6 +38,7 @@ pub mod program;
 pub mod progress;
 pub mod registry;
 pub mod remove;
+pub mod report;
 pub mod resume;
 pub mod run;
 pub mod run_arg;
@@ -135,6 +136,9 @@ enum Command {
         after_help = "Examples:\n  archi3d cost report\n  archi3d cost settle r1 335888 --usd 0.30"
     )]
     Cost(cost::CostCommand),
+    /// Build a page that shows what a run brought for the money
+    #[command(subcommand, after_help = "Examples:\n  archi3d report build r1 --open")]
+    Report(report::ReportCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
     /// Look for what is wrong with the workspace, and mend what can be mended safely
@@ -193,6 +197,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Run(command) => run::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
+        Command::Report(command) => report::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),

@@ -24,6 +24,7 @@ const COMMANDS: &[&str] = &[
     "init",
     "man",
     "registry",
+    "report",
     "run",
 ];
 

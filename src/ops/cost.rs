@@ -213,6 +213,38 @@ fn count(run: &RunId, attempts: Vec<AttemptRecord>) -> Vec<Counted> {
     counted
 }
 
+/// What one job came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct JobCost {
+    /// What is known to have been billed for it, in millionths of a dollar.
+    pub(super) billed_micros: Option<i64>,
+    /// How many real attempts it had.
+    pub(super) attempts: usize,
+    /// The class of its last failure.
+    pub(super) class: Option<ErrorClass>,
+}
+
+/// Returns what each job of a run came to; the sums are those of [`cost_report`].
+pub(super) fn by_job(
+    context: &OpsContext,
+    run: &RunId,
+) -> Result<HashMap<JobId, JobCost>, OpsError> {
+    let now = context.clock.now();
+    let found = csv::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
+    let mut counted = count(run, found.attempts);
+    settle::take_in(&mut counted, &money::ledger(context)?, run);
+    let mut jobs: HashMap<JobId, JobCost> = HashMap::new();
+    for one in counted {
+        let job = jobs.entry(one.record.job_id.clone()).or_default();
+        job.attempts += 1;
+        job.class = one.record.class.or(job.class);
+        if let Some(billed) = one.billed {
+            job.billed_micros = Some(job.billed_micros.unwrap_or_default() + billed);
+        }
+    }
+    Ok(jobs)
+}
+
 /// Returns what attempts of a run cost together, as far as anybody knows.
 pub(super) fn billed_usd(run: &RunId, attempts: &[AttemptRecord]) -> f64 {
     let counted = count(run, attempts.to_vec());
@@ -296,7 +328,7 @@ fn purchases(counted: &[Counted]) -> BTreeMap<String, Purchase> {
 }
 
 /// Returns dollars in millionths.
-fn micros(usd: f64) -> i64 {
+pub(super) fn micros(usd: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
     let micros = (usd * 1e6).round().clamp(-9e15, 9e15) as i64;
     micros

@@ -43,6 +43,7 @@ pub mod names;
 pub mod plan;
 pub mod rebuild;
 pub mod remove;
+pub mod report;
 pub mod reuse;
 pub mod run;
 pub mod run_log;

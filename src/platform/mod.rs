@@ -71,6 +71,26 @@ pub fn user_number() -> String {
     imp::user_number()
 }
 
+/// Opens a file with the program that the person's desktop has for it.
+pub fn show(path: &Path) -> io::Result<()> {
+    imp::show(path)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the person asked for another program, which is no adapter"
+)]
+fn start_detached(program: &str, path: &Path) -> io::Result<()> {
+    use std::process::{Command, Stdio};
+    Command::new(program)
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map(drop)
+}
+
 /// Tells whether the file may be started as a program, as far as its mode says.
 pub fn is_executable(path: &Path) -> bool {
     imp::is_executable(path)

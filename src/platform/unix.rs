@@ -381,3 +381,12 @@ pub(super) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
         Ok(())
     }
 }
+
+pub(super) fn show(path: &Path) -> io::Result<()> {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    super::start_detached(opener, path)
+}

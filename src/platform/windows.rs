@@ -213,3 +213,7 @@ pub(super) fn kill_ourselves() -> ! {
 /// There is no way to stop a whole process here.
 #[cfg(feature = "failpoints")]
 pub(super) fn stop_ourselves() {}
+
+pub(super) fn show(path: &Path) -> io::Result<()> {
+    super::start_detached("explorer", path)
+}

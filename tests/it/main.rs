@@ -129,6 +129,7 @@ mod purchases;
 mod python_interop;
 mod rebuild;
 mod relief;
+mod report;
 mod retries;
 #[cfg(target_os = "linux")]
 mod reuse;

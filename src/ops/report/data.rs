@@ -1,0 +1,138 @@
+//! What the page of a report is made of. The field names are those of `web/src/data.ts`.
+
+use serde::Serialize;
+
+/// The version of this shape.
+pub(super) const SCHEMA: u32 = 1;
+
+/// Everything that a report shows.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Data {
+    pub(super) schema: u32,
+    pub(super) made_at: String,
+    pub(super) archi3d: &'static str,
+    pub(super) title: String,
+    pub(super) runs: Vec<Run>,
+    pub(super) against: Option<String>,
+    pub(super) algos: Vec<Algo>,
+    pub(super) items: Vec<Item>,
+    pub(super) jobs: Vec<Job>,
+    pub(super) costs: Vec<Cost>,
+    pub(super) accepts: Vec<Accept>,
+    pub(super) votes: usize,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Run {
+    pub(super) run_id: String,
+    pub(super) created_at: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Algo {
+    pub(super) algo: String,
+    pub(super) unit_price_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Item {
+    pub(super) product_id: String,
+    pub(super) variant: String,
+    pub(super) name: String,
+    pub(super) category: String,
+    pub(super) pictures: Vec<Picture>,
+    pub(super) truth: Option<Model>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Picture {
+    pub(super) name: String,
+    pub(super) sha256: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[expect(clippy::struct_field_names, reason = "tables call it so")]
+pub(super) struct Job {
+    pub(super) run_id: String,
+    pub(super) job_id: String,
+    pub(super) item: usize,
+    pub(super) algo: String,
+    pub(super) state: String,
+    pub(super) error_class: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) seconds: Option<f64>,
+    pub(super) cost_micros: Option<i64>,
+    pub(super) attempts: usize,
+    pub(super) model: Option<Model>,
+    pub(super) score: Option<Score>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Model {
+    pub(super) sha256: String,
+    pub(super) bytes: u64,
+    pub(super) path: String,
+    pub(super) triangles: usize,
+    pub(super) vertices: usize,
+    pub(super) materials: usize,
+    pub(super) texture: Option<(usize, usize)>,
+    pub(super) poster: bool,
+    pub(super) payload: bool,
+    pub(super) note: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Score {
+    pub(super) fscore: Option<f64>,
+    pub(super) precision: Option<f64>,
+    pub(super) recall: Option<f64>,
+    pub(super) chamfer_l2: Option<f64>,
+    pub(super) status: String,
+    pub(super) pose: Option<Pose>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Pose {
+    pub(super) scale: f64,
+    pub(super) turn: [f64; 4],
+    pub(super) shift: [f64; 3],
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Cost {
+    pub(super) run_id: String,
+    pub(super) algo: String,
+    pub(super) spent_micros: i64,
+    pub(super) reserved_micros: i64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Accept {
+    pub(super) job_id: String,
+    pub(super) run_id: String,
+    pub(super) judge: String,
+    pub(super) accepted: bool,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) reason: String,
+    pub(super) jobs: usize,
+}
+
+impl Data {
+    /// Returns the script that a page on a disk can load. Nothing in it can end the
+    /// script or begin markup, whatever products are called.
+    pub(super) fn script(&self) -> String {
+        let json = serde_json::to_string(self).expect("plain data can always be written");
+        format!("window.archi3dData={};\n", harmless(&json))
+    }
+}
+
+/// Writes what HTML or old scripts would take for their own as escapes.
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}

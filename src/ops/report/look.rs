@@ -1,0 +1,259 @@
+//! Looks at models and pictures: what they are, and how they look from eight sides.
+//! Everything is kept under the hash of its content, so nothing is drawn twice.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use image::codecs::jpeg::JpegEncoder;
+use image::imageops::{self, FilterType};
+use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::domain::text::hex;
+use crate::model::{self, Fit, View};
+use crate::ops::report::data::{Model, Picture};
+use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
+
+/// Larger models are named, not shown.
+const MAX_MODEL_BYTES: u64 = 2 << 30;
+const MAX_PICTURE_BYTES: u64 = 256 << 20;
+
+/// The side of one view of a poster, and how many there are.
+const VIEW_SIDE: u32 = 256;
+const VIEWS: u16 = 8;
+
+/// From above, in degrees.
+const ABOVE: f32 = 16.0;
+
+/// The longest side of a source picture in a report.
+const PICTURE_SIDE: u32 = 512;
+
+/// Where what is known of models is kept between two builds.
+const FACTS: &str = ".facts.json";
+
+/// What a model is, whatever it is called.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Facts {
+    triangles: usize,
+    vertices: usize,
+    materials: usize,
+    texture: Option<(usize, usize)>,
+    note: Option<String>,
+    poster: bool,
+}
+
+/// Models and pictures as a report shows them, in its folder.
+pub(super) struct Gallery<'a> {
+    workspace: &'a Workspace,
+    folder: &'a Path,
+    known: HashMap<String, Facts>,
+}
+
+impl<'a> Gallery<'a> {
+    /// Opens the gallery of a report's folder.
+    pub(super) fn open(workspace: &'a Workspace, folder: &'a Path) -> Self {
+        let facts = durable::read_plain(&folder.join(FACTS), 64 << 20);
+        let known = facts
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
+        Self {
+            workspace,
+            folder,
+            known,
+        }
+    }
+
+    /// Looks at models by the names tables give them; `each` is called for every one.
+    pub(super) fn models(
+        &mut self,
+        names: &[String],
+        each: &(dyn Fn() + Sync),
+    ) -> io::Result<HashMap<String, Model>> {
+        fs::create_dir_all(self.folder.join("posters"))?;
+        let looked: Vec<(String, Model, Facts)> = names
+            .par_iter()
+            .map(|name| {
+                let (model, facts) = self.look(name);
+                each();
+                (name.clone(), model, facts)
+            })
+            .collect();
+        let mut found = HashMap::new();
+        for (name, model, facts) in looked {
+            if !model.sha256.is_empty() {
+                self.known.insert(model.sha256.clone(), facts);
+            }
+            found.insert(name, model);
+        }
+        let facts = serde_json::to_vec(&self.known).unwrap_or_default();
+        durable::replace_unsynced(&self.folder.join(FACTS), &facts, "report").map(drop)?;
+        Ok(found)
+    }
+
+    fn look(&self, name: &str) -> (Model, Facts) {
+        let mut model = Model {
+            path: name.to_owned(),
+            ..Model::default()
+        };
+        let bytes = match self.read(name, MAX_MODEL_BYTES) {
+            Ok(bytes) => bytes,
+            Err(reason) => {
+                model.note = Some(reason);
+                return (model, Facts::default());
+            }
+        };
+        model.bytes = bytes.len() as u64;
+        model.sha256 = sha256(&bytes);
+        let poster = self.poster_path(&model.sha256);
+        let known = self.known.get(&model.sha256);
+        let facts = match known.filter(|facts| !facts.poster || poster.exists()) {
+            Some(facts) => facts.clone(),
+            None => Self::draw(&bytes, &poster),
+        };
+        model.triangles = facts.triangles;
+        model.vertices = facts.vertices;
+        model.materials = facts.materials;
+        model.texture = facts.texture;
+        model.poster = facts.poster;
+        model.note.clone_from(&facts.note);
+        (model, facts)
+    }
+
+    fn poster_path(&self, sha256: &str) -> PathBuf {
+        self.folder.join("posters").join(format!("{sha256}.jpg"))
+    }
+
+    fn draw(bytes: &[u8], poster: &Path) -> Facts {
+        let shown = match model::read(bytes) {
+            Ok(shown) => shown,
+            Err(error) => {
+                return Facts {
+                    note: Some(format!("no picture of this model: {error}")),
+                    ..Facts::default()
+                };
+            }
+        };
+        let textures = shown
+            .parts
+            .iter()
+            .filter_map(|part| part.material.texture.as_ref());
+        let mut facts = Facts {
+            triangles: shown.triangles(),
+            vertices: shown.vertices(),
+            materials: shown.parts.len(),
+            texture: textures.map(|texture| texture.size()).max(),
+            note: shown.notes.first().cloned(),
+            poster: true,
+        };
+        let written = encode(&strip(&shown), 84)
+            .and_then(|jpeg| durable::replace_unsynced(poster, &jpeg, "report").map(drop));
+        if let Err(error) = written {
+            facts.poster = false;
+            facts.note = Some(format!("its picture cannot be kept: {error}"));
+        }
+        facts
+    }
+
+    /// Makes small copies of pictures; those that cannot be read are left out.
+    pub(super) fn pictures(&self, names: &[String]) -> io::Result<HashMap<String, Picture>> {
+        let folder = self.folder.join("pictures");
+        fs::create_dir_all(&folder)?;
+        let made: Vec<Option<(String, Picture)>> = names
+            .par_iter()
+            .map(|name| {
+                let bytes = self.read(name, MAX_PICTURE_BYTES).ok()?;
+                let sha256 = sha256(&bytes);
+                let path = folder.join(format!("{sha256}.jpg"));
+                if !path.exists() {
+                    let small = shrink(&bytes)?;
+                    let jpeg = encode(&small, 82).ok()?;
+                    durable::replace_unsynced(&path, &jpeg, "report").ok()?;
+                }
+                let name = name.clone();
+                let short = name.rsplit('/').next().unwrap_or_default().to_owned();
+                Some((
+                    name,
+                    Picture {
+                        name: short,
+                        sha256,
+                    },
+                ))
+            })
+            .collect();
+        Ok(made.into_iter().flatten().collect())
+    }
+
+    /// Reads a file of the workspace, or says in a sentence why not.
+    pub(super) fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, String> {
+        let path = self
+            .workspace
+            .absolute(name)
+            .ok_or_else(|| "its path leads out of the workspace".to_owned())?;
+        durable::read_plain(&path, most).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "its file is missing".to_owned(),
+            _ => format!("its file cannot be read: {error}"),
+        })
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Draws a model from all sides, side by side.
+fn strip(shown: &model::Model) -> RgbImage {
+    let mut strip = RgbImage::new(VIEW_SIDE * u32::from(VIEWS), VIEW_SIDE);
+    for number in 0..VIEWS {
+        let view = View {
+            around: 360.0 * f32::from(number) / f32::from(VIEWS),
+            above: ABOVE,
+        };
+        let drawn = model::draw(shown, view, VIEW_SIDE, Fit::AllRound);
+        let left = i64::from(VIEW_SIDE) * i64::from(number);
+        imageops::replace(&mut strip, &drawn, left, 0);
+    }
+    strip
+}
+
+fn encode(picture: &RgbImage, quality: u8) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    JpegEncoder::new_with_quality(&mut bytes, quality)
+        .encode_image(picture)
+        .map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+/// Decodes a picture, turns it upright and makes it small, on white where it is clear.
+fn shrink(bytes: &[u8]) -> Option<RgbImage> {
+    let mut reader = ImageReader::new(io::Cursor::new(bytes))
+        .with_guessed_format()
+        .ok()?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(1 << 30);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().ok()?;
+    let orientation = decoder.orientation().ok();
+    let mut picture = DynamicImage::from_decoder(decoder).ok()?;
+    if let Some(orientation) = orientation {
+        picture.apply_orientation(orientation);
+    }
+    let longest = picture.width().max(picture.height());
+    if longest > PICTURE_SIDE {
+        picture = picture.resize(PICTURE_SIDE, PICTURE_SIDE, FilterType::Triangle);
+    }
+    let clear = picture.into_rgba8();
+    let mut solid = RgbImage::new(clear.width(), clear.height());
+    for (pixel, target) in clear.pixels().zip(solid.pixels_mut()) {
+        let [red, green, blue, opacity] = pixel.0.map(u32::from);
+        target.0 = [red, green, blue].map(|value| {
+            u8::try_from((value * opacity + 255 * (255 - opacity)) / 255).unwrap_or(u8::MAX)
+        });
+    }
+    Some(solid)
+}

@@ -1,0 +1,136 @@
+//! Models as script files, because a page on a disk may load nothing else, and whole
+//! reports as one file.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rayon::prelude::*;
+
+use crate::ops::report::assets::{self, Asset};
+use crate::ops::report::data::Data;
+use crate::ops::report::look::Gallery;
+use crate::workspace::durable;
+
+/// How many models are packed side by side.
+const TOGETHER: usize = 8;
+
+/// Returns where a model's script lies in a report.
+pub(super) fn payload_path(folder: &Path, sha256: &str) -> PathBuf {
+    folder.join("models").join(format!("{sha256}.glb.txt"))
+}
+
+/// Packs models in the order given until `most` bytes are reached; returns how many of
+/// them are in the report.
+pub(super) fn payloads(
+    gallery: &Gallery<'_>,
+    folder: &Path,
+    models: &[(String, String)],
+    most: u64,
+) -> io::Result<usize> {
+    fs::create_dir_all(folder.join("models"))?;
+    let (mut packed, mut total) = (0, 0);
+    for chunk in models.chunks(TOGETHER) {
+        let sizes: Vec<io::Result<u64>> = chunk
+            .par_iter()
+            .map(|(sha256, name)| payload(gallery, folder, sha256, name))
+            .collect();
+        for size in sizes {
+            total += size?;
+            if total > most {
+                return Ok(packed);
+            }
+            packed += 1;
+        }
+    }
+    Ok(packed)
+}
+
+fn payload(gallery: &Gallery<'_>, folder: &Path, sha256: &str, name: &str) -> io::Result<u64> {
+    let path = payload_path(folder, sha256);
+    if let Ok(there) = fs::metadata(&path) {
+        return Ok(there.len());
+    }
+    let bytes = gallery.read(name, u64::MAX).map_err(io::Error::other)?;
+    let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
+    packer.write_all(&bytes)?;
+    let text = STANDARD.encode(packer.finish()?);
+    let script = format!("archi3d.model(\"{sha256}\",\"{text}\",\"gzip\");\n");
+    durable::replace_unsynced(&path, script.as_bytes(), "report").map(drop)?;
+    Ok(script.len() as u64)
+}
+
+/// Writes a report's folder as one page.
+pub(super) fn single_file(folder: &Path, data: &Data) -> io::Result<Vec<u8>> {
+    let mut page = String::from(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         script-src 'unsafe-inline' blob: 'wasm-unsafe-eval'; style-src 'unsafe-inline'; \
+         img-src data: blob:; connect-src data: blob:; worker-src blob:; base-uri 'none'; \
+         form-action 'none'\">\n<title>archi3d</title>\n",
+    );
+    let style = assets::text(Asset::Style);
+    let _ = write!(page, "<style>{style}</style>\n</head>\n<body>\n");
+    page.push_str("<div id=\"app\">Loading…</div>\n");
+    for kind in ["posters", "pictures"] {
+        for (name, bytes) in files(&folder.join(kind), ".jpg")? {
+            let picture = STANDARD.encode(bytes);
+            embed(
+                &mut page,
+                &format!("{kind}/{name}"),
+                &format!("data:image/jpeg;base64,{picture}"),
+            );
+        }
+    }
+    for (name, bytes) in files(&folder.join("models"), ".glb.txt")? {
+        embed(
+            &mut page,
+            &format!("models/{name}"),
+            &String::from_utf8_lossy(&bytes),
+        );
+    }
+    for asset in [Asset::Viewer, Asset::Draco] {
+        embed(&mut page, asset.name(), &script_text(assets::text(asset)));
+    }
+    for script in [data.script(), script_text(assets::text(Asset::App))] {
+        let _ = writeln!(page, "<script>{script}</script>");
+    }
+    page.push_str("</body>\n</html>\n");
+    Ok(page.into_bytes())
+}
+
+/// A program inside a page must not end its own element.
+fn script_text(text: &str) -> String {
+    text.replace("</script", "<\\/script")
+}
+
+fn embed(page: &mut String, name: &str, text: &str) {
+    let _ = writeln!(
+        page,
+        "<script type=\"text/plain\" id=\"file:{name}\">{text}</script>"
+    );
+}
+
+fn files(folder: &Path, ending: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(ending) {
+            found.push((name, durable::read_plain(&entry.path(), u64::MAX)?));
+        }
+    }
+    found.sort();
+    Ok(found)
+}

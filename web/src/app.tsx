@@ -1,0 +1,73 @@
+// The page: one head, one screen.
+
+import { render } from "preact";
+
+import { About } from "./about";
+import { Compare } from "./compare";
+import { setSource } from "./context";
+import { Diff } from "./diff";
+import { Failures } from "./failures";
+import { Grid } from "./grid";
+import { Judge } from "./judge";
+import { FileSource } from "./source";
+import { SCREENS, data, follow, go, link, run } from "./state";
+import type { Screen } from "./state";
+import { Summary } from "./summary";
+
+const TITLES: Record<Screen, string> = {
+  summary: "Summary", grid: "Grid", compare: "Compare", diff: "Diff", failures: "Failures", judge: "Judge", about: "About",
+};
+
+const PAGES: Record<Screen, () => preact.ComponentChild> = {
+  summary: () => <Summary />, grid: () => <Grid />, compare: () => <Compare />, diff: () => <Diff />,
+  failures: () => <Failures />, judge: () => <Judge />, about: () => <About />,
+};
+
+function App() {
+  const { runs, against, title } = data.value;
+  const own = runs.filter((known) => known.run_id !== against);
+  const screens = SCREENS.filter((screen) => screen !== "diff" || against);
+  document.title = `${TITLES[link.value.screen]} · ${title}`;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => {
+        event.preventDefault();
+        document.querySelector<HTMLElement>("main")?.focus();
+      }}>Skip to content</a>
+      <header>
+        <h1>{title}</h1>
+        {own.length > 1 && (
+          <label>Run <select value={run.value} onChange={(event) => go({ run: event.currentTarget.value })}>
+            {own.map((known) => <option key={known.run_id}>{known.run_id}</option>)}
+          </select></label>
+        )}
+        <nav aria-label="Screens">
+          {screens.map((screen) => (
+            <a key={screen} href={`#${screen}`} aria-current={link.value.screen === screen ? "page" : undefined} onClick={(event) => {
+              event.preventDefault();
+              go({ screen });
+            }}>{TITLES[screen]}</a>
+          ))}
+        </nav>
+      </header>
+      <main tabIndex={-1}>{PAGES[link.value.screen]()}</main>
+    </>
+  );
+}
+
+function start(): void {
+  const root = document.getElementById("app");
+  if (!root) return;
+  const inline = (name: string) => document.getElementById(`file:${name}`)?.textContent ?? null;
+  try {
+    const source = new FileSource(inline);
+    setSource(source);
+    data.value = source.data();
+    follow();
+    render(<App />, root);
+  } catch (error) {
+    root.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+start();

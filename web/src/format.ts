@@ -1,0 +1,38 @@
+// Numbers as people read them: exact where they are money, short where they are time.
+
+export function usd(micros: number | null): string {
+  if (micros === null) return "–";
+  const sign = micros < 0 ? "−" : "";
+  const whole = Math.abs(Math.round(micros));
+  const dollars = Math.floor(whole / 1_000_000);
+  let fraction = String(whole % 1_000_000).padStart(6, "0");
+  fraction = fraction.replace(/0{1,4}$/, "");
+  return `${sign}$${dollars.toLocaleString("en-US")}.${fraction.padEnd(2, "0")}`;
+}
+
+export function seconds(value: number | null): string {
+  if (value === null) return "–";
+  if (value < 10) return `${value.toFixed(1)} s`;
+  if (value < 120) return `${Math.round(value)} s`;
+  const minutes = Math.floor(value / 60);
+  if (minutes < 120) return `${minutes} min ${Math.round(value % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(share > 0.995 || share < 0.005 ? 0 : 1).replace(/\.0$/, "")} %`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1000) return `${value} B`;
+  if (value < 1_000_000) return `${(value / 1000).toFixed(0)} kB`;
+  return `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${value.toLocaleString("en-US")} ${value === 1 ? one : many}`;
+}
+
+export function fixed(value: number | null, digits = 3): string {
+  return value === null ? "–" : value.toFixed(digits);
+}
