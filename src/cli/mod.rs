@@ -14,6 +14,7 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
 
 pub mod adapters;
+pub mod adopt;
 pub mod attempts;
 pub mod batch;
 pub mod cancel;

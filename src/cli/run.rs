@@ -5,6 +5,7 @@
 use clap::Subcommand;
 
 use crate::cli::Global;
+use crate::cli::adopt::{self, AdoptArgs};
 use crate::cli::attempts::{self, AttemptsArgs};
 use crate::cli::cancel::{self, CancelArgs};
 use crate::cli::error::{CliError, Exit};
@@ -34,6 +35,8 @@ pub enum RunCommand {
     Attempts(AttemptsArgs),
     /// Cancel jobs of a run, or put them back
     Cancel(CancelArgs),
+    /// Bring in a result that could not be published, without making it again
+    Adopt(AdoptArgs),
     /// Remove a run that has no results
     Remove(RemoveArgs),
 }
@@ -48,6 +51,7 @@ pub fn run(command: &RunCommand, global: &Global, ui: &Ui) -> Result<Exit, CliEr
         RunCommand::Explain(args) => explain::run(args, global, ui),
         RunCommand::Attempts(args) => attempts::run(args, global, ui),
         RunCommand::Cancel(args) => cancel::run(args, global, ui),
+        RunCommand::Adopt(args) => adopt::run(args, global, ui),
         RunCommand::Remove(args) => remove::run(args, global, ui),
     }
 }

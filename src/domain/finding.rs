@@ -130,6 +130,10 @@ codes! {
         "the table alone says so; workers take it as completed",
     Unpublished "unpublished_result" Warning
         "a finished result is safe in a journal but nobody can see it",
+    KeptResult "kept_result" Warning
+        "a model that was made, and perhaps paid for, is not its job's result",
+    LateResult "late_result" Note
+        "an attempt left files beside the result that counts; nobody removes them",
     UnknownStatus "unknown_status" Warning
         "no command knows what it means: the job is left alone and in no count",
     RunningUnheld "running_without_holder" Warning

@@ -20,6 +20,7 @@ use crate::ops::money::{self, Money};
 use crate::ops::plan::{Fate, JobPlan, Planner};
 use crate::ops::run::WorkerRequest;
 use crate::ops::{OpsContext, OpsError};
+use crate::store::csv::Kept;
 use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};
 use crate::workspace::durable;
 use crate::workspace::provider::{Closure, ProviderGate};
@@ -124,6 +125,12 @@ pub fn run_explain(
         now,
     }
     .tell();
+    let kept = csv::kept(&context.workspace, run_id);
+    let kept: Vec<Kept> = kept
+        .into_iter()
+        .filter(|kept| kept.job_id == record.job_id)
+        .collect();
+    why.extend(kept.iter().map(kept_words));
     let said = ledger
         .by_hand(run_id)
         .filter(|said| said.stake.job_id == record.job_id);
@@ -147,7 +154,7 @@ pub fn run_explain(
     let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {
         run_id: run_id.clone(),
-        next: next_steps(run_id, &record, code, &numbers),
+        next: next_steps(run_id, &record, code, &numbers, &kept),
         job_id: record.job_id,
         product_id: record.product_id,
         variant: record.variant,
@@ -162,6 +169,18 @@ pub fn run_explain(
         holder: holder.map(|holder| *holder),
         warnings: all.warnings,
     })
+}
+
+fn kept_words(kept: &Kept) -> String {
+    let what = if kept.whole {
+        "a model that is not published"
+    } else {
+        "what is no whole model"
+    };
+    format!(
+        "attempt {} left {what}; it is kept in {}",
+        kept.attempt, kept.path
+    )
 }
 
 /// Tells whether nobody knows if a cut-off attempt was billed, and its adapter

@@ -19,6 +19,7 @@ use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
 pub mod adapters;
+pub mod adopt;
 pub mod attempts;
 pub mod batch;
 mod births;

@@ -437,3 +437,50 @@ result(generated_glb="model.glb", raw_metadata={"seed": 7})"#;
     let published = workspace.run_path(&format!("outputs/{}", workspace.id(0)));
     assert!(fs::symlink_metadata(published).is_err());
 }
+
+#[test]
+fn a_refused_result_is_named_everywhere_and_brought_in_by_a_command_that_buys_nothing() {
+    let body = r#"
+write("model.glb"); os.symlink("model.glb", "again.glb")
+result(generated_glb="model.glb", estimated_cost_usd=0.25, algo_version="v7")"#;
+    let workspace = adapter(1, body, &["unit_price_usd: 0.4"]);
+    let job = workspace.id(0);
+    let output = workspace.worker(&["--yes"]).run().expect_code(1);
+    let row = workspace.row(job);
+    assert!(row["error_msg"].contains("outputs/.late/"), "{output}");
+    assert!(row["error_msg"].contains("run adopt"), "{output}");
+    let explain = ["run", "explain", "--run-id", "rk", job];
+    let explained = workspace.archi3d(&explain).run().expect_code(0);
+    let explained = explained.expect_stdout("outputs/.late/");
+    let _ = explained.expect_stdout("run adopt --run-id rk");
+    let doctor = workspace.archi3d(&["doctor"]).run();
+    let doctor = doctor.expect_stdout("kept_result");
+    let _ = doctor.expect_stdout(&format!("run adopt --run-id rk {job}"));
+    // As it is, it cannot be taken, and stays.
+    let adopt = ["run", "adopt", "--run-id", "rk", job];
+    let refused = workspace.archi3d(&adopt).run().expect_code(2);
+    let _ = refused.expect_stderr("again.glb is a link");
+    let kept = late(&workspace);
+    assert_eq!(kept.len(), 1);
+    fs::remove_file(kept[0].join("again.glb")).expect("kept");
+    let adopted = workspace.archi3d(&adopt).run().expect_code(0);
+    expect_all_made_once(&workspace, &adopted);
+    assert_eq!(late(&workspace), Vec::<PathBuf>::new());
+    let row = workspace.row(job);
+    assert_eq!(&row["estimated_cost_usd"], "0.25");
+    assert_eq!(&row["algo_version"], "v7");
+    let again = workspace.archi3d(&adopt).run().expect_code(2);
+    let _ = again.expect_stderr("nothing of it is kept");
+    let doctor = workspace.archi3d(&["doctor"]).run();
+    assert!(!doctor.stdout.contains("kept_result"), "{doctor}");
+}
+
+#[test]
+fn a_provider_of_which_nobody_can_read_whether_it_is_closed_is_not_used() {
+    let workspace = adapter(1, "write('generated.glb'); result()", &["provider: shop"]);
+    // A folder where a file should be cannot be read, also not by root.
+    fs::create_dir_all(workspace.path("runs/.providers/shop.closed.json")).expect("writable");
+    let output = workspace.worker(&[]).run().expect_code(1);
+    let _ = output.expect_stderr("whether it is open cannot be read");
+    assert_eq!(bought(&workspace), Vec::<String>::new());
+}

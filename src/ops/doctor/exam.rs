@@ -3,6 +3,7 @@
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::text::{counted, shell_word};
 use crate::store::csv::{Remedy, RunExam};
+use crate::workspace::artifact;
 
 use super::runs::{MEND, REGISTRY, RunCheck};
 
@@ -112,6 +113,16 @@ impl RunCheck<'_> {
                     .fix(MEND),
             );
         }
+        for (kept, has_result) in &exam.kept {
+            let what = format!("what attempt {} of job {} made", kept.attempt, kept.job_id);
+            let finding = if kept.whole && !has_result {
+                let fix = format!("archi3d run adopt --run-id {typed} {}", kept.job_id);
+                Finding::new(Code::KeptResult, what).fix(fix)
+            } else {
+                Finding::new(Code::LateResult, what)
+            };
+            self.find(finding.at(&kept.path, None));
+        }
         for (job, file) in &exam.altered {
             let what = format!("job {job}: {file} is missing or not what the worker recorded");
             let path = format!("runs/{run_id}/outputs/{job}/{file}");
@@ -169,7 +180,11 @@ impl RunCheck<'_> {
         ] {
             for path in paths {
                 let shown = self.shown(path);
-                let change = format!("remove {shown}");
+                let change = if artifact::holds_model(path) {
+                    format!("move {shown} to outputs/.late")
+                } else {
+                    format!("remove {shown}")
+                };
                 self.find(
                     Finding::new(code, what)
                         .at(shown, None)

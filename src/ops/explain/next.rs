@@ -1,8 +1,9 @@
 //! What to type next, for every reason a job can have.
 
 use crate::domain::id::RunId;
-use crate::domain::job::Status;
+use crate::domain::job::{JobState, Status};
 use crate::domain::text::shell_word;
+use crate::store::csv::Kept;
 use crate::store::{JobRecord, Standing};
 
 use super::Numbers;
@@ -22,6 +23,7 @@ pub(super) fn next_steps(
     record: &JobRecord,
     code: &str,
     numbers: &Numbers,
+    kept: &[Kept],
 ) -> Vec<NextStep> {
     let job = &record.job_id;
     let run_id = shell_word(run_id.as_str());
@@ -32,6 +34,14 @@ pub(super) fn next_steps(
         command,
     };
     let mut steps = Vec::new();
+    let has_result = matches!(&record.standing, Standing::Known { state, .. }
+        if matches!(state, JobState::Completed { simulated: false, .. }));
+    if !has_result && kept.iter().any(|kept| kept.whole) {
+        steps.push(step(
+            "bring in the model that is kept, without buying",
+            format!("archi3d run adopt --run-id {run_id} '{job}'"),
+        ));
+    }
     if let Some(closed) = &numbers.closed {
         let command = format!("archi3d adapters resume {}", closed.provider);
         steps.push(step("open the provider when it can be used again", command));

@@ -19,6 +19,7 @@ use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
 use super::journal::{self, Finished};
+use super::late::{self, Kept};
 use super::liveness::Watch;
 use super::made::{self, Left};
 use super::marker::{Marker, RecordKind};
@@ -39,6 +40,8 @@ pub struct RunExam {
     pub behind: Vec<Behind>,
     /// Endings that only a journal knows, and whether they are results.
     pub unpublished: Vec<(JobId, bool)>,
+    /// What is kept under `outputs/.late/`, and whether its job has a result.
+    pub kept: Vec<(Kept, bool)>,
     /// Staging folders that nobody goes on with.
     pub orphan_staging: Vec<PathBuf>,
     /// Temporary files of dead writers.
@@ -113,6 +116,16 @@ pub fn examine(
         }
     }
     exam.orphan_staging = sweep::orphan_staging(&paths, &watch, now)?;
+    for kept in late::kept(workspace, run_id) {
+        let evidence = Evidence::read(&paths, &kept.job_id);
+        let evidence = evidence.context("read markers in", &paths.state())?;
+        let completed = |marker: &Marker| {
+            let simulated = marker.record().is_some_and(|record| record.simulated);
+            marker.kind == RecordKind::Completed && !simulated
+        };
+        let has_result = evidence.ruling().is_some_and(completed);
+        exam.kept.push((kept, has_result));
+    }
     exam.temporaries = sweep::dead_temporaries(&paths, &names)?;
     if let Some(table) = table {
         exam.compare_rows(&paths, run_id, table, (&suspects, &live))?;

@@ -30,6 +30,7 @@ use crate::store::{
 use crate::workspace::lock::{FileLock, ParkedLock};
 use crate::workspace::paths::{RunPaths, Workspace};
 
+mod adopt;
 mod attempts;
 mod claim;
 pub(crate) mod codec;
@@ -77,6 +78,7 @@ use past::Past;
 use projection::StateNames;
 use registry::Registry;
 
+pub use adopt::Adoption;
 pub use attempts::{all_attempts, attempts, some_attempts};
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
 pub use history::History;

@@ -6,7 +6,8 @@
 //! - [`intents`]: what was about to be bought, and what is void;
 //! - [`redo`]: making a result again;
 //! - [`recovery`]: what dead workers had finished;
-//! - [`withdrawals`]: jobs taken out and put back.
+//! - [`withdrawals`]: jobs taken out and put back;
+//! - `writer`: the thread that writes the registry.
 
 use crate::support::bench::Bench;
 
@@ -31,3 +32,4 @@ mod leases;
 mod recovery;
 mod redo;
 mod withdrawals;
+mod writer;

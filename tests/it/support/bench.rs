@@ -19,7 +19,7 @@ use archi3d::platform;
 use archi3d::store::csv::{CsvStore, CsvStoreOptions};
 use archi3d::store::memory::MemoryRun;
 use archi3d::store::{
-    Artifact, Claim, Ending, JobRecord, Outcome, Standing, Store, WorkerIdentity,
+    Artifact, Claim, Ending, JobRecord, NoticeSink, Outcome, Standing, Store, WorkerIdentity,
 };
 use archi3d::workspace::artifact;
 use archi3d::workspace::lock::{self, FileLock};
@@ -96,6 +96,35 @@ impl CsvBench {
         Self::with_status(jobs, "completed")
     }
 
+    /// Returns how the run is opened for a worker whose notices go to `notices`.
+    pub fn options(&self, worker: &str, notices: NoticeSink) -> CsvStoreOptions {
+        CsvStoreOptions {
+            workspace: Workspace::new(self.workspace.root()),
+            run_id: run_id(),
+            identity: WorkerIdentity {
+                worker_id: worker_id(worker),
+                pid: std::process::id(),
+                boot_id: platform::boot_id(),
+                facts: facts(worker),
+            },
+            rhythm: RHYTHM,
+            rehearsal: false,
+            allow_unsafe_locks: false,
+            notices,
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    /// Returns the registry.
+    pub fn table(&self) -> std::path::PathBuf {
+        self.workspace.path("tables/generations.csv")
+    }
+
+    /// Makes a run with `jobs` waiting jobs.
+    pub fn new(jobs: usize) -> Self {
+        Self::with_status(jobs, "enqueued")
+    }
+
     fn with_status(jobs: usize, status: &str) -> Self {
         let builder = TestWorkspace::with_products(jobs).run(RUN);
         let workspace = builder.status(status).build();
@@ -109,21 +138,7 @@ impl CsvBench {
 
 impl Bench for CsvBench {
     fn open(&self, worker: &str) -> Box<dyn Store> {
-        let store = CsvStore::open(CsvStoreOptions {
-            workspace: Workspace::new(self.workspace.root()),
-            run_id: run_id(),
-            identity: WorkerIdentity {
-                worker_id: worker_id(worker),
-                pid: std::process::id(),
-                boot_id: platform::boot_id(),
-                facts: facts(worker),
-            },
-            rhythm: RHYTHM,
-            rehearsal: false,
-            allow_unsafe_locks: false,
-            notices: Arc::new(|_| {}),
-            clock: Arc::new(SystemClock),
-        });
+        let store = CsvStore::open(self.options(worker, Arc::new(|_| {})));
         Box::new(store.expect("the run can be opened"))
     }
 
