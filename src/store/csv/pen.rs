@@ -85,7 +85,11 @@ impl Journal {
     /// Appends one line in one write. From here on it survives the process.
     pub(super) fn append(&self, at: Timestamp, mut what: What) -> io::Result<()> {
         let mut pen = self.pen();
-        self.keep_in_place(&mut pen)?;
+        match self.keep_in_place(&mut pen) {
+            // Where the whole run was moved, the file that we hold went with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            kept => kept?,
+        }
         if let What::Opened {
             pulse: Some(pulse), ..
         } = &mut what
