@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 pub use crate::domain::secret::is_secret;
-use crate::domain::secret::{MASK, shown_text};
+use crate::domain::secret::{MASK, shown_value};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,17 +54,9 @@ pub(super) fn shown<'a>(names: impl IntoIterator<Item = &'a str>, value: &Value)
     if names.into_iter().any(is_secret) && !value.is_null() {
         return MASK.to_owned();
     }
-    match without_secrets(value) {
+    match shown_value(value) {
         Value::String(text) => text,
         value => value.to_string(),
-    }
-}
-
-fn without_secrets(value: &Value) -> Value {
-    match value {
-        Value::String(text) => shown_text(text).into(),
-        Value::Array(list) => list.iter().map(without_secrets).collect(),
-        value => value.clone(),
     }
 }
 

@@ -173,7 +173,7 @@ fn every_value_tells_where_it_comes_from_and_secrets_are_masked() {
     let adapters = world.write(
         "ws/config/adapters.yaml",
         "adapters:\n  monkey:\n    kind: process\n    command: [run]\n    \
-         env: {API_TOKEN: s3cret, MODE: fast}\n",
+         defaults: {API_TOKEN: s3cret, MODE: fast}\n",
     );
     let user_file = world.write(USER_FILE, "tools:\n  blender_exe: bin/blender\n");
     let dot_env = world.write("start/.env", "ARCHI3D_COMMIT=0123456\nFAL_KEY=other\n");
@@ -195,9 +195,9 @@ fn every_value_tells_where_it_comes_from_and_secrets_are_masked() {
     let kind = ("process".to_owned(), own.clone());
     assert_eq!(find("adapters.monkey.kind"), kind);
     let token = ("********".to_owned(), own.clone());
-    assert_eq!(find("adapters.monkey.env.API_TOKEN"), token);
+    assert_eq!(find("adapters.monkey.defaults.API_TOKEN"), token);
     let mode = ("fast".to_owned(), own);
-    assert_eq!(find("adapters.monkey.env.MODE"), mode);
+    assert_eq!(find("adapters.monkey.defaults.MODE"), mode);
     let blender = world.path("home/.config/archi3d/bin/blender");
     let blender = (blender.display().to_string(), Origin::File(user_file));
     assert_eq!(find("tools.blender_exe"), blender);

@@ -48,9 +48,8 @@ fn a_command_with_the_words_of_a_shell_is_taken_word_by_word() {
 #[test]
 fn a_program_whose_name_is_a_line_of_shell_is_not_found() {
     let workspace = entry(1, &["command: ['sh -c \"touch hit\"; true']"]);
-    let _ = workspace.worker(&[]).run().expect_code(1);
-    let message = workspace.row(workspace.id(0))["error_msg"].to_owned();
-    assert!(message.contains("sh -c"), "{message}");
+    let output = workspace.worker(&[]).run().expect_code(2);
+    let _ = output.expect_stderr("sh -c");
     assert!(!workspace.tree().keys().any(|name| name.ends_with("hit")));
 }
 
@@ -164,6 +163,72 @@ say(event='result', success=True, generated_glb=key + '.glb', previews=[key + '.
         b"more"
     );
     assert!(workspace.path(&format!("{folder}/generated.glb")).exists());
+}
+
+#[test]
+fn a_secret_is_kept_nowhere_in_addresses_base64_digits_or_files_of_any_kind() {
+    let program = format!(
+        "{MAKES}
+import base64
+from urllib.parse import quote, quote_plus
+key, pin = os.environ['FAL_KEY'], os.environ['PIN_SECRET']
+lower = lambda text: ''.join(c.lower() if i and '%' in text[max(0, i - 2):i] else c for i, c in enumerate(text))
+basic = [base64.b64encode((user + key).encode()).decode() for user in ('', 'u:', 'me:', 'you:')]
+forms = [quote(key), quote(key, safe=''), lower(quote(key, safe='')), quote_plus(key)] + basic
+forms += [base64.urlsafe_b64encode(key.encode()).decode().rstrip('='), key.encode().hex()]
+everything = ' '.join(forms + [key, pin])
+job = os.environ['ARCHI3D_JOB_ID']
+os.makedirs('a/b/c/d/e/f')
+open('a/b/c/d/e/f/notes', 'w').write(everything)
+if job != 'j1': open('big.data', 'w').write(('x' * 4000 + '\\n') * 4300 + everything)
+open('more.weird', 'w').write(everything)
+sys.stderr.write(everything + '\\n')
+say(event='progress', fraction=0.5, message=everything)
+if job == 'j1':
+    say(event='error', **{{'class': 'permanent'}}, message=everything)
+else:
+    made(algo_version=forms[0], raw_metadata={{'pin': int(pin), 'as': float(pin), 'all': forms}})
+"
+    );
+    let workspace = TestWorkspace::with_products(2)
+        .algo("tool")
+        .job_ids(["j1", "j2"])
+        .adapters(
+            "adapters: {tool: {kind: process, command: [python3, make.py], env: [FAL_KEY, PIN_SECRET]}}",
+        )
+        .build();
+    workspace.write("make.py", program.as_bytes());
+    let cube = fs::read(crate::support::fixture("simulate/cube.glb")).expect("shipped");
+    workspace.write("cube.glb", &cube);
+    let worker = workspace.worker(&["--verbose"]);
+    let output = worker
+        .env("FAL_KEY", "id-7:s3cr~et/va lue+x")
+        .env("PIN_SECRET", "83746501928374")
+        .run()
+        .expect_code(1);
+    for form in [
+        "s3cr",
+        "va%20lue",
+        "va+lue",
+        "%2Fva",
+        "%2fva",
+        "czNjcn5l",
+        "MzY3J-",
+        "zNjcn5",
+        "MzY3J+",
+        "7333637",
+        "83746501928374",
+    ] {
+        assert_eq!(files_with(&workspace.path("runs"), form), [""; 0], "{form}");
+        assert_eq!(
+            files_with(&workspace.path("tables"), form),
+            [""; 0],
+            "{form}"
+        );
+        assert_eq!(files_with(&workspace.path("logs"), form), [""; 0], "{form}");
+        assert!(!output.stderr.contains(form), "{form} in {output}");
+    }
+    assert_eq!(workspace.bytes("runs/rk/outputs/j2/generated.glb"), cube);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod command;
 mod crew;
+mod forms;
 mod log;
 mod names;
 mod protocol;

@@ -1,66 +1,106 @@
 //! Takes secrets out of text files that a program left in its folder, before
 //! anything is hashed or published.
 //!
-//! Only files that are text by their names; a model or a picture is never changed.
+//! What is text is told by its bytes, whatever it is called, however deep it lies and
+//! however large it is. A model or a picture is never changed, also not one in text.
 
-use std::borrow::Cow;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
 
-use super::secrets::Secrets;
+use super::secrets::{MaskedStream, Secrets};
 use crate::platform;
 
-/// What files end in that people and programs read as text.
-const TEXTS: &[&str] = &[
-    "csv", "html", "json", "jsonl", "log", "md", "toml", "txt", "xml", "yaml", "yml",
+/// Models and pictures that may be text: digits in them are places, not secrets.
+const SHAPES: &[&str] = &[
+    "3mf", "dae", "fbx", "glb", "gltf", "mtl", "obj", "off", "pcd", "ply", "pts", "stl", "svg",
+    "usd", "usda", "usdz", "wrl", "x3d", "xyz",
 ];
 
-/// Larger files are no remarks about a model.
-const MAX_BYTES: u64 = 16 << 20;
+/// How much of a file tells whether it is text.
+const SNIFFED_BYTES: usize = 8 << 10;
 
-/// Folders in folders are looked through this deep.
-const DEEPEST: usize = 4;
+/// How much is read at a time.
+const PIECE_BYTES: usize = 64 << 10;
 
-/// Masks secrets in every text file below `folder`; a file without any keeps its bytes.
-pub(super) fn scrub(folder: &Path, secrets: &Secrets) -> io::Result<()> {
-    walk(folder, secrets, DEEPEST)
-}
-
-fn walk(folder: &Path, secrets: &Secrets, deeper: usize) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() && deeper > 0 {
-            walk(&entry.path(), secrets, deeper - 1)?;
-        } else if kind.is_file() && is_text(&entry.path()) {
-            scrub_file(&entry.path(), secrets)?;
+/// Masks secrets in every text file below `folder`; a file without any keeps its
+/// bytes, and one that cannot be looked through keeps nobody from the others.
+pub(super) fn scrub(folder: &Path, secrets: &Secrets) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && !is_shape(&entry.path()) => {
+                    let _ = scrub_file(&entry.path(), secrets);
+                }
+                _ => {}
+            }
         }
     }
-    Ok(())
 }
 
-fn is_text(path: &Path) -> bool {
+fn is_shape(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    TEXTS.iter().any(|text| ending == *text)
+    SHAPES.iter().any(|shape| ending == *shape)
 }
 
 fn scrub_file(path: &Path, secrets: &Secrets) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = platform::without_waiting(options.read(true)).open(path)?;
-    if file.metadata()?.len() > MAX_BYTES {
+    let mut start = Vec::new();
+    (&mut file)
+        .take(SNIFFED_BYTES as u64)
+        .read_to_end(&mut start)?;
+    if start.contains(&0) {
         return Ok(());
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    if let Cow::Owned(masked) = secrets.mask(&bytes) {
-        // A file of its own: the old one may have another name elsewhere.
-        fs::remove_file(path)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        options.open(path)?.write_all(&masked)?;
+    file.rewind()?;
+    if !masked_into(&mut file, secrets, &mut io::sink())? {
+        return Ok(());
     }
-    Ok(())
+    file.rewind()?;
+    // A file of its own: the old one may have another name elsewhere.
+    let (mut fresh, fresh_path) = beside(path)?;
+    let written = masked_into(&mut file, secrets, &mut fresh).and_then(|_| fresh.flush());
+    let replaced = written.and_then(|()| platform::rename_replace(&fresh_path, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&fresh_path);
+    }
+    replaced
+}
+
+/// Makes a file with a name of its own beside `path`.
+fn beside(path: &Path) -> io::Result<(BufWriter<File>, PathBuf)> {
+    let name = format!(".masked-{}", uuid::Uuid::new_v4().simple());
+    let fresh = path.with_file_name(name);
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&fresh)?;
+    Ok((BufWriter::new(file), fresh))
+}
+
+/// Writes what `file` holds without secrets, and tells whether it held any.
+fn masked_into(file: &mut File, secrets: &Secrets, out: &mut dyn io::Write) -> io::Result<bool> {
+    let mut stream = MaskedStream::new(secrets);
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut written = Ok(());
+    let mut pass = |bytes: &[u8]| {
+        if written.is_ok() {
+            written = out.write_all(bytes);
+        }
+    };
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => stream.feed(&piece[..length], &mut pass),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    stream.end(&mut pass);
+    written.map(|()| stream.has_masked())
 }
 
 #[cfg(test)]
@@ -68,20 +108,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_files_lose_their_secrets_and_others_keep_their_bytes() {
+    fn whatever_is_text_loses_its_secrets_and_everything_else_keeps_its_bytes() {
         let folder = tempfile::tempdir().expect("dir");
         let secrets = Secrets::of([("FAL_KEY", "canary-1234")]);
         let place = |name: &str| folder.path().join(name);
-        fs::create_dir(place("more")).expect("made");
-        for name in ["a.json", "more/b.LOG", "model.glb"] {
+        let deep = "a/b/c/d/e/f/g/h/notes";
+        fs::create_dir_all(place("a/b/c/d/e/f/g/h")).expect("made");
+        for name in ["a.json", deep, "b.weird", "model.glb", "mesh.OBJ"] {
             fs::write(place(name), "key canary-1234").expect("written");
         }
+        fs::write(place("raw.bin"), b"\0key canary-1234").expect("written");
         fs::write(place("plain.txt"), "nothing").expect("written");
-        scrub(folder.path(), &secrets).expect("done");
+        let filler = "x".repeat(100_000);
+        fs::write(place("long.log"), format!("{filler}canary-1234\n")).expect("written");
+        scrub(folder.path(), &secrets);
         let text = |name: &str| fs::read_to_string(place(name)).expect("there");
-        assert_eq!(text("a.json"), "key ***");
-        assert_eq!(text("more/b.LOG"), "key ***");
-        assert_eq!(text("model.glb"), "key canary-1234");
+        for name in ["a.json", deep, "b.weird"] {
+            assert_eq!(text(name), "key ***", "{name}");
+        }
+        for name in ["model.glb", "mesh.OBJ"] {
+            assert_eq!(text(name), "key canary-1234", "{name}");
+        }
+        assert_eq!(text("raw.bin"), "\0key canary-1234");
         assert_eq!(text("plain.txt"), "nothing");
+        assert_eq!(text("long.log"), format!("{filler}***\n"));
+        let files = fs::read_dir(folder.path()).expect("read").count();
+        assert_eq!(files, 8, "nothing is left beside them");
     }
 }

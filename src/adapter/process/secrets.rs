@@ -1,17 +1,17 @@
 //! Takes secrets out of whatever a program says, before anything is kept.
 //!
 //! A secret is the value of a variable with a telling name. Text is searched
-//! for the value as it is, for each of its lines, and for its form in JSON.
+//! for the value and each of its lines in every form that `forms` knows.
 //! What follows the `?` of a signed address is a secret too.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use memchr::memmem;
-use regex::bytes::Regex;
-use serde_json::{Map, Value};
+use regex::bytes::{Regex, RegexBuilder};
+use serde_json::{Map, Number, Value};
 
+use super::forms::patterns;
 use crate::domain::secret::is_secret;
 
 /// What stands where a secret stood.
@@ -22,6 +22,9 @@ const MIN_BYTES: usize = 8;
 
 /// How much of a line without end is kept back, in search of a secret in it.
 const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// The most memory that the compiled pattern may take, in bytes.
+const MAX_COMPILED_BYTES: usize = 256 << 20;
 
 /// An address whose query grants something.
 static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
@@ -51,96 +54,71 @@ pub(super) fn named_texts(name: &str, value: &Value, found: &mut Vec<(String, St
     }
 }
 
-/// Returns text in JSON with other letters than plain ones written as numbers.
-fn plain_letters(escaped: &str) -> String {
-    let mut plain = String::new();
-    for c in escaped.chars() {
-        if c.is_ascii() {
-            plain.push(c);
-        } else {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                let _ = write!(plain, "\\u{unit:04x}");
-            }
-        }
+/// Compiles patterns into one, without those that are too large for that.
+fn compiled(patterns: &[(String, usize)]) -> Option<Regex> {
+    let build = |pattern: &str| {
+        RegexBuilder::new(pattern)
+            .unicode(false)
+            .size_limit(MAX_COMPILED_BYTES)
+            .build()
+    };
+    let all: Vec<&str> = patterns
+        .iter()
+        .map(|(pattern, _)| pattern.as_str())
+        .collect();
+    if all.is_empty() {
+        return None;
     }
-    plain
-}
-
-/// Returns text as it stands in the address of a page.
-fn in_address(text: &str) -> String {
-    let mut address = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            address.push(char::from(byte));
-        } else {
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    address
+    build(&all.join("|")).ok()
 }
 
 /// The secrets of one program.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Secrets(Vec<Vec<u8>>);
+pub(super) struct Secrets {
+    /// Finds every one of them, however it is written.
+    pattern: Option<Regex>,
+    /// Those that are numbers, which JSON may write in several ways.
+    numbers: Vec<f64>,
+    /// How long a match can be.
+    longest: usize,
+}
 
 impl Secrets {
     /// Picks the secrets out of a program's variables.
     pub(super) fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut found = Vec::new();
-        for (name, value) in variables {
-            if !is_secret(name) {
-                continue;
-            }
-            let quoted = Value::from(value).to_string();
-            let escaped = quoted[1..quoted.len() - 1].to_owned();
-            // Many programs write JSON in plain letters only, some also escape slashes.
-            let plain = plain_letters(&escaped);
-            let (slashed, both) = (escaped.replace('/', "\\/"), plain.replace('/', "\\/"));
-            let address = in_address(value);
-            let written = [value, &escaped, &plain, &slashed, &both, &address];
-            let forms = value.lines().chain(written);
-            found.extend(
-                forms
-                    .map(str::trim)
-                    .filter(|form| form.len() >= MIN_BYTES)
-                    .map(|form| form.as_bytes().to_vec()),
-            );
-        }
+        let secrets = variables.into_iter().filter(|(name, _)| is_secret(name));
+        let values: Vec<&str> = secrets.map(|(_, value)| value).collect();
+        let mut found: Vec<(String, usize)> =
+            values.iter().flat_map(|value| patterns(value)).collect();
         // The longest first: one secret may be part of another.
-        found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         found.dedup();
-        Self(found)
+        let longest = found.iter().map(|(_, length)| *length).max();
+        let long_enough = values.iter().filter(|value| value.len() >= MIN_BYTES);
+        Self {
+            pattern: compiled(&found),
+            numbers: long_enough.filter_map(|value| value.parse().ok()).collect(),
+            longest: longest.unwrap_or_default(),
+        }
     }
 
     /// Tells whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.pattern.is_none()
     }
 
     /// Tells whether `text` holds one of them.
     pub(super) fn are_in(&self, text: &str) -> bool {
-        let holds = |secret: &Vec<u8>| memmem::find(text.as_bytes(), secret).is_some();
-        self.0.iter().any(holds)
+        let pattern = self.pattern.as_ref();
+        pattern.is_some_and(|pattern| pattern.is_match(text.as_bytes()))
     }
 
     /// Returns `bytes` without secrets.
     pub(super) fn mask<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let mut masked = Cow::Borrowed(bytes);
-        for secret in &self.0 {
-            let finder = memmem::Finder::new(secret);
-            let mut rest = 0;
-            let mut clean = Vec::new();
-            for at in finder.find_iter(&masked) {
-                clean.extend_from_slice(&masked[rest..at]);
-                clean.extend_from_slice(MASK.as_bytes());
-                rest = at + secret.len();
-            }
-            if rest > 0 {
-                clean.extend_from_slice(&masked[rest..]);
-                masked = Cow::Owned(clean);
-            }
-        }
+        let mut masked = match &self.pattern {
+            Some(pattern) => pattern.replace_all(bytes, MASK.as_bytes()),
+            None => Cow::Borrowed(bytes),
+        };
         if memmem::find(&masked, b"://").is_some() {
             let plain = SIGNED.replace_all(&masked, b"$1?***");
             if let Cow::Owned(plain) = plain {
@@ -171,12 +149,15 @@ impl Secrets {
                 .map(|value| self.mask_value(value))
                 .collect(),
             Value::Object(object) => Value::Object(self.mask_map(object)),
+            Value::Number(number) if self.is_number(&number) => MASK.into(),
             value => value,
         }
     }
 
-    fn longest(&self) -> usize {
-        self.0.first().map_or(0, Vec::len)
+    fn is_number(&self, number: &Number) -> bool {
+        let value = number.as_f64();
+        let same = |secret: &f64| value.is_some_and(|value| value.to_bits() == secret.to_bits());
+        self.numbers.iter().any(same) || self.are_in(&number.to_string())
     }
 }
 
@@ -185,6 +166,8 @@ impl Secrets {
 pub(super) struct MaskedStream<'a> {
     secrets: &'a Secrets,
     kept: Vec<u8>,
+    /// Whether anything was masked so far.
+    masked: bool,
 }
 
 impl<'a> MaskedStream<'a> {
@@ -192,7 +175,19 @@ impl<'a> MaskedStream<'a> {
         Self {
             secrets,
             kept: Vec::new(),
+            masked: false,
         }
+    }
+
+    /// Tells whether anything was masked so far.
+    pub(super) fn has_masked(&self) -> bool {
+        self.masked
+    }
+
+    fn mask<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let masked = self.secrets.mask(bytes);
+        self.masked |= matches!(masked, Cow::Owned(_));
+        masked
     }
 
     /// Takes a piece and hands on what is certain.
@@ -204,21 +199,21 @@ impl<'a> MaskedStream<'a> {
             None => {
                 // What was masked cannot be found again; only its end may be
                 // the start of a secret.
-                let masked = self.secrets.mask(&self.kept).into_owned();
-                self.kept = masked;
-                self.kept.len().saturating_sub(self.secrets.longest())
+                let kept = std::mem::take(&mut self.kept);
+                self.kept = self.mask(&kept).into_owned();
+                self.kept.len().saturating_sub(self.secrets.longest)
             }
         };
-        let rest = self.kept.split_off(certain);
-        pass(&self.secrets.mask(&self.kept));
-        self.kept = rest;
+        let mut whole = std::mem::take(&mut self.kept);
+        self.kept = whole.split_off(certain);
+        pass(&self.mask(&whole));
     }
 
     /// Hands on what was kept back.
     pub(super) fn end(&mut self, mut pass: impl FnMut(&[u8])) {
         let kept = std::mem::take(&mut self.kept);
         if !kept.is_empty() {
-            pass(&self.secrets.mask(&kept));
+            pass(&self.mask(&kept));
         }
     }
 }
@@ -282,6 +277,47 @@ mod tests {
         ] {
             assert_eq!(secrets.mask_text(&format!("<{form}>")), "<***>");
         }
+    }
+
+    #[test]
+    fn a_secret_is_found_in_addresses_base64_and_digits() {
+        let secret = "id-7:s3cret/value+x";
+        let secrets = Secrets::of([("FAL_KEY", secret), ("PIN_SECRET", "1234567890")]);
+        for form in [
+            "id-7%3As3cret/value%2Bx",
+            "id-7%3as3cret%2fvalue%2bx",
+            "id-7%253As3cret%252Fvalue%252Bx",
+            "69642d373a7333637265742f76616c75652b78",
+            "id-7:s3cret\\/value+x",
+            "id-7:s3cret\\u002Fvalue\\u002bx",
+        ] {
+            assert_eq!(secrets.mask_text(&format!("<{form}>")), "<***>", "{form}");
+        }
+        // base64 of `id-7:s3cret/value+x`, of `u:` and of `me:` with it, in both alphabets.
+        for form in [
+            "aWQtNzpzM2NyZXQvdmFsdWUreA==",
+            "dTppZC03OnMzY3JldC92YWx1ZSt4",
+            "bWU6aWQtNzpzM2NyZXQvdmFsdWUreA",
+            "dTppZC03OnMzY3JldC92YWx1ZSt4Cg",
+        ] {
+            let masked = secrets.mask_text(&format!("Authorization: Basic {form} end"));
+            assert!(
+                !masked.contains("zM2NyZXQ") && !masked.contains("3JldC92"),
+                "{masked}"
+            );
+            assert!(
+                masked.contains("***") && masked.ends_with(" end"),
+                "{masked}"
+            );
+        }
+        let number = json!({"pin": 1_234_567_890, "same": 1.234_567_89e9, "other": 1234});
+        let Value::Object(number) = number else {
+            unreachable!()
+        };
+        assert_eq!(
+            Value::Object(secrets.mask_map(number)),
+            json!({"pin": "***", "same": "***", "other": 1234})
+        );
     }
 
     #[test]
