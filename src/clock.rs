@@ -16,7 +16,9 @@ impl Clock for SystemClock {
     )]
     fn now(&self) -> Timestamp {
         let offset = chrono::TimeDelta::milliseconds(platform::fault::clock_offset_ms());
-        Timestamp::new(chrono::Utc::now() + offset)
+        // Also where the clock stands before 1970, as on a board without a battery.
+        let now = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
+        Timestamp::new(now + offset)
     }
 
     fn steady(&self) -> Duration {

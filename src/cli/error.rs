@@ -63,7 +63,8 @@ impl Exit {
             (Some("interrupted"), None) => Self::Interrupted(Signal::Interrupt),
             (Some("budget"), None) => Self::Budget,
             (Some(NO_MATCH), None) => Self::NoMatch,
-            _ if summary.failed > 0 || summary.blocked > 0 => Self::JobsFailed,
+            _ if summary.failed + summary.blocked > 0 => Self::JobsFailed,
+            _ if summary.without_row + summary.locked > 0 => Self::JobsFailed,
             _ => Self::Done,
         }
     }

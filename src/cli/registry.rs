@@ -119,6 +119,9 @@ fn to_text(report: &RebuildReport) -> String {
     let columns = columns.join(", ");
     line(report.corrected, &format!("{would}corrected ({columns})"));
     line(report.unrecorded, "kept as they are: no record knows them");
+    for id in report.ids.iter().take(20) {
+        let _ = write!(text, "\n  id: {id}");
+    }
     for copied in &report.copied {
         let _ = write!(text, "\n  taken: {copied}");
     }

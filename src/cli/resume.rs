@@ -6,6 +6,7 @@ use crate::cli::progress::budget_words;
 use crate::domain::budget::CapKind;
 use crate::domain::job::Status;
 use crate::domain::order::JobOrder;
+use crate::domain::text::plural;
 pub(super) use crate::domain::text::shell_word as quoted;
 use crate::engine::event::Summary;
 use crate::ops::run::{Spending, WorkerRequest};
@@ -39,6 +40,19 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
     hints.extend(budget_hint(summary, request, global));
     hints.extend(canary_hint(summary, request, global));
     hints.extend(unrecorded_hints(summary, request, global));
+    if summary.without_row > 0 {
+        let run = quoted(request.run_id.as_str());
+        hints.push(format!(
+            "{} in tables/generations.csv, which somebody has changed meanwhile; nothing is lost, to \
+             bring them in: archi3d registry rebuild --run-id {run}{}",
+            plural(
+                summary.without_row,
+                "result has no row, or another status,",
+                "results have no row, or another status,"
+            ),
+            workspace_option(global)
+        ));
+    }
     hints.extend(doubt_hints(summary, request, global));
     if summary.failed > summary.in_doubt && !request.redo {
         let command = command(request, global, &[Status::Failed]);

@@ -105,7 +105,8 @@ pub(super) fn find(
     Ok((real, origin))
 }
 
-fn named(
+/// Returns the workspace that somebody names, and where.
+pub(super) fn named(
     sources: &Sources<'_>,
     dot_env: &DotEnv,
     user: &UserPlace,

@@ -87,11 +87,20 @@ impl Settings {
     pub fn load(sources: &Sources<'_>) -> Result<Self, ConfigError> {
         let dot_env = DotEnv::find(&sources.current_dir);
         let user_file = sources.os.user_file(sources.env);
-        let user = user_file
-            .as_deref()
-            .map(Document::read)
-            .transpose()?
-            .flatten();
+        let nobody = UserPlace {
+            file: None,
+            workspace: None,
+        };
+        let user = match user_file.as_deref().map(Document::read).transpose() {
+            Ok(user) => user.flatten(),
+            // Whoever names the workspace needs no home that can be read.
+            Err(ConfigError::Unreadable { .. })
+                if locate::named(sources, &dot_env, &nobody)?.is_some() =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
+        };
         if let Some(user) = &user {
             schema::check_document(user, schema::USER)?;
         }

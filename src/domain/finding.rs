@@ -96,6 +96,8 @@ codes! {
         "nothing can run until the registry can be read",
     TableOpen "table_open" Note
         "saving it there writes over what was recorded since it was opened",
+    NotUtf8 "not_utf8" Warning
+        "tools that expect UTF-8 refuse the table or show other letters",
     LedgerBehind "ledger_behind" Warning
         "a spending limit would allow again what is spent already",
     LedgerUnreadable "ledger_unreadable" Warning
@@ -120,8 +122,10 @@ codes! {
         "the run has records but no row shows them",
     JobWithoutRow "job_without_row" Warning
         "the job is in the manifest but does not run without a row",
+    AlteredId "altered_id" Warning
+        "a spreadsheet took the job's id for a number or a word of its own; the job does not run",
     RowNotInManifest "row_not_in_manifest" Note
-        "a waiting job that the manifest does not list is never started",
+        "a job that the manifest does not list and that no marker knows is never started",
     Unrecorded "rows_not_recorded" Note
         "if the table were lost, some of what these rows say could not be made again",
     RowBehind "row_behind" Warning

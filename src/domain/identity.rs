@@ -4,6 +4,7 @@
 
 use sha1::{Digest, Sha1};
 
+use crate::domain::spreadsheet::looks_like_number;
 use crate::domain::text::hex;
 
 /// How many hexadecimal digits a job id has.
@@ -21,8 +22,25 @@ pub fn image_set_hash<S: AsRef<str>>(paths: &[S]) -> String {
     hex(&hash.finalize())
 }
 
-/// Returns the id of the job that makes this variant with this algorithm from these images.
+/// Returns the id of a new job: the usual one, or more digits of the same hash where a
+/// spreadsheet would take the usual one for a number. Tables that have the job under the
+/// usual one keep it.
+pub fn new_job_id(product_id: &str, variant: &str, algo: &str, image_set_hash: &str) -> String {
+    let digits = job_hash(product_id, variant, algo, image_set_hash);
+    let lengths = JOB_ID_DIGITS..digits.len();
+    let mut safe = lengths.filter(|length| !looks_like_number(&digits[..*length]));
+    digits[..safe.next().unwrap_or(digits.len())].to_owned()
+}
+
+/// Returns the usual id of the job that makes this variant with this algorithm from these
+/// images.
 pub fn job_id(product_id: &str, variant: &str, algo: &str, image_set_hash: &str) -> String {
+    let mut digits = job_hash(product_id, variant, algo, image_set_hash);
+    digits.truncate(JOB_ID_DIGITS);
+    digits
+}
+
+fn job_hash(product_id: &str, variant: &str, algo: &str, image_set_hash: &str) -> String {
     let mut hash = Sha1::new();
     for (index, part) in [product_id, variant, algo, image_set_hash]
         .iter()
@@ -33,14 +51,26 @@ pub fn job_id(product_id: &str, variant: &str, algo: &str, image_set_hash: &str)
         }
         hash.update(part.as_bytes());
     }
-    let mut digits = hex(&hash.finalize());
-    digits.truncate(JOB_ID_DIGITS);
-    digits
+    hex(&hash.finalize())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_id_is_the_usual_one_unless_that_looks_like_a_number() {
+        let mut longer = 0;
+        for product in 0..2000 {
+            let product = product.to_string();
+            let usual = job_id(&product, "default", "algo", "hash");
+            let id = new_job_id(&product, "default", "algo", "hash");
+            assert!(id.starts_with(&usual) && !looks_like_number(&id), "{id}");
+            assert_eq!(id == usual, !looks_like_number(&usual));
+            longer += usize::from(id != usual);
+        }
+        assert!(longer > 0);
+    }
 
     #[test]
     fn the_hashes_agree_with_existing_workspaces() {

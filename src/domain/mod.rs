@@ -31,5 +31,6 @@ pub mod reconcile;
 pub mod retry;
 pub mod secret;
 pub mod select;
+pub mod spreadsheet;
 pub mod text;
 pub mod time;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::domain::algo::ImageMode;
 use crate::domain::id::AlgoKey;
-use crate::domain::identity::{image_set_hash, job_id};
+use crate::domain::identity::{image_set_hash, job_id, new_job_id};
 use crate::domain::nearest::nearest_few;
 
 /// The word for "the algorithms that fit an item's number of images".
@@ -195,6 +195,8 @@ pub struct PlannedJob<'a> {
     pub image_set_hash: Rc<str>,
     /// Its id.
     pub job_id: String,
+    /// The id by which earlier versions know it, where that looks like a number.
+    pub usual_id: Option<String>,
     /// The id under which a table written by another tool may already have it.
     pub other_id: Option<String>,
 }
@@ -261,6 +263,20 @@ impl<'a> Plan<'a> {
         *self.skips.entry(reason).or_default() += 1;
     }
 
+    /// Returns the ids by which earlier versions may know jobs of the plan.
+    pub fn usual_ids(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().filter_map(|job| job.usual_id.as_deref())
+    }
+
+    /// Keeps the ids that the run `has` for jobs of earlier versions.
+    pub fn keep_usual_ids(&mut self, has: impl Fn(&str) -> bool) {
+        for job in &mut self.jobs {
+            if let Some(usual) = job.usual_id.take_if(|usual| has(usual)) {
+                job.job_id = usual;
+            }
+        }
+    }
+
     /// Leaves out the jobs that the run `has` already.
     pub fn leave_out_existing(&mut self, has: impl Fn(&str) -> bool) {
         let before = self.jobs.len();
@@ -283,11 +299,14 @@ impl<'a> Plan<'a> {
 impl<'a> PlannedJob<'a> {
     fn new(item: &'a CatalogItem, algo: &'a AlgoKey, hash: Rc<str>) -> Self {
         let id = |product: &str, variant: &str| job_id(product, variant, algo.as_str(), &hash);
+        let usual = id(&item.product_id, &item.variant);
+        let new = new_job_id(&item.product_id, &item.variant, algo.as_str(), &hash);
         let as_other_tools = (or_empty(&item.product_id), or_empty(&item.variant));
         let other_id = (as_other_tools != (item.product_id.as_str(), item.variant.as_str()))
             .then(|| id(as_other_tools.0, as_other_tools.1));
         Self {
-            job_id: id(&item.product_id, &item.variant),
+            usual_id: (new != usual).then_some(usual),
+            job_id: new,
             item,
             algo,
             other_id,

@@ -271,6 +271,8 @@ pub struct Summary {
     pub skipped: usize,
     /// Of the skipped, those that somebody else was working on.
     pub busy: usize,
+    /// Of the busy, those whose lock another program did not let go.
+    pub locked: usize,
     /// Jobs given back because the worker was stopped.
     pub released: usize,
     /// Failures that were followed by another attempt.
@@ -301,6 +303,8 @@ pub struct Summary {
     pub unrecorded: usize,
     /// Of these, results that the disk has not confirmed to keep.
     pub unconfirmed: usize,
+    /// Endings of this worker that the registry does not show: somebody changed it meanwhile.
+    pub without_row: usize,
     /// Jobs whose holder is dead and that were not selected.
     pub resumable: usize,
     /// Selected jobs that were not started before the worker stopped.
@@ -508,6 +512,8 @@ impl Summary {
             "in_doubt": self.in_doubt,
             "unrecorded": self.unrecorded,
             "unconfirmed": self.unconfirmed,
+            "without_row": self.without_row,
+            "locked": self.locked,
             "resumable": self.resumable,
             "not_started": self.not_started,
             "avg_duration_s": self.avg_duration_s,

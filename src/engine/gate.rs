@@ -40,7 +40,7 @@ impl Pool<'_> {
         }
         let provider = &lane.provider;
         let gate = ProviderGate::new(&self.conditions.workspace);
-        let closure = match gate.closed(provider, self.clock.now()) {
+        let closure = match gate.closed_for(provider, self.clock.now()) {
             Ok(Some(closure)) => closure,
             Ok(None) => return Some(waiting),
             // What cannot be read may close it: nothing is bought on a guess.

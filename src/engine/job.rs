@@ -101,6 +101,21 @@ impl Pool<'_> {
                 });
                 self.report(EventKind::JobBusy { job_id });
             }
+            Claim::Locked { lock, waited } => {
+                self.count(|tally| {
+                    tally.summary.busy += 1;
+                    tally.summary.skipped += 1;
+                    tally.summary.locked += 1;
+                });
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "job {job_id} is left out: another program has held {lock} for {} s. \
+                         Run the same command again when it has ended",
+                        waited.as_secs()
+                    ),
+                });
+                self.report(EventKind::JobBusy { job_id });
+            }
             Claim::RolledForward(_) => {
                 self.settle_what_others_left(Some(&job_id));
                 self.count(|tally| tally.summary.rolled_forward += 1);

@@ -459,6 +459,9 @@ impl Pool<'_> {
                         state folder and the next `archi3d run worker` brings them in";
             self.store_failed(what, &error);
         }
+        // A table that cannot be read was told by the closing.
+        let without_row = self.store.endings_not_shown().unwrap_or_default();
+        self.count(|tally| tally.summary.without_row = without_row);
         let tally = std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner));
         for (provider, reason) in &tally.closed {
             self.report(EventKind::Warning {

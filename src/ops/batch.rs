@@ -317,7 +317,7 @@ fn write(
         Some(table) => table,
         None => Table::with_header(rows::REGISTRY_COLUMNS),
     };
-    rows::leave_out(plan, &mut registry, &registry_path, run_id)?;
+    rows::leave_out(plan, &mut registry, workspace, run_id)?;
     let first_new = registry.len();
     rows::append(&mut registry, plan, run_id, clock);
     // Both files are ready before the first is touched.

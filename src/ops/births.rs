@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
+use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::csv::table::Table;
@@ -93,8 +94,19 @@ fn completed(
     // A batch that died before it wrote the registry left rows that were never there.
     let mut void = Vec::new();
     let mut missing = Vec::new();
+    let recorded: Vec<String> = match record.column("job_id") {
+        Some(column) => (0..record.len())
+            .map(|row| String::from_utf8_lossy(&record.cell(row, column)).into_owned())
+            .collect(),
+        None => Vec::new(),
+    };
+    let ids = KnownIds::new(recorded.iter().map(String::as_str));
     let index = record.index(run_id.as_str());
     for row in rows {
+        if *row < first_new && ids.original_of(&job_of(*row)).is_some() {
+            // No job was ever made with an id that a spreadsheet has changed.
+            continue;
+        }
         let known: Vec<usize> = index.rows_of(&job_of(*row)).collect();
         if *row >= first_new {
             void.extend(&known);

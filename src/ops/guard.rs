@@ -81,18 +81,16 @@ pub fn accept(cancel: &Cancel, tell: impl FnOnce() + Send + 'static) -> io::Resu
     let Some(guard) = guard_id() else {
         return Ok(());
     };
-    process::adopt_orphans()?;
+    let adopts = process::adopt_orphans();
     let cancel = cancel.clone();
-    thread::Builder::new()
-        .name("guard".into())
-        .spawn(move || {
-            while process::parent_id() == Some(guard) {
-                thread::sleep(LOOK_EVERY);
-            }
-            tell();
-            cancel.raise(Stage::Kill);
-        })
-        .map(drop)
+    let watches = thread::Builder::new().name("guard".into()).spawn(move || {
+        while process::parent_id() == Some(guard) {
+            thread::sleep(LOOK_EVERY);
+        }
+        tell();
+        cancel.raise(Stage::Kill);
+    });
+    adopts.and(watches).map(drop)
 }
 
 /// Returns the guard's process id, if this process is guarded.

@@ -57,11 +57,11 @@ mod linux {
                     }
                 }
                 SIGTSTP => {
-                    to_all(Signal::STOP);
+                    to_all(worker, Signal::STOP);
                     let _ = kill_process(getpid(), Signal::STOP);
-                    to_all(Signal::CONT);
+                    to_all(worker, Signal::CONT);
                 }
-                SIGCONT => to_all(Signal::CONT),
+                SIGCONT => to_all(worker, Signal::CONT),
                 number => {
                     if let Some(signal) = Signal::from_named_raw(number) {
                         let _ = kill_process(worker, signal);
@@ -126,8 +126,9 @@ mod linux {
         }
     }
 
-    /// Sends a signal to everything below this process.
-    fn to_all(signal: Signal) {
+    /// Sends a signal to the worker and everything else below this process.
+    fn to_all(worker: Pid, signal: Signal) {
+        let _ = kill_process(worker, signal);
         for entry in process_tree::descendants(getpid().as_raw_nonzero().get()) {
             if let Some(pid) = Pid::from_raw(entry.pid) {
                 let _ = kill_process(pid, signal);

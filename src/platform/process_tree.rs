@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +15,29 @@ pub(super) struct Entry {
     pub(super) is_dead: bool,
 }
 
-/// Lists every process that can be seen.
+/// Tells whether `/proc` numbers processes as we do. In a PID namespace that has kept
+/// the `/proc` of another one, its numbers mean other processes here, even ourselves.
+pub(super) fn is_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let own = std::process::id().to_string();
+        numbers_alike(&status, &own)
+    })
+}
+
+/// Reads our number in `/proc`, and that in every namespace below it.
+fn numbers_alike(status: &str, own: &str) -> bool {
+    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let numbers = of("NSpid:").or_else(|| of("Pid:"));
+    numbers.is_some_and(|numbers| numbers.split_ascii_whitespace().eq([own]))
+}
+
+/// Lists every process that can be seen; none where `/proc` means others.
 pub(super) fn processes() -> Vec<Entry> {
+    if !is_ours() {
+        return Vec::new();
+    }
     let folder = fs::read_dir("/proc").into_iter().flatten().flatten();
     folder
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
@@ -33,6 +55,9 @@ fn look(pid: i32) -> Option<Entry> {
 /// children are listed in one small file; to read the whole process table after
 /// every program would cost more than the program.
 pub(super) fn adopted(own: i32) -> Vec<Entry> {
+    if !is_ours() {
+        return Vec::new();
+    }
     let Ok(children) = fs::read_to_string(format!("/proc/{own}/task/{own}/children")) else {
         // A kernel without such lists.
         let mut all = processes();
@@ -109,6 +134,16 @@ mod tests {
         assert_eq!((entry.parent, entry.is_dead), (42, false));
         assert!(parse(7, b"7 (x) Z 1 1").expect("read").is_dead);
         assert_eq!(parse(7, b"nonsense"), None);
+    }
+
+    #[test]
+    fn numbers_of_another_namespace_are_not_ours() {
+        let status = |numbers: &str| format!("Name:\tx\nPid:\t7\nNSpid:\t{numbers}\n");
+        assert!(numbers_alike(&status("7"), "7"));
+        assert!(!numbers_alike(&status("4711\t7"), "7"));
+        assert!(!numbers_alike(&status("7"), "2"));
+        assert!(numbers_alike("Pid:\t7\n", "7"));
+        assert!(!numbers_alike("", "7"));
     }
 
     #[cfg(target_os = "linux")]

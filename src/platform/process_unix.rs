@@ -267,6 +267,9 @@ pub(super) fn ended(status: ExitStatus) -> Ended {
 pub(super) fn adopt_orphans() -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
+        if !process_tree::is_ours() {
+            return Err(io::Error::other("/proc shows another PID namespace"));
+        }
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         ADOPTS.store(true, Ordering::SeqCst);
         Ok(true)

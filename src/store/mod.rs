@@ -215,6 +215,13 @@ pub enum Claim {
     Later(Duration),
     /// A dead holder had finished it, and its result cannot be published: why.
     Stuck(String),
+    /// Another program has held its lock for too long to go on waiting.
+    Locked {
+        /// The lock, relative to the workspace.
+        lock: String,
+        /// For how long.
+        waited: Duration,
+    },
 }
 
 /// What a beat found out.
@@ -514,6 +521,12 @@ pub trait Store: Send + Sync {
     /// Brings everything into the registry and makes it durable. After this the
     /// handle takes no more claims. Calling it again does nothing.
     fn close(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns how many endings of this handle the registry does not show although it was
+    /// closed: somebody has removed their rows or changed their status.
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        Ok(0)
+    }
 
     /// Returns, one for one, what is on record about the money of attempts that
     /// their workers may not have come to settle. A store that cannot tell says so.

@@ -21,6 +21,9 @@ const LOCK: &str = "closing.lock";
 /// Closing takes moments; who waits this long goes on without the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The clocks of machines that share a workspace may differ by this much.
+const SKEW: Duration = Duration::from_mins(1);
+
 /// A larger file is not ours.
 const MAX_BYTES: u64 = 64 * 1024;
 
@@ -39,6 +42,19 @@ pub struct Closure {
 }
 
 impl Closure {
+    /// Returns the same closure as it counts at `now`: one that was noted under a clock
+    /// far ahead lasts no longer than was meant.
+    #[must_use]
+    fn seen_at(mut self, now: Timestamp) -> Self {
+        if self.closed_at > now.plus(SKEW) {
+            self.until = self
+                .until
+                .map(|until| now.plus(until.since(self.closed_at)));
+            self.closed_at = now;
+        }
+        self
+    }
+
     /// Tells whether the provider is still closed at `now`.
     pub fn holds(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
@@ -86,6 +102,10 @@ impl ProviderGate {
         {
             return Ok(false);
         }
+        self.write(closure).map(|()| true)
+    }
+
+    fn write(&self, closure: &Closure) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
         fault::io("provider.closing")?;
@@ -93,7 +113,7 @@ impl ProviderGate {
         let _lock = FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)?;
         durable::replace(&self.path(&closure.provider), &text, &tag)?;
         fault::here("provider.closed");
-        Ok(true)
+        Ok(())
     }
 
     /// Removes what workers left that died while closing a provider.
@@ -143,13 +163,31 @@ impl ProviderGate {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let closure = serde_json::from_slice(&bytes).unwrap_or_else(|error| Closure {
+        let closure: Closure = serde_json::from_slice(&bytes).unwrap_or_else(|error| Closure {
             provider: provider.clone(),
             closed_at: now,
             until: None,
             reason: format!("{} cannot be read: {error}", path.display()),
         });
-        Ok(Some(closure).filter(|closure| closure.holds(now)))
+        Ok(Some(closure.seen_at(now)).filter(|closure| closure.holds(now)))
+    }
+
+    /// Returns the same, and sees to it that a closure noted under a clock far ahead
+    /// ends: from now on it lasts as long as was meant.
+    pub fn closed_for(&self, provider: &AlgoKey, now: Timestamp) -> io::Result<Option<Closure>> {
+        let closure = self.closed(provider, now)?;
+        if let Some(closure) = closure.as_ref().filter(|c| c.until.is_some())
+            && self.noted_ahead(provider, now)?
+        {
+            self.write(closure)?;
+        }
+        Ok(closure)
+    }
+
+    fn noted_ahead(&self, provider: &AlgoKey, now: Timestamp) -> io::Result<bool> {
+        let bytes = durable::read_plain(&self.path(provider), MAX_BYTES)?;
+        let noted: Option<Closure> = serde_json::from_slice(&bytes).ok();
+        Ok(noted.is_some_and(|noted| noted.closed_at > now.plus(SKEW)))
     }
 
     /// Returns every provider that is closed at `now`, by name.

@@ -49,7 +49,9 @@
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - `set_up`: what is wrong with the set-up is no failure of a job.
+//! - [`spreadsheets`]: job ids that a spreadsheet has changed are no jobs of their own.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
+//! - [`stuck`]: wrong clocks, held locks and tables that people change hold nothing up and hide nothing.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
 //! - [`views`]: status, explanations and cost reports show what is there.
@@ -141,7 +143,9 @@ mod seed_results;
 mod seed_selection;
 #[cfg(unix)]
 mod set_up;
+mod spreadsheets;
 mod store_contract;
+mod stuck;
 mod support;
 mod support_check;
 mod views;

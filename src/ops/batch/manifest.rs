@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::domain::id::RunId;
-use crate::domain::text::counted;
+use crate::domain::spreadsheet::KnownIds;
+use crate::domain::text::{counted, shell_word};
 use crate::ops::table_file::{self, Columns};
 use crate::store::csv::table::{RowEdit, Table, TableError};
 use crate::store::error::StoreError;
@@ -81,6 +82,15 @@ pub(in crate::ops) fn complete(
              and the manifest leaves it out",
             counted(missing.without_algo, "row"),
             registry_path.display()
+        ));
+    }
+    if let Some((cell, id)) = missing.altered.first() {
+        warnings.push(format!(
+            "{} of run {run_id} in {} with an id that a spreadsheet has changed (such as {cell} for {id}), \
+             which the manifest leaves out: `archi3d registry rebuild --run-id {}` sets it right",
+            counted(missing.altered.len(), "row"),
+            registry_path.display(),
+            shell_word(run_id.as_str())
         ));
     }
     if !missing.rows.is_empty() {
@@ -162,6 +172,8 @@ struct Missing {
     rows: Vec<usize>,
     /// How many others cannot be a job.
     without_algo: usize,
+    /// Ids that a spreadsheet has changed, and what they were.
+    altered: Vec<(String, String)>,
 }
 
 fn missing(
@@ -172,7 +184,10 @@ fn missing(
     let mut missing = Missing {
         rows: Vec::new(),
         without_algo: 0,
+        altered: Vec::new(),
     };
+    let before = listed.clone();
+    let known = KnownIds::new(before.iter().map(String::as_str));
     let rows: Vec<usize> = registry.index(run_id.as_str()).rows().collect();
     let columns = Columns::find(registry, &["job_id", "algo"]);
     for row in rows {
@@ -182,6 +197,10 @@ fn missing(
         }
         if columns.text(registry, row, 1)?.trim().is_empty() {
             missing.without_algo += 1;
+            continue;
+        }
+        if let Some(original) = known.original_of(&id) {
+            missing.altered.push((id.into_owned(), original.to_owned()));
             continue;
         }
         listed.insert(id.into_owned());

@@ -1,10 +1,12 @@
 //! The rows that a batch adds to the registry.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::item::MAX_IMAGES;
 use crate::domain::job::Status;
+use crate::domain::naming::StateFile;
 use crate::domain::plan::{CatalogItem, Plan, PlannedJob};
 use crate::domain::time::Clock;
 use crate::ops::table_file;
@@ -61,7 +63,7 @@ pub(super) fn leave_out_existing(
     run_id: &RunId,
 ) -> Result<(), StoreError> {
     match registry {
-        Some(mut table) => leave_out(plan, &mut table, &workspace.registry(), run_id),
+        Some(mut table) => leave_out(plan, &mut table, workspace, run_id),
         None => Ok(()),
     }
 }
@@ -70,16 +72,52 @@ pub(super) fn leave_out_existing(
 pub(super) fn leave_out(
     plan: &mut Plan<'_>,
     registry: &mut Table,
-    path: &Path,
+    workspace: &Workspace,
     run_id: &RunId,
 ) -> Result<(), StoreError> {
+    let path = &workspace.registry();
     registry
         .require(KEY_COLUMNS)
         .map_err(|error| table_file::content(path, &error))?;
     refuse_cut(registry, path)?;
+    let recorded = recorded_ids(plan, workspace, run_id);
     let index = registry.index(run_id.as_str());
+    plan.keep_usual_ids(|id| index.first_of(id).is_some() || recorded.contains(id));
     plan.leave_out_existing(|job_id| index.first_of(job_id).is_some());
     Ok(())
+}
+
+/// Returns the usual ids that other records of the run have, should its rows be lost: a
+/// job keeps its id for life.
+fn recorded_ids(plan: &Plan<'_>, workspace: &Workspace, run_id: &RunId) -> HashSet<String> {
+    let mut wanted: HashSet<&str> = plan.usual_ids().collect();
+    let mut recorded = HashSet::new();
+    if wanted.is_empty() {
+        return recorded;
+    }
+    let paths = workspace.run(run_id);
+    for path in [paths.manifest(), paths.rows()] {
+        // One that cannot be read is told by whoever needs it.
+        let Ok(Some(table)) = table_file::read(&path) else {
+            continue;
+        };
+        let Some(column) = table.column("job_id") else {
+            continue;
+        };
+        let ids = (0..table.len()).map(|row| table.cell(row, column));
+        let ids = ids.map(|id| String::from_utf8_lossy(&id).into_owned());
+        recorded.extend(ids.filter(|id| wanted.contains(id.as_str())));
+    }
+    wanted.retain(|id| !recorded.contains(*id));
+    let marked = wanted.into_iter().filter(|id| {
+        JobId::parse(id).is_ok_and(|job| {
+            let mut kinds = StateFile::MARKERS.iter();
+            kinds.any(|kind| paths.state_file(&job, *kind).exists())
+        })
+    });
+    let marked: Vec<String> = marked.map(str::to_owned).collect();
+    recorded.extend(marked);
+    recorded
 }
 
 /// Refuses a table whose writer died within the last row: half a row is no job,

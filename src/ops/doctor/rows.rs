@@ -9,6 +9,7 @@ use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
 use crate::domain::naming;
+use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::shell_word;
 use crate::ops::consolidate::is_whole_result;
 use crate::store::csv::RunExam;
@@ -23,14 +24,46 @@ fn text(table: &Table, row: usize, name: &str) -> String {
 }
 
 impl RunCheck<'_> {
+    /// Looks for rows whose id a spreadsheet has changed; returns what they were.
+    pub(super) fn look_for_altered_ids(
+        &mut self,
+        table: &mut Table,
+        listed: &HashSet<&str>,
+    ) -> HashSet<String> {
+        let ids = KnownIds::new(listed.iter().copied());
+        let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
+        let (mut shown, mut originals) = (Vec::new(), HashSet::new());
+        for row in rows {
+            let job = text(table, row, "job_id");
+            if listed.contains(job.as_str()) {
+                continue;
+            }
+            if let Some(original) = ids.original_of(&job) {
+                originals.insert(original.to_owned());
+                shown.push((format!("{original} is {job} in the table"), row));
+            }
+        }
+        let fix = format!(
+            "archi3d registry rebuild --run-id {}; in a spreadsheet, import job_id as text",
+            shell_word(self.run_id.as_str())
+        );
+        let how = "whose id a spreadsheet has changed";
+        self.tell_rows(table, Code::AlteredId, &shown, how, &fix);
+        originals
+    }
+
     /// Looks at the rows: are waiting ones listed, are models of completed ones there.
     pub(super) fn look_at_rows(&mut self, table: &mut Table, listed: &HashSet<&str>, again: &str) {
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
         let mut foreign = Vec::new();
         let marked = self.names_in_state();
+        let ids = KnownIds::new(listed.iter().copied());
         for row in rows {
             let job = text(table, row, "job_id");
+            if !listed.contains(job.as_str()) && ids.original_of(&job).is_some() {
+                continue;
+            }
             match Status::parse(&text(table, row, "status")) {
                 Some(Status::Enqueued) if !listed.contains(job.as_str()) => {
                     unlisted.push((job, row));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::RunId;
+use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::births;
 use crate::store::csv;
@@ -201,12 +202,15 @@ impl RunCheck<'_> {
             );
         }
         let has = |job: &str| index.first_of(job).is_some();
-        let lacking: Vec<String> = listed
+        let mut lacking: Vec<String> = listed
             .rows
             .iter()
             .map(|row| row.job_id.to_string())
             .filter(|job| !has(job))
             .collect();
+        let known: HashSet<&str> = listed.rows.iter().map(|row| row.job_id.as_str()).collect();
+        let altered = self.look_for_altered_ids(table, &known);
+        lacking.retain(|job| !altered.contains(job));
         if !lacking.is_empty() {
             let what = format!("{} without a row", such_as(lacking.len(), "job", &lacking));
             let fix = format!("archi3d registry rebuild --run-id {typed}");
@@ -216,7 +220,6 @@ impl RunCheck<'_> {
                     .fix(fix),
             );
         }
-        let known: HashSet<&str> = listed.rows.iter().map(|row| row.job_id.as_str()).collect();
         self.look_at_rows(table, &known, &again);
         self.look_at_record(table);
     }
@@ -244,9 +247,12 @@ impl RunCheck<'_> {
             return;
         };
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
-        let lacking = rows
-            .iter()
-            .filter(|row| !known.contains(&*table.cell(**row, column)));
+        let texts: Vec<&str> = known.iter().flat_map(|id| str::from_utf8(id)).collect();
+        let ids = KnownIds::new(texts);
+        let lacking = rows.iter().filter(|row| {
+            let cell = table.cell(**row, column);
+            !known.contains(&*cell) && ids.original_of(&String::from_utf8_lossy(&cell)).is_none()
+        });
         let count = lacking.count();
         if count > 0 {
             let shown = self.shown(&path);

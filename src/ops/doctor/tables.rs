@@ -42,6 +42,14 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) -> Option<Table
         checkup.find(finding.fix("archi3d registry rebuild --dry-run"));
         return None;
     }
+    if !table.is_utf8() {
+        let what = "a spreadsheet has saved the table in another encoding than UTF-8";
+        let finding = Finding::new(Code::NotUtf8, what).at(SHOWN, None);
+        checkup.find(finding.fix(
+            "archi3d registry rebuild writes the recorded texts again; \
+             in the spreadsheet, save as \"CSV UTF-8\"",
+        ));
+    }
     let lines: Vec<usize> = table.rows_with_lines().map(|(_, line)| line).collect();
     look_at_keys(&table, &lines, checkup);
     look_at_cells(&table, &lines, checkup);

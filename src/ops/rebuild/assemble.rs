@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::domain::patch::WORKER_COLUMNS;
 use crate::domain::reconcile::DOWNGRADED;
+use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::csv::table::{RowEdit, Table};
@@ -25,6 +26,9 @@ pub(super) fn registry(
     let lost = old.is_none();
     let mut table = old.unwrap_or_else(|| empty(donors, runs));
     report.rows_before = table.len();
+    for run in runs.iter().filter(|run| run.selected) {
+        set_ids_right(&mut table, run, report);
+    }
     let missing = missing(&mut table, runs);
     let inserted: HashSet<Key> = missing.iter().map(|row| key(row.run, row.made)).collect();
     for row in &missing {
@@ -41,6 +45,75 @@ pub(super) fn registry(
     correct(&mut table, runs, &before, report);
     report.rows_after = table.len();
     table
+}
+
+/// Gives rows their id back that a spreadsheet has changed. Where the job has a row all the
+/// same, the changed one goes: it is no job of its own.
+fn set_ids_right(table: &mut Table, run: &RunRecords, report: &mut RebuildReport) {
+    let Some(column) = table.column("job_id") else {
+        return;
+    };
+    let recorded: HashSet<&str> = run.rows.iter().map(|made| made.job.as_str()).collect();
+    let known = KnownIds::new(recorded.iter().copied());
+    let index = table.index(run.run_id.as_str());
+    let mut taken: HashSet<&str> = recorded
+        .iter()
+        .copied()
+        .filter(|job| index.first_of(job).is_some())
+        .collect();
+    let by_content = by_content(run, &taken);
+    let rows: Vec<usize> = index.rows().collect();
+    let table_now = index.table();
+    let (mut edits, mut void) = (Vec::new(), Vec::new());
+    for row in rows {
+        let cell = table_now.cell(row, column);
+        let cell = String::from_utf8_lossy(&cell);
+        if recorded.contains(&*cell) || run.history.vouches_for(&cell) {
+            continue;
+        }
+        let text = |name| text_at(table_now, row, name);
+        let by_id = known.original_of(&cell);
+        let by_pictures = || *by_content.get(&(text("algo"), text("image_set_hash")))?;
+        let Some(original) = by_id.or_else(by_pictures) else {
+            continue;
+        };
+        if taken.insert(original) {
+            report.note_id(&cell, original);
+            let cells = vec![(column, original.to_owned())];
+            edits.push(RowEdit { row, cells });
+        } else if by_id.is_some() {
+            report.note_second_row(&cell, original);
+            void.push(row);
+        }
+    }
+    table.patch(&edits);
+    table.remove(&void);
+}
+
+/// Returns the jobs of a run without a row by what they are made from; nothing where two
+/// are alike.
+fn by_content<'a>(run: &'a RunRecords, taken: &HashSet<&str>) -> HashMap<Key, Option<&'a str>> {
+    let mut jobs = HashMap::new();
+    for made in &run.rows {
+        let text = |name: &str| {
+            let cell = made.cells.iter().find(|(column, _)| column == name);
+            cell.map(|(_, text)| text.clone()).unwrap_or_default()
+        };
+        let key = (text("algo"), text("image_set_hash"));
+        if taken.contains(made.job.as_str()) || key.0.is_empty() || key.1.is_empty() {
+            continue;
+        }
+        let job = jobs.entry(key).or_insert(Some(made.job.as_str()));
+        if job.is_some_and(|other| other != made.job) {
+            *job = None;
+        }
+    }
+    jobs
+}
+
+fn text_at(table: &Table, row: usize, name: &str) -> String {
+    let cell = table.column(name).map(|column| table.cell(row, column));
+    String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
 }
 
 fn key(run: &RunRecords, made: &Made) -> Key {
@@ -153,7 +226,10 @@ fn order(
 
 /// Returns the same table with its rows in another order, byte for byte.
 fn reordered(table: &Table, order: &[usize]) -> Table {
-    let mut bytes = b"\xEF\xBB\xBF".to_vec();
+    let mut bytes = Vec::with_capacity(table.bytes().len());
+    if table.is_utf8() {
+        bytes.extend_from_slice(b"\xEF\xBB\xBF");
+    }
     bytes.extend_from_slice(table.raw_header());
     bytes.extend_from_slice(table.line_end());
     for row in order {
@@ -196,12 +272,7 @@ fn take_unrecorded(
 }
 
 fn key_of(table: &Table, row: usize) -> Key {
-    let text = |name: &str| {
-        let column = table.column(name);
-        let cell = column.map(|column| table.cell(row, column));
-        String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
-    };
-    (text("run_id"), text("job_id"))
+    (text_at(table, row, "run_id"), text_at(table, row, "job_id"))
 }
 
 /// Fills cells of rows that were lost with what copies say and no record does.

@@ -26,6 +26,8 @@ pub struct RebuildReport {
     pub corrected: usize,
     /// In which columns, and in how many rows.
     pub corrected_columns: BTreeMap<String, usize>,
+    /// Job ids that a spreadsheet had changed, one sentence each.
+    pub ids: Vec<String>,
     /// How many rows no record knows; they are kept as they are.
     pub unrecorded: usize,
     /// What was taken from copies of the table, one sentence each.
@@ -59,6 +61,15 @@ impl RebuildReport {
         for column in columns {
             *self.corrected_columns.entry(column.to_owned()).or_default() += 1;
         }
+    }
+
+    pub(super) fn note_id(&mut self, cell: &str, id: &str) {
+        self.ids.push(format!("{cell} is {id} again"));
+    }
+
+    pub(super) fn note_second_row(&mut self, cell: &str, id: &str) {
+        self.ids
+            .push(format!("{cell} is gone: {id} has a row of its own"));
     }
 
     pub(super) fn note_copied_rows(&mut self, name: &str, rows: usize) {

@@ -47,7 +47,7 @@ impl CsvStore {
             Claim::Changed(state) | Claim::RolledForward(state) => {
                 return Ok(Adoption::Refused(format!("it is {} now", state.status())));
             }
-            Claim::Busy | Claim::Later(_) => {
+            Claim::Busy | Claim::Later(_) | Claim::Locked { .. } => {
                 return Ok(Adoption::Refused("a worker may be at it; try again".into()));
             }
             Claim::Stuck(reason) => return Ok(Adoption::Refused(reason)),

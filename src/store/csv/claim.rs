@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -30,6 +31,9 @@ use super::registry::RowColumns;
 use super::withdraw::heeds_requests;
 use super::{CsvStore, Held, RowBrief, recover};
 
+/// Job locks are held for moments; who finds one held for this long leaves the job.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
 impl CsvStore {
     pub(super) fn claim_job(
         &self,
@@ -42,8 +46,12 @@ impl CsvStore {
         }
         let path = self.paths().state_file(job, StateFile::Lock);
         let Some(lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
-            return Ok(Claim::Busy);
+            return Ok(self.locked_out(job, &path));
         };
+        self.locked_out
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(job);
         fault::here("claim.locked");
         self.job_moves();
         let Some(evidence) = self.sound_evidence(job)? else {
@@ -81,6 +89,25 @@ impl CsvStore {
             }
         }
         Ok(Claim::Taken(lease))
+    }
+
+    /// Answers for a job whose lock another program holds: it is looked at again until
+    /// that has lasted.
+    fn locked_out(&self, job: &JobId, path: &Path) -> Claim {
+        const SHORT: Duration = Duration::from_millis(50);
+        const LONG: Duration = Duration::from_secs(1);
+        let now = platform::steady_now();
+        let mut out = self
+            .locked_out
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let since = out.entry(job.clone()).or_insert(now);
+        let waited = now.saturating_sub(*since);
+        if waited < LOCK_PATIENCE {
+            return Claim::Later((waited / 4).clamp(SHORT, LONG));
+        }
+        let lock = self.shared.workspace.relative(path).unwrap_or_default();
+        Claim::Locked { lock, waited }
     }
 
     /// Reads the markers and moves damaged ones out of the way; the caller holds
@@ -123,10 +150,16 @@ impl CsvStore {
         row: &RowBrief,
         now: Timestamp,
     ) -> Result<Option<Claim>, StoreError> {
-        if let Some(record) = evidence.of(RecordKind::Released).and_then(Marker::record)
-            && let Some(not_before) = record.not_before.filter(|moment| *moment > now)
+        if let Some(released) = evidence.of(RecordKind::Released)
+            && let Some(not_before) = released.not_before(now)
         {
-            return Ok(Some(Claim::Later(not_before.since(now))));
+            // A clock that was wrong, or is, must not make it wait longer than was asked.
+            let left = not_before
+                .since(now)
+                .saturating_sub(self.watch.watched(job, released));
+            if !left.is_zero() {
+                return Ok(Some(Claim::Later(left)));
+            }
         }
         let Some(lease) = evidence.lease() else {
             return Ok(None);
@@ -469,7 +502,7 @@ fn continued(entry: Entry, evidence: &Evidence) -> Entry {
 /// Returns `now`, or the next moment after `other` if that is not earlier.
 fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     match other {
-        Some(other) if other >= now => other.plus(std::time::Duration::from_micros(1)),
+        Some(other) if other >= now => other.plus(Duration::from_micros(1)),
         _ => now,
     }
 }

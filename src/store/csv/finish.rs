@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::domain::id::{JobId, WorkerId};
@@ -23,6 +24,7 @@ use super::evidence::Evidence;
 use super::journal::{Finished, What};
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
+use super::registry::RowColumns;
 use super::{CsvStore, Held};
 
 /// Whose result is being published: the worker that made it.
@@ -83,7 +85,37 @@ impl CsvStore {
         drop(lock);
         fault::here("finish.unlocked");
         self.unpublished().remove(&lease.job_id);
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.insert(lease.job_id.clone());
         Ok(finish)
+    }
+
+    /// Counts the endings of ours that have a marker and no row that says the same.
+    pub(super) fn count_endings_not_shown(&self) -> Result<usize, StoreError> {
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        if ended.is_empty() {
+            return Ok(0);
+        }
+        let mut registry = self.registry();
+        let names = self.names_for(&mut registry)?;
+        let table = registry.load()?;
+        let columns = RowColumns::of(table);
+        let mut is_shown = |job: &JobId| match columns.find(table, &self.shared.run_id, job) {
+            Some(row) => {
+                let downgraded = row.brief(None).downgraded;
+                let agrees = |status: &Status| names.agree(job.as_str(), *status);
+                downgraded || row.status.as_ref().is_ok_and(agrees)
+            }
+            None => false,
+        };
+        let marked = |job: &&JobId| {
+            let kinds = names.of(job.as_str());
+            kinds.is_some_and(|kinds| {
+                kinds.has(RecordKind::Completed) || kinds.has(RecordKind::Failed)
+            })
+        };
+        let marked = ended.iter().filter(marked);
+        Ok(marked.filter(|job| !is_shown(job)).count())
     }
 
     /// Publishes an ending that was just noted, if the job is still ours or free. The

@@ -205,8 +205,8 @@ impl Watch {
         Ok(true)
     }
 
-    /// Returns for how long the lease's time has stood still before our eyes.
-    fn watched(&self, job: &JobId, lease: &Marker) -> Duration {
+    /// Returns for how long the marker's time has stood still before our eyes.
+    pub(super) fn watched(&self, job: &JobId, lease: &Marker) -> Duration {
         let now = platform::steady_now();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = seen.entry(job.clone()).or_insert((lease.beat, now));

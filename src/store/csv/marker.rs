@@ -310,6 +310,14 @@ impl Marker {
         }
     }
 
+    /// Returns until when the job waits, seen at `now`: never longer than was asked for
+    /// when this was written, whatever the clock showed then.
+    pub(super) fn not_before(&self, now: Timestamp) -> Option<Timestamp> {
+        let moment = self.record()?.not_before.filter(|moment| *moment > now)?;
+        let asked = self.beat.map_or(Duration::ZERO, |at| moment.since(at));
+        Some(moment.min(now.plus(asked)))
+    }
+
     /// Returns the attempt; 0 for another tool's marker.
     pub(super) fn attempt(&self) -> u32 {
         self.record().map_or(0, |record| record.attempt)

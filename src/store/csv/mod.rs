@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, Nonce, RunId};
@@ -125,6 +126,8 @@ pub struct CsvStore {
     /// What the rows said when the run was read, so that a claim never waits for
     /// a fold to finish writing the table.
     rows: Mutex<HashMap<JobId, RowBrief>>,
+    /// Endings of ours, to be looked for in the registry at the end.
+    ended: Mutex<HashSet<JobId>>,
     /// Endings and results that are in the journal and nowhere else yet.
     unpublished: Mutex<HashSet<JobId>>,
     /// Attempts of which it is known that their adapters called them a success,
@@ -140,6 +143,8 @@ pub struct CsvStore {
     rehearsal: bool,
     /// What the journals know of real attempts; read when it is needed.
     past: OnceLock<Past>,
+    /// Jobs whose lock another program holds, and since when.
+    locked_out: Mutex<HashMap<JobId, Duration>>,
     /// Whether we took the lock of any job, to move it.
     moved: AtomicBool,
     /// Whether anything but rehearsals was published.
@@ -461,6 +466,10 @@ impl Store for CsvStore {
             .journal
             .sync()
             .context("sync", self.shared.journal.path())
+    }
+
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        self.count_endings_not_shown()
     }
 
     fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {

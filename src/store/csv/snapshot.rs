@@ -4,7 +4,7 @@
 //! holds the job, so that a hundred thousand finished jobs cost no opens.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::Rhythm;
-use crate::domain::text::plural;
+use crate::domain::spreadsheet::KnownIds;
+use crate::domain::text::{counted, plural};
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
@@ -125,6 +126,14 @@ impl Reader<'_> {
         }
         for warning in &manifest.warnings {
             run.warnings.push(format!("{shown}: {warning}"));
+        }
+        if !table.is_utf8() {
+            run.warnings.push(
+                "tables/generations.csv is not UTF-8: a spreadsheet has saved it in another encoding; \
+                 what it says is kept as it is, and `archi3d registry rebuild` writes the recorded \
+                 texts again"
+                    .into(),
+            );
         }
         let columns = RowColumns::of(table);
         run.jobs.reserve_exact(manifest.rows.len());
@@ -273,8 +282,7 @@ impl Reader<'_> {
             .map(|lease| Box::new(self.watch.describe(self.paths, job, lease, self.now)));
         let not_before = evidence
             .ruling()
-            .and_then(|marker| marker.record())
-            .and_then(|record| record.not_before);
+            .and_then(|marker| marker.not_before(self.now));
         Ok(Standing::Known {
             state,
             holder,
@@ -380,6 +388,21 @@ fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
     }
 }
 
+/// Returns the ids that a spreadsheet has changed, with what they were.
+fn altered_ids(run: &RunJobs) -> BTreeMap<JobId, JobId> {
+    let of = |wanted: Standing| {
+        let jobs = run.jobs.iter().filter(move |job| job.standing == wanted);
+        jobs.map(|job| job.job_id.as_str())
+    };
+    let known = KnownIds::new(of(Standing::NotRegistered));
+    let mut seen = HashSet::new();
+    let found = of(Standing::NotInManifest).filter_map(|cell| {
+        let id = known.original_of(cell).filter(|id| seen.insert(*id))?;
+        Some((JobId::parse(cell).ok()?, JobId::parse(id).ok()?))
+    });
+    found.collect()
+}
+
 /// Adds one sentence for jobs that only one of the two tables has.
 fn warn_of_strays(run: &mut RunJobs) {
     let count = |wanted: &Standing| {
@@ -388,8 +411,16 @@ fn warn_of_strays(run: &mut RunJobs) {
             .filter(|job| job.standing == *wanted)
             .count()
     };
-    let not_registered = count(&Standing::NotRegistered);
-    let not_in_manifest = count(&Standing::NotInManifest);
+    let altered = altered_ids(run);
+    let not_registered = count(&Standing::NotRegistered) - altered.len();
+    let not_in_manifest = count(&Standing::NotInManifest) - altered.len();
+    if let Some((cell, id)) = altered.iter().next() {
+        run.warnings.push(format!(
+            "a spreadsheet has changed the id of {} (such as {cell} for {id}); neither runs until \
+             `archi3d registry rebuild` has set it right",
+            counted(altered.len(), "job")
+        ));
+    }
     if not_registered > 0 {
         run.warnings.push(format!(
             "{} no row in tables/generations.csv and {} left out; `archi3d batch create` makes {}",
@@ -411,8 +442,8 @@ fn warn_of_strays(run: &mut RunJobs) {
             "{} not in the manifest and left out; `archi3d batch create` puts {} in",
             plural(
                 not_in_manifest,
-                "waiting job of tables/generations.csv is",
-                "waiting jobs of tables/generations.csv are"
+                "job of tables/generations.csv is",
+                "jobs of tables/generations.csv are"
             ),
             if not_in_manifest == 1 { "it" } else { "them" },
         ));

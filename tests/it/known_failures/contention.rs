@@ -70,7 +70,10 @@ fn w14_a_job_whose_lock_is_busy_is_skipped_and_not_failed() {
             .run_path("state")
             .join(format!("{}.lock", workspace.id(0))),
     );
-    let _ = workspace.worker(&[]).run().expect_code(0);
+    // It is looked at again and again, and in the end named.
+    let lock_name = format!("state/{}.lock", workspace.id(0));
+    let output = workspace.worker(&[]).run().expect_code(1);
+    let _ = output.expect_stderr(&lock_name);
     assert_eq!(statuses(&workspace), ["enqueued", "completed"]);
     let log = workspace.log();
     let summary = log.summary();

@@ -307,8 +307,10 @@ impl Table {
         self.line_end
     }
 
+    /// Adds the mark that says "UTF-8", unless the file is something else: a spreadsheet may
+    /// have saved it in the encoding of its country, and then the mark would be a lie.
     fn add_missing_mark(&mut self) {
-        if self.bytes.starts_with(BOM) {
+        if self.bytes.starts_with(BOM) || !self.is_utf8() {
             return;
         }
         self.bytes.splice(0..0, BOM.iter().copied());

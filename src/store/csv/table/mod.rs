@@ -102,8 +102,13 @@ impl Table {
         }
     }
 
+    /// Tells whether the file is UTF-8 text.
+    pub fn is_utf8(&self) -> bool {
+        str::from_utf8(&self.bytes).is_ok()
+    }
+
     /// Returns the whole file. It is what was parsed until something changes;
-    /// from the first change on it starts with a byte order mark.
+    /// from the first change on it starts with a byte order mark if it is UTF-8.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

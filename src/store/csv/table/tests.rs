@@ -75,6 +75,16 @@ fn a_file_without_a_mark_gets_one_with_its_first_change_and_not_before() {
 }
 
 #[test]
+fn a_file_that_is_not_utf8_gets_no_mark_that_says_so() {
+    let mut latin = Table::parse(b"a,b\n1,Fl\xfcgel\n".to_vec()).unwrap();
+    assert!(!latin.is_utf8());
+    assert!(latin.patch(&[edit(0, &[(0, "x")])]));
+    assert_eq!(latin.bytes(), b"a,b\nx,Fl\xfcgel\n");
+    assert!(latin.patch(&[edit(0, &[(1, "Fl\u{fc}gel")])]));
+    assert_eq!(latin.bytes(), "\u{feff}a,b\nx,Fl\u{fc}gel\n".as_bytes());
+}
+
+#[test]
 fn two_marks_utf16_and_files_without_a_header_are_refused() {
     assert_eq!(fault("\u{FEFF}\u{FEFF}a\n"), TableError::TwoByteOrderMarks);
     assert_eq!(fault(b"\xFF\xFEa\0,\0"), TableError::Utf16);
