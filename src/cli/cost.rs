@@ -157,7 +157,7 @@ fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         ByWord::Worker => By::Worker,
         ByWord::Run => By::Run,
     };
-    let report = cost_report(&context, run_id.as_ref(), by)?;
+    let report = cost_report(&context, run_id.as_ref(), by, args.invoice.is_some())?;
     for warning in &report.warnings {
         ui.warn(warning);
     }
@@ -209,6 +209,10 @@ fn tally_json(tally: &Tally) -> Value {
         "attempts": tally.attempts,
         "completed": tally.completed,
         "failed": tally.failed,
+        "retried": tally.retried,
+        "jobs": tally.jobs,
+        "completed_jobs": tally.completed_jobs,
+        "failed_jobs": tally.failed_jobs,
         "unfinished": tally.unfinished,
         "reused": tally.reused,
         "billed_usd": usd(tally.billed_micros),
@@ -297,14 +301,15 @@ fn to_text(report: &CostReport, page: Page) -> String {
     let mut table = Fitted::new([
         word(report.by),
         "billed",
-        "attempts",
-        "completed",
-        "failed",
-        "unfinished",
+        "jobs",
+        "made",
         "reused",
+        "failed",
+        "attempts",
+        "retried",
         "unknown cost",
     ]);
-    table = table.cut(&[0]).right(1..8);
+    table = table.cut(&[0]).right(1..9);
     let shown = |count: usize| match count {
         0 => String::new(),
         count => count.to_string(),
@@ -314,11 +319,12 @@ fn to_text(report: &CostReport, page: Page) -> String {
         table.row([
             one_line(name),
             dollars(usd(tally.billed_micros)),
-            tally.attempts.to_string(),
-            shown(tally.completed),
-            shown(tally.failed),
-            shown(tally.unfinished),
+            tally.jobs.to_string(),
+            shown(tally.completed_jobs),
             shown(tally.reused),
+            shown(tally.failed_jobs),
+            tally.attempts.to_string(),
+            shown(tally.retried),
             shown(tally.unknown),
         ]);
     }

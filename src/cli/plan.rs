@@ -27,8 +27,8 @@ const FEW_JOBS: usize = 20;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Takes the options of `run worker` and writes nothing. Expected: every job that starts
-is billed once. Worst: every attempt that its retries allow is billed. New: what the
-ledger does not hold yet. An unknown price is unknown, never zero.
+is billed once. Worst: every attempt that its retries allow is billed, up to the limits
+(capped). New: what the ledger does not hold yet. An unknown price is unknown, never zero.
 
 Examples:
   archi3d run plan
@@ -75,6 +75,7 @@ fn sums_json(sums: &Sums) -> Value {
     json!({
         "expected_usd": usd(sums.expected_micros),
         "worst_usd": usd(sums.worst_micros),
+        "worst_capped": sums.worst_capped,
         "reserved_usd": usd(sums.reserved_micros),
         "new_usd": usd(sums.new_micros),
         "unknown_price_jobs": sums.unknown,
@@ -114,6 +115,11 @@ fn to_json(plan: &Plan) -> Value {
         "time_s": plan.time.map(|time| time.as_secs_f64()),
         "money": money_json(&plan.money),
         "after_usd": plan.after_usd(),
+        "identical": {
+            "results": plan.identical.results,
+            "saves_usd": usd(plan.identical.saves_micros),
+            "at_least": plan.identical.at_least,
+        },
         "algos": plan.algos.iter().map(|algo| json!({
             "algo": algo.algo,
             "counts": counts(&|fate| algo.fates[fate as usize]),
@@ -203,7 +209,7 @@ fn algos(plan: &Plan, page: Page) -> Vec<String> {
             started.to_string(),
             algo.unit_usd.map_or_else(|| "unknown".into(), dollars),
             amount(algo.cost.expected_micros, algo.cost.unknown),
-            amount(algo.cost.worst_micros, algo.cost.unknown),
+            worst(&algo.cost),
             seconds(algo.median_s),
             algo.time.map_or_else(|| "unknown".into(), short_duration),
         ]);
@@ -217,11 +223,21 @@ fn algos(plan: &Plan, page: Page) -> Vec<String> {
             .to_string(),
         String::new(),
         amount(plan.cost.expected_micros, plan.cost.unknown),
-        amount(plan.cost.worst_micros, plan.cost.unknown),
+        worst(&plan.cost),
         String::new(),
         plan.time.map_or_else(|| "unknown".into(), short_duration),
     ]);
     table.lines(page)
+}
+
+/// Returns the worst case, and whether a limit keeps it there.
+fn worst(sums: &Sums) -> String {
+    let worst = amount(sums.worst_micros, sums.unknown);
+    if sums.worst_capped {
+        format!("{worst} (capped)")
+    } else {
+        worst
+    }
 }
 
 /// Returns an amount; what nobody knows is never shown as nothing.
@@ -261,6 +277,21 @@ fn money(plan: &Plan) -> Vec<String> {
         dollars(plan.money.reserved_usd),
         amount_more(plan.after_usd(), plan.cost.unknown),
     ));
+    if plan.identical.results > 0 {
+        let least = if plan.identical.at_least {
+            "at least "
+        } else {
+            ""
+        };
+        let exist = match plan.identical.results {
+            1 => "1 identical result exists".to_owned(),
+            count => format!("{count} identical results exist"),
+        };
+        lines.push(format!(
+            "  {least}{exist}; --reuse saves {least}{}",
+            dollars(usd(plan.identical.saves_micros))
+        ));
+    }
     for limit in &plan.money.limits {
         let refused = plan
             .jobs

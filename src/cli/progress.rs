@@ -4,7 +4,7 @@
 //! keeps the worker's summary for the end.
 
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -16,6 +16,10 @@ use crate::domain::budget::Level;
 use crate::domain::text::{counted, one_line};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
+
+mod course;
+
+use course::Course;
 
 /// The shortest time between two plain progress lines.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -32,6 +36,7 @@ pub struct Progress {
 #[derive(Default)]
 struct State {
     counts: Counts,
+    course: Arc<Mutex<Course>>,
     bar: Option<ProgressBar>,
     last_line: Option<Instant>,
     summary: Option<Summary>,
@@ -40,7 +45,6 @@ struct State {
 /// How far a worker is.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Counts {
-    started_at: Option<Instant>,
     total: usize,
     ended: usize,
     done: usize,
@@ -56,7 +60,6 @@ impl Counts {
                 self.total = started
                     .limit
                     .map_or(started.total_jobs, |limit| limit.min(started.total_jobs));
-                self.started_at = Some(Instant::now());
             }
             EventKind::JobStarted { .. } => self.running += 1,
             EventKind::JobCompleted { .. } => {
@@ -89,17 +92,12 @@ impl Counts {
         )
     }
 
-    fn line(&self) -> String {
+    fn line(&self, left: Option<Duration>) -> String {
         let mut line = format!("{}/{}: {}", self.ended, self.total, self.words());
-        if let Some(left) = self.time_left() {
+        if let Some(left) = left {
             let _ = write!(line, ", about {} left", short_duration(left));
         }
         line
-    }
-
-    fn time_left(&self) -> Option<Duration> {
-        let elapsed = self.started_at?.elapsed();
-        time_left(elapsed, self.ended as u64, self.total as u64)
     }
 }
 
@@ -111,14 +109,6 @@ fn shortened(error: &str) -> String {
     }
     let cut: String = error.chars().take(MOST).collect();
     format!("{cut}… (see error.txt)")
-}
-
-/// Guesses how long the rest takes; nothing can be told before the first end
-/// and after the last.
-fn time_left(elapsed: Duration, ended: u64, total: u64) -> Option<Duration> {
-    let left = total.checked_sub(ended).filter(|left| *left > 0)?;
-    let per_job = elapsed.as_secs_f64() / ended as f64;
-    Duration::try_from_secs_f64(per_job * left as f64).ok()
 }
 
 impl Progress {
@@ -143,7 +133,7 @@ impl Progress {
     fn start(&self, state: &mut State, run: &str, started: &WorkerStarted) {
         self.ui.say(&started_line(run, started));
         if state.counts.total > 0 && self.ui.has_terminal() {
-            let bar = new_bar(state.counts.total);
+            let bar = new_bar(state.counts.total, Arc::clone(&state.course));
             self.ui.set_bar(Some(bar.clone()));
             state.bar = Some(bar);
         }
@@ -274,6 +264,7 @@ impl Sink for Progress {
     fn report(&self, event: &Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = state.counts.take(&event.kind);
+        lock(&state.course).take(&event.kind, Instant::now());
         match &event.kind {
             EventKind::WorkerStarted(started) => {
                 self.start(&mut state, event.run_id.as_str(), started);
@@ -289,20 +280,25 @@ impl Sink for Progress {
             bar.set_message(state.counts.words());
         } else if state.last_line.is_some_and(|at| at.elapsed() >= LINE_EVERY) {
             state.last_line = Some(Instant::now());
-            self.ui.say(&state.counts.line());
+            let left = lock(&state.course).time_left(Instant::now());
+            self.ui.say(&state.counts.line(left));
         }
     }
 }
 
-fn new_bar(total: usize) -> ProgressBar {
+fn lock(course: &Mutex<Course>) -> MutexGuard<'_, Course> {
+    course.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn new_bar(total: usize, course: Arc<Mutex<Course>>) -> ProgressBar {
     let style = ProgressStyle::with_template("[{bar:24}] {pos}/{len}  {msg}  ETA {left}")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ")
         .with_key(
             "left",
-            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let total = state.len().unwrap_or(0);
-                let left = time_left(state.elapsed(), state.pos(), total)
+            move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let left = lock(&course)
+                    .time_left(Instant::now())
                     .map_or_else(|| "?".to_owned(), short_duration);
                 let _ = out.write_str(&left);
             },
@@ -474,16 +470,11 @@ mod tests {
             reason: String::new(),
         });
         assert_eq!(counts.words(), "1 done, 1 failed, 1 running");
-        assert!(counts.line().starts_with("2/6: "), "{}", counts.line());
-    }
-
-    #[test]
-    fn the_time_left_follows_from_the_pace_so_far() {
-        let elapsed = Duration::from_secs(10);
-        assert_eq!(time_left(elapsed, 0, 5), None);
-        assert_eq!(time_left(elapsed, 2, 5), Some(Duration::from_secs(15)));
-        assert_eq!(time_left(elapsed, 5, 5), None);
-        assert_eq!(time_left(elapsed, 6, 5), None);
+        assert!(
+            counts.line(None).starts_with("2/6: "),
+            "{}",
+            counts.line(None)
+        );
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
 use crate::cli::progress::budget_words;
+use crate::cli::worker::usual_heartbeat;
 use crate::domain::budget::CapKind;
 use crate::domain::job::Status;
+use crate::domain::lease::Rhythm;
 use crate::domain::order::JobOrder;
 use crate::domain::text::plural;
 pub(super) use crate::domain::text::shell_word as quoted;
@@ -262,10 +264,28 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if let Some(retries) = request.retries {
         option("--retries", retries.to_string());
     }
+    if let Some(timeout) = request.timeout {
+        option("--timeout", timeout.as_secs_f64().to_string());
+    }
+    if let Some(ms) = request.simulate_ms {
+        option("--simulate-ms", ms.to_string());
+    }
+    let rhythm = request.rhythm;
+    if rhythm.stale != Rhythm::default().stale {
+        option("--stale-secs", rhythm.stale.as_secs_f64().to_string());
+    }
+    if rhythm.heartbeat != usual_heartbeat(rhythm.stale) {
+        option(
+            "--heartbeat-secs",
+            rhythm.heartbeat.as_secs_f64().to_string(),
+        );
+    }
     if let Some(folder) = &global.workspace {
         option("--workspace", folder.display().to_string());
     }
     for (given, name) in [
+        (request.fail_fast, "--fail-fast"),
+        (request.allow_unsafe_locks, "--allow-unsafe-locks"),
         (request.dry_run, "--dry-run"),
         (request.redo, "--redo"),
         (request.reuse, "--reuse"),
@@ -291,7 +311,6 @@ mod tests {
     use crate::cli::ui::Color;
     use crate::domain::filter::JobsFilter;
     use crate::domain::id::RunId;
-    use crate::domain::lease::Rhythm;
 
     fn request(run: &str) -> WorkerRequest {
         WorkerRequest {
@@ -396,5 +415,62 @@ mod tests {
                 "3 jobs were only rehearsed, no model was made; to make them: archi3d run worker --run-id r1"
             ]
         );
+    }
+
+    /// Options that a command to go on leaves out on purpose: those by which a person
+    /// agreed to something this once, or which have done their work.
+    const SPENT: [&str; 7] = [
+        "only-status",
+        "limit",
+        "canary",
+        "release",
+        "yes",
+        "resubmit-unknown",
+        "forget-requests",
+    ];
+
+    /// A value of every option that takes one.
+    const SAMPLES: [(&str, &str); 14] = [
+        ("run-id", "r1"),
+        ("jobs", "d6*"),
+        ("item", "100001"),
+        ("algo", "one"),
+        ("adapter", "two"),
+        ("max-parallel", "3"),
+        ("timeout", "90.5"),
+        ("retries", "2"),
+        ("simulate-ms", "7"),
+        ("heartbeat-secs", "3"),
+        ("stale-secs", "77"),
+        ("budget-usd", "5"),
+        ("order", "cheapest"),
+        ("only-status", "failed"),
+    ];
+
+    #[test]
+    fn a_command_to_go_on_keeps_every_option_that_was_given() {
+        use crate::cli::worker::WorkerArgs;
+        use clap::{Args as _, FromArgMatches as _};
+        let bare = || WorkerArgs::augment_args(clap::Command::new("worker"));
+        for argument in bare().get_arguments() {
+            let Some(name) = argument.get_long().filter(|name| !SPENT.contains(name)) else {
+                continue;
+            };
+            let option = format!("--{name}");
+            let mut given = vec!["worker".to_owned(), option.clone()];
+            if argument.get_action().takes_values() {
+                let sample = SAMPLES.iter().find(|(known, _)| known == &name);
+                let (_, value) = sample.unwrap_or_else(|| panic!("{option} has no sample"));
+                given.push((*value).to_owned());
+            }
+            if name == "simulate-ms" {
+                given.push("--dry-run".to_owned());
+            }
+            let matches = bare().try_get_matches_from(&given).expect("valid");
+            let args = WorkerArgs::from_arg_matches(&matches).expect("valid");
+            let run = RunId::parse("r1").expect("valid");
+            let command = command(&args.to_request(run).expect("valid"), &global(), &[]);
+            assert!(command.contains(&option), "{option} is lost: {command}");
+        }
     }
 }

@@ -239,11 +239,10 @@ fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
 impl WorkerArgs {
     /// Checks the options that clap cannot, before anything is touched.
     pub(super) fn to_request(&self, run_id: RunId) -> Result<WorkerRequest, CliError> {
-        let usual = Rhythm::default().heartbeat;
         let rhythm = Rhythm {
             heartbeat: self
                 .heartbeat_secs
-                .unwrap_or_else(|| usual.min(self.stale_secs / 4)),
+                .unwrap_or_else(|| usual_heartbeat(self.stale_secs)),
             stale: self.stale_secs,
         };
         if rhythm.stale < rhythm.heartbeat * 2 {
@@ -315,6 +314,11 @@ fn order(text: &str) -> Result<JobOrder, String> {
         let words: Vec<&str> = JobOrder::ALL.iter().map(|order| order.word()).collect();
         format!("must be one of {}", words.join(", "))
     })
+}
+
+/// Returns how often a worker shows that it lives where nobody says how often.
+pub(super) fn usual_heartbeat(stale: Duration) -> Duration {
+    Rhythm::default().heartbeat.min(stale / 4)
 }
 
 pub(super) fn dollars(text: &str) -> Result<f64, String> {

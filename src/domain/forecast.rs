@@ -133,6 +133,19 @@ impl Underway {
     }
 }
 
+/// Returns how many jobs are at work at once, by the pace, how long a job takes and
+/// how many run now. Long jobs are simply counted: a worker that joined a minute ago
+/// works already. Short ones would be missed between two jobs, so for them the time
+/// at work decides.
+pub fn at_work(pace: Option<Pace>, mean_s: Option<f64>, live: usize) -> f64 {
+    const LONG_S: f64 = 10.0;
+    let long = mean_s.is_none_or(|mean| mean >= LONG_S);
+    match pace {
+        Some(pace) if !long && pace.parallel > 0.0 => pace.parallel,
+        _ => live as f64,
+    }
+}
+
 /// Returns how long the rest of a run takes at the pace given.
 pub fn time_left(waiting: &[Portion], underway: &[Underway], parallel: f64) -> Duration {
     let mut portions = waiting.to_vec();

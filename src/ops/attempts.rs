@@ -69,7 +69,7 @@ fn shape(run_id: &RunId, found: RunAttempts, names: JobNames) -> AttemptsReport 
     AttemptsReport {
         run_id: run_id.clone(),
         jobs: jobs.len(),
-        cost_usd: cost::billed_usd(run_id, &attempts),
+        cost_usd: cost::billed_usd(&attempts),
         attempts,
         names,
         damaged_lines: found.damaged_lines,

@@ -4,7 +4,8 @@
 //! not counted, an unknown cost is counted as unknown and never as nothing. Sums
 //! are in millionths of a dollar. Reads only.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
@@ -12,7 +13,7 @@ use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::{OpsContext, OpsError, money};
-use crate::store::csv;
+use crate::store::csv::{self, AlgoIndex};
 
 mod amount;
 pub mod invoice;
@@ -63,6 +64,14 @@ pub struct Tally {
     pub completed: usize,
     /// Those that failed, whether another one followed or not.
     pub failed: usize,
+    /// Of these, those that another one followed or is to follow.
+    pub retried: usize,
+    /// The jobs whose last attempt is among them.
+    pub jobs: usize,
+    /// Of these, those that have a result.
+    pub completed_jobs: usize,
+    /// Of these, those whose last attempt failed for good.
+    pub failed_jobs: usize,
     /// Those that were given back, cut off, or go on.
     pub unfinished: usize,
     /// Results that were copied instead of bought.
@@ -78,6 +87,10 @@ impl Tally {
         self.attempts += other.attempts;
         self.completed += other.completed;
         self.failed += other.failed;
+        self.retried += other.retried;
+        self.jobs += other.jobs;
+        self.completed_jobs += other.completed_jobs;
+        self.failed_jobs += other.failed_jobs;
         self.unfinished += other.unfinished;
         self.reused += other.reused;
         self.billed_micros += other.billed_micros;
@@ -97,11 +110,20 @@ pub struct Purchase {
 }
 
 /// One attempt with what it counts for.
-struct Counted {
-    run_id: RunId,
-    record: AttemptRecord,
+struct Counted<'a> {
+    record: &'a AttemptRecord,
     billed: Option<i64>,
     unknown: bool,
+    /// How its job stands, if it is the last attempt of it.
+    job: Option<JobStands>,
+}
+
+/// How a job stands after its last attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JobStands {
+    Completed,
+    Failed,
+    Open,
 }
 
 /// Reads the journals of one run, or of all, and sums up.
@@ -109,6 +131,7 @@ pub fn cost_report(
     context: &OpsContext,
     only: Option<&RunId>,
     by: By,
+    with_purchases: bool,
 ) -> Result<CostReport, OpsError> {
     context.expect_workspace()?;
     let runs = match only {
@@ -130,7 +153,7 @@ pub fn cost_report(
         purchases: BTreeMap::new(),
         warnings: Vec::new(),
     };
-    let mut counted = Vec::new();
+    let mut lines: BTreeMap<String, Tally> = BTreeMap::new();
     for run in &runs {
         let found = csv::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
         if only.is_some() && found.attempts.is_empty() && !context.workspace.has_run(run) {
@@ -140,27 +163,31 @@ pub fn cost_report(
             });
         }
         report.warnings.extend(found.warnings);
-        let mut of_run = count(run, found.attempts);
-        settle::take_in(&mut of_run, &ledger, run);
-        counted.extend(of_run);
+        let mut counted = count(&found.attempts);
+        settle::take_in(&mut counted, &ledger, run);
+        let algos = match by {
+            By::Algo if !counted.is_empty() => csv::algo_index(&context.workspace, run)?,
+            _ => AlgoIndex::default(),
+        };
+        for one in &counted {
+            let tally = one.tally();
+            report.total.join(&tally);
+            let name = one.name(run, by, &algos);
+            match lines.get_mut(&*name) {
+                Some(line) => line.join(&tally),
+                None => drop(lines.insert(name.into_owned(), tally)),
+            }
+        }
+        if with_purchases {
+            note_purchases(run, &counted, &mut report.purchases);
+        }
         let standing = ledger.standing(run);
         report.ledger_spent_usd += standing.spent_usd;
         report.ledger_reserved_usd += standing.reserved_usd;
-        match settle::open_reservations(context, run) {
+        match settle::open_reservations(context, &ledger, run) {
             Ok(open) => report.open.extend(open),
             Err(error) => report.warnings.push(error.to_string()),
         }
-    }
-    report.purchases = purchases(&counted);
-    let algos = match by {
-        By::Algo => algos_of(context, &counted)?,
-        _ => HashMap::new(),
-    };
-    let mut lines: BTreeMap<String, Tally> = BTreeMap::new();
-    for one in &counted {
-        let tally = one.tally();
-        lines.entry(one.name(by, &algos)).or_default().join(&tally);
-        report.total.join(&tally);
     }
     report.lines = lines.into_iter().collect();
     Ok(report)
@@ -176,28 +203,40 @@ pub(super) fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
     })
 }
 
-/// Says for each attempt of a run what it counts for; rehearsals are left out.
-fn count(run: &RunId, attempts: Vec<AttemptRecord>) -> Vec<Counted> {
-    let real = |record: &AttemptRecord| {
+/// Says for each attempt of a run what it counts for; rehearsals are left out. The
+/// attempts of a job stand together, in order.
+fn count(attempts: &[AttemptRecord]) -> Vec<Counted<'_>> {
+    let real = |record: &&AttemptRecord| {
         !record.simulated && record.price_source.as_deref() != Some(DRY_RUN)
     };
-    let mut counted: Vec<Counted> = attempts
-        .into_iter()
+    let mut counted: Vec<Counted<'_>> = attempts
+        .iter()
         .filter(real)
         .map(|record| Counted {
-            run_id: run.clone(),
-            billed: record.cost_usd.map(micros),
-            unknown: may_be_billed(&record),
             record,
+            billed: record.cost_usd.map(micros),
+            unknown: may_be_billed(record),
+            job: None,
         })
         .collect();
+    for of_job in counted.chunk_by_mut(|a, b| a.record.job_id == b.record.job_id) {
+        let made = |one: &Counted<'_>| one.record.outcome == AttemptOutcome::Completed;
+        let made = of_job.iter().any(made);
+        if let Some(last) = of_job.last_mut() {
+            last.job = Some(match last.record.outcome {
+                _ if made => JobStands::Completed,
+                AttemptOutcome::Failed => JobStands::Failed,
+                _ => JobStands::Open,
+            });
+        }
+    }
     // Of the attempts about one purchase, the last that knows its cost counts.
-    let mut last: HashMap<(JobId, String), usize> = HashMap::new();
+    let mut last: HashMap<(&JobId, &str), usize> = HashMap::new();
     for (place, one) in counted.iter().enumerate() {
         let Some(id) = &one.record.request_id else {
             continue;
         };
-        let key = (one.record.job_id.clone(), id.clone());
+        let key = (&one.record.job_id, id.as_str());
         let earlier = last.get(&key).copied();
         if earlier.is_none_or(|earlier| one.billed.is_some() || counted[earlier].billed.is_none()) {
             last.insert(key, place);
@@ -231,7 +270,7 @@ pub(super) fn by_job(
 ) -> Result<HashMap<JobId, JobCost>, OpsError> {
     let now = context.clock.now();
     let found = csv::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
-    let mut counted = count(run, found.attempts);
+    let mut counted = count(&found.attempts);
     settle::take_in(&mut counted, &money::ledger(context)?, run);
     let mut jobs: HashMap<JobId, JobCost> = HashMap::new();
     for one in counted {
@@ -246,8 +285,8 @@ pub(super) fn by_job(
 }
 
 /// Returns what attempts of a run cost together, as far as anybody knows.
-pub(super) fn billed_usd(run: &RunId, attempts: &[AttemptRecord]) -> f64 {
-    let counted = count(run, attempts.to_vec());
+pub(super) fn billed_usd(attempts: &[AttemptRecord]) -> f64 {
+    let counted = count(attempts);
     let billed = counted.iter().filter_map(|one| one.billed);
     billed.sum::<i64>() as f64 / 1e6
 }
@@ -261,16 +300,21 @@ fn may_be_billed(record: &AttemptRecord) -> bool {
     bought && !free && record.cost_usd.is_none()
 }
 
-impl Counted {
+impl Counted<'_> {
     fn tally(&self) -> Tally {
         let outcome = self.record.outcome;
         let failed = matches!(outcome, AttemptOutcome::Failed | AttemptOutcome::PutOff);
         let completed = outcome == AttemptOutcome::Completed;
         let reused = self.record.price_source.as_deref() == Some(REUSED);
+        let followed = self.job.is_none() || outcome == AttemptOutcome::PutOff;
         Tally {
             attempts: 1,
             completed: usize::from(completed),
             failed: usize::from(failed),
+            retried: usize::from(failed && followed),
+            jobs: usize::from(self.job.is_some()),
+            completed_jobs: usize::from(self.job == Some(JobStands::Completed)),
+            failed_jobs: usize::from(self.job == Some(JobStands::Failed)),
             unfinished: usize::from(!failed && !completed),
             reused: usize::from(completed && reused),
             billed_micros: self.billed.unwrap_or_default(),
@@ -278,45 +322,33 @@ impl Counted {
         }
     }
 
-    fn name(&self, by: By, algos: &HashMap<(String, String), String>) -> String {
+    fn name<'n>(&'n self, run: &'n RunId, by: By, algos: &'n AlgoIndex) -> Cow<'n, str> {
         match by {
-            By::Run => self.run_id.to_string(),
-            By::Worker => self.record.worker.to_string(),
+            By::Run => run.as_str().into(),
+            By::Worker => self.record.worker.as_str().into(),
             By::Day => {
                 let at = self.record.ended.unwrap_or(self.record.started);
-                at.iso().chars().take(10).collect()
+                at.iso().chars().take(10).collect::<String>().into()
             }
             By::Algo => {
-                let key = (self.run_id.to_string(), self.record.job_id.to_string());
-                let known = algos.get(&key).cloned();
-                known.unwrap_or_else(|| "(not in the registry)".to_owned())
+                let known = algos.of(&self.record.job_id);
+                known.unwrap_or("(not in the registry)").into()
             }
         }
     }
 }
 
-fn algos_of(
-    context: &OpsContext,
-    counted: &[Counted],
-) -> Result<HashMap<(String, String), String>, OpsError> {
-    let wanted: BTreeSet<(String, String)> = counted
-        .iter()
-        .map(|one| (one.run_id.to_string(), one.record.job_id.to_string()))
-        .collect();
-    if wanted.is_empty() {
-        return Ok(HashMap::new());
-    }
-    Ok(csv::algos_of(&context.workspace, &wanted)?)
-}
-
-fn purchases(counted: &[Counted]) -> BTreeMap<String, Purchase> {
-    let mut purchases: BTreeMap<String, Purchase> = BTreeMap::new();
+fn note_purchases(
+    run: &RunId,
+    counted: &[Counted<'_>],
+    purchases: &mut BTreeMap<String, Purchase>,
+) {
     for one in counted {
         let Some(id) = &one.record.request_id else {
             continue;
         };
         let purchase = purchases.entry(id.clone()).or_insert_with(|| Purchase {
-            run_id: one.run_id.clone(),
+            run_id: run.clone(),
             job_id: one.record.job_id.clone(),
             micros: None,
         });
@@ -324,7 +356,6 @@ fn purchases(counted: &[Counted]) -> BTreeMap<String, Purchase> {
             purchase.micros = Some(purchase.micros.unwrap_or_default() + billed);
         }
     }
-    purchases
 }
 
 /// Returns dollars in millionths.
@@ -366,9 +397,8 @@ mod tests {
     }
 
     fn total(attempts: Vec<AttemptRecord>) -> Tally {
-        let run = RunId::parse("r").expect("valid");
         let mut total = Tally::default();
-        for one in count(&run, attempts) {
+        for one in count(&attempts) {
             total.join(&one.tally());
         }
         total
@@ -403,6 +433,8 @@ mod tests {
         free.cost_usd = None;
         let sums = total(vec![unpriced, doubtful, free]);
         assert_eq!((sums.billed_micros, sums.unknown), (0, 2));
+        let of_jobs = (sums.jobs, sums.completed_jobs, sums.failed_jobs);
+        assert_eq!((of_jobs, sums.failed, sums.retried), ((3, 1, 1), 2, 1));
     }
 
     #[test]

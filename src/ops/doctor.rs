@@ -117,8 +117,10 @@ pub fn examine(patient: &Patient, request: &DoctorRequest) -> Result<Checkup, Op
     let mut table = tables::look(workspace, &mut checkup);
     copies::look(workspace, table.as_ref(), &mut checkup);
     runs::look(patient, request, table.as_mut(), &mut checkup);
-    ledger::look(patient, request, &mut checkup);
     setup::look(patient, table.as_ref(), &mut checkup);
+    // The largest thing in memory, and nobody needs it any more.
+    drop(table);
+    ledger::look(patient, request, &mut checkup);
     let only = request.run_id.as_ref().map(ToString::to_string);
     checkup.findings.retain(|finding| {
         let other = |only: &String| finding.run_id.as_ref().is_some_and(|run| run != only);

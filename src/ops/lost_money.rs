@@ -44,11 +44,13 @@ pub(super) fn of_run(
     workspace: &Workspace,
     run_id: &RunId,
     now: Timestamp,
-    look: impl FnOnce() -> Result<Ledger, OpsError>,
+    look: impl FnOnce(&mut dyn FnMut(&Ledger)) -> Result<(), OpsError>,
 ) -> Result<Vec<Lost>, OpsError> {
     let found = csv::all_attempts(workspace, run_id, Rhythm::default(), now)?;
+    let mut lost = Vec::new();
     // Read after the journals: whoever works now has reserved before.
-    Ok(missing(run_id, &found, &look()?))
+    look(&mut |ledger| lost = missing(run_id, &found, ledger))?;
+    Ok(lost)
 }
 
 fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
@@ -214,10 +216,11 @@ fn unaccounted(
         .iter()
         .map(|(worker, length)| (name(worker), *length));
     let ended = ended.collect();
+    let mut lost = Vec::new();
     // Read after the journals: whoever works now has reserved before.
-    let mut lost = missing(run_id, &found, &current(purse)?);
+    purse.look(&mut |ledger| lost = missing(run_id, &found, ledger))?;
     if !lost.is_empty() && !accounted.is_empty() {
-        lost = of_run(workspace, run_id, now, || Ok(current(purse)?))?;
+        lost = of_run(workspace, run_id, now, |ask| Ok(purse.look(ask)?))?;
     }
     Ok((lost, ended))
 }
@@ -231,12 +234,6 @@ fn account_for(purse: &FilePurse, before: &Journals, read: Journals) -> Result<(
         purse.account_for(read)?;
     }
     Ok(())
-}
-
-fn current(purse: &FilePurse) -> Result<Ledger, StoreError> {
-    let mut seen = Ledger::default();
-    purse.look(&mut |ledger| seen = ledger.clone())?;
-    Ok(seen)
 }
 
 fn key(lost: &Lost) -> (String, String) {

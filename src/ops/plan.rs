@@ -142,6 +142,17 @@ pub struct AlgoPlan {
     pub time: Option<Duration>,
 }
 
+/// Results that jobs would buy although identical ones exist.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Identical {
+    /// How many.
+    pub results: usize,
+    /// What copying them would save, in millionths of a dollar.
+    pub saves_micros: i64,
+    /// Whether only some jobs were looked at: reading pictures takes time.
+    pub at_least: bool,
+}
+
 /// What a worker would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -166,6 +177,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// The money of the run as it stands before.
     pub money: Money,
+    /// What `--reuse` would copy instead of buying, where it was not asked for.
+    pub identical: Identical,
     /// How `--jobs` was understood, if it matches a job.
     pub reading: Option<String>,
     /// What looked wrong while reading, one sentence each.
@@ -210,7 +223,7 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, request.rhythm, now)?;
     let ledger = money::ledger(context)?;
-    let mut planner = Planner::new(context, request, &ledger, now)?;
+    let mut planner = Planner::new(context, request, &ledger, now)?.looking_for_copies();
     let mut warnings = run.warnings;
     let filters = Filters::among(
         request.jobs.as_ref(),

@@ -54,6 +54,11 @@ impl<'a> Forecast<'a> {
         }
     }
 
+    /// Tells whether there is no earlier result at all, or none can be read.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty().unwrap_or(true)
+    }
+
     /// Returns the job whose result would be copied for one with these inputs, if
     /// one would. A redo is never copied: the caller does not ask about one.
     pub fn source_of(

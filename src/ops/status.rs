@@ -399,23 +399,11 @@ impl Usual {
         });
         let waiting: Option<Vec<Portion>> = waiting.collect();
         let underway: Option<Vec<Underway>> = underway.collect();
-        let parallel = self.parallel(pace, live.len());
+        let parallel = forecast::at_work(pace, self.of_all, live.len());
         let left = waiting
             .zip(underway)
             .map(|(waiting, underway)| forecast::time_left(&waiting, &underway, parallel));
         (pace, left)
-    }
-
-    /// Returns how many jobs are at work at once. Long jobs are simply counted:
-    /// a worker that joined a minute ago works already. Short ones would be
-    /// missed between two jobs, so for them the time at work decides.
-    fn parallel(&self, pace: Option<Pace>, live: usize) -> f64 {
-        const LONG_S: f64 = 10.0;
-        let long = self.of_all.is_none_or(|mean| mean >= LONG_S);
-        match pace {
-            Some(pace) if !long && pace.parallel > 0.0 => pace.parallel,
-            _ => live as f64,
-        }
     }
 }
 

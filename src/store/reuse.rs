@@ -43,6 +43,9 @@ pub trait ReuseIndex: Send + Sync {
         fresh: bool,
     ) -> Result<Option<Source>, StoreError>;
 
+    /// Tells whether there is no earlier result.
+    fn is_empty(&self) -> Result<bool, StoreError>;
+
     /// Never offers this result again: it is not what it was.
     fn refuse(&self, source: &Source);
 }

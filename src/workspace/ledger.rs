@@ -24,7 +24,7 @@ use crate::workspace::paths::Workspace;
 mod accounted;
 mod pair;
 
-use pair::Pair;
+use pair::{News, Pair};
 
 pub use accounted::Journals;
 
@@ -260,15 +260,15 @@ impl LedgerFile {
             self.pair.rewind();
         }
         let fresh = self.pair.is_unread();
-        let news = self.pair.news()?;
-        if fresh && !news.agree {
+        let (ledger, damaged) = (&mut self.ledger, &mut self.damaged);
+        let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
+        self.provisional = news == News::Alone;
+        if fresh && news == News::Differ {
             let mended = self.pair.put_together()?;
             self.lost = mended.lost;
             self.forget();
             self.take(&mended.bytes);
             self.provisional = true;
-        } else {
-            self.take(&news.lines);
         }
         Ok(())
     }
@@ -280,9 +280,9 @@ impl LedgerFile {
             self.forget();
             self.pair.rewind();
         }
-        let news = self.pair.news()?;
-        self.take(&news.lines);
-        if news.agree {
+        let (ledger, damaged) = (&mut self.ledger, &mut self.damaged);
+        let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
+        if news == News::Agree {
             return Ok(());
         }
         let mended = self.pair.put_together()?;
@@ -296,11 +296,7 @@ impl LedgerFile {
 
     fn take(&mut self, lines: &[u8]) {
         for line in lines.split(|byte| *byte == b'\n') {
-            match serde_json::from_slice::<Entry>(line) {
-                Ok(entry) => self.ledger.take(&entry),
-                Err(_) if line.is_empty() => {}
-                Err(_) => self.damaged += 1,
-            }
+            take(&mut self.ledger, &mut self.damaged, line);
         }
     }
 
@@ -325,6 +321,15 @@ impl LedgerFile {
         let file = self.pair.append(&line)?;
         self.ledger.take(entry);
         Ok(file)
+    }
+}
+
+/// Takes one line into the sums, or counts it as damaged.
+fn take(ledger: &mut Ledger, damaged: &mut usize, line: &[u8]) {
+    match serde_json::from_slice::<Entry>(line) {
+        Ok(entry) => ledger.take(&entry),
+        Err(_) if line.trim_ascii().is_empty() => {}
+        Err(_) => *damaged += 1,
     }
 }
 

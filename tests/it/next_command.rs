@@ -143,3 +143,35 @@ fn the_limit_that_is_enough_is_told_to_the_cent() {
         .expect_code(4)
         .expect_stderr("--budget-usd 2.40");
 }
+
+#[test]
+fn a_command_ready_to_paste_keeps_the_options_that_were_given() {
+    let workspace = one_job_each(&[("a", "fail: no, fail_class: permanent")]);
+    let given = [
+        "--timeout",
+        "90",
+        "--stale-secs",
+        "77",
+        "--heartbeat-secs",
+        "3",
+        "--allow-unsafe-locks",
+        "--fail-fast",
+        "--retries",
+        "0",
+        "--max-parallel",
+        "2",
+    ];
+    let output = workspace.worker(&given).run().expect_code(1);
+    let (_, command) = output
+        .stderr
+        .split_once("to try failed jobs again: ")
+        .expect("a command");
+    let command = command.lines().next().expect("a line");
+    for option in given.iter().filter(|word| word.starts_with("--")) {
+        assert!(command.contains(option), "{option}: {command}");
+    }
+    assert!(command.contains("--workspace"), "{command}");
+    let _ = hinted(&output, "to try failed jobs again: ")
+        .run()
+        .expect_code(1);
+}

@@ -339,3 +339,59 @@ fn what_cannot_be_made_is_planned_as_blocked_and_starts_no_program() {
         assert_eq!(ledger(&workspace), (0.0, 0.0));
     }
 }
+
+#[test]
+fn a_plan_tells_what_reuse_would_save() {
+    let workspace = one_job_each(&[("copied", "unit_price_usd: 0.4")]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    // The same pictures and the same algorithm under other ids.
+    let id = workspace.id(0).to_owned();
+    let twins = |line: &str| -> String {
+        let twin = |number: usize| {
+            line.replace(&id, &format!("feedbeef000{number}"))
+                .replace("completed", "enqueued")
+        };
+        let rows: Vec<String> = (1..=3).map(twin).collect();
+        rows.join("\n") + "\n"
+    };
+    for table in ["tables/generations.csv", "runs/rk/manifest.csv"] {
+        let text = String::from_utf8(workspace.bytes(table)).expect("text");
+        let line = text.lines().find(|line| line.contains(&id)).expect("a row");
+        let all = format!("{}\n{}", text.trim_end(), twins(line));
+        workspace.write(table, all.as_bytes());
+    }
+    let seen = plan(&workspace, &[]);
+    assert_eq!(seen["counts"]["run"], json!(3), "{seen}");
+    assert_eq!(seen["identical"]["results"], json!(3), "{seen}");
+    assert_usd(&seen["identical"]["saves_usd"], 1.2);
+    let _ = workspace
+        .archi3d(&["run", "plan", "--run-id", "rk"])
+        .run()
+        .expect_stdout("3 identical results exist; --reuse saves $1.20");
+    let reusing = plan(&workspace, &["--reuse"]);
+    assert_eq!(reusing["counts"]["reuse"], json!(3));
+    assert_eq!(reusing["identical"]["results"], json!(0));
+}
+
+#[test]
+fn under_a_limit_the_worst_case_is_never_above_it() {
+    let workspace = one_job_each(&[
+        ("one", "unit_price_usd: 0.3, retries: 9"),
+        ("two", "unit_price_usd: 0.3, retries: 9"),
+    ]);
+    assert_usd(&plan(&workspace, &[])["cost"]["worst_usd"], 6.0);
+    let capped = plan(&workspace, &["--budget-usd", "5"]);
+    assert_usd(&capped["cost"]["worst_usd"], 5.0);
+    assert_eq!(capped["cost"]["worst_capped"], json!(true));
+    for job in capped["jobs"].as_array().expect("jobs") {
+        assert!(job["worst_usd"].as_f64() <= Some(5.0), "{job}");
+    }
+    let _ = workspace
+        .archi3d(&["run", "plan", "--run-id", "rk", "--budget-usd", "5"])
+        .run()
+        .expect_stdout("$5.00 (capped)");
+    // What is spent already is no part of what is left.
+    let _ = workspace.worker(&["--limit", "1"]).run().expect_code(0);
+    let rest = plan(&workspace, &["--budget-usd", "1"]);
+    assert_usd(&rest["cost"]["worst_usd"], 0.7);
+}

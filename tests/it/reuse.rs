@@ -398,3 +398,22 @@ fn of_a_program_that_tells_its_version_only_afterwards_the_newest_one_counts() {
         "a result of the old version is not copied"
     );
 }
+
+#[test]
+fn copies_tell_nothing_of_how_long_making_takes() {
+    let workspace = mocks(3, "sleep_ms: 400");
+    worker(&workspace, "rk", &[]);
+    another_run(&workspace, "r2", "dataset");
+    worker(&workspace, "r2", &["--reuse"]);
+    another_run(&workspace, "r3", "dataset");
+    let plan = ["run", "plan", "--run-id", "r3", "--json"];
+    let plan = workspace.archi3d(&plan).run().expect_code(0).json();
+    let median = plan["algos"][0]["median_s"]
+        .as_f64()
+        .expect("three were made");
+    assert!(median >= 0.4, "{plan}");
+    let status = ["run", "status", "--run-id", "r2", "--json"];
+    let status = workspace.archi3d(&status).run().expect_code(0).json();
+    let algo = &status["algos"][0];
+    assert!(algo["median_s"].is_null(), "only copies: {status}");
+}

@@ -419,3 +419,37 @@ fn the_runs_of_a_workspace_are_listed_with_their_counts() {
     std::fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
     let _ = list(&workspace).expect_stdout("no manifest under runs/");
 }
+
+#[test]
+fn an_attempt_that_was_tried_again_is_no_failed_job() {
+    let workspace = one_job_each(&[
+        ("flaky", "fail_first: 2, retries: 3, unit_price_usd: 0.1"),
+        ("broken", "fail: no, fail_class: permanent"),
+    ]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let total = report(&workspace, &["--json"]).json()["total"].take();
+    for (name, count) in [
+        ("attempts", 4),
+        ("failed", 3),
+        ("retried", 2),
+        ("jobs", 2),
+        ("completed_jobs", 1),
+        ("failed_jobs", 1),
+    ] {
+        assert_eq!(total[name], json!(count), "{name}: {total}");
+    }
+    let text = report(&workspace, &[]).expect_code(0).stdout;
+    let words = |name: &str| -> Vec<&str> {
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.expect("a line").split_whitespace().collect()
+    };
+    let head = [
+        "algo", "billed", "jobs", "made", "failed", "attempts", "retried",
+    ];
+    assert_eq!(words("algo"), head, "{text}");
+    assert_eq!(
+        words("flaky"),
+        ["flaky", "$0.10", "1", "1", "3", "2"],
+        "{text}"
+    );
+}

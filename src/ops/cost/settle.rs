@@ -38,9 +38,10 @@ pub struct OpenReservation {
 /// Returns what is reserved in a run for jobs that nobody works on.
 pub fn open_reservations(
     context: &OpsContext,
+    ledger: &Ledger,
     run_id: &RunId,
 ) -> Result<Vec<OpenReservation>, OpsError> {
-    let open = money::ledger(context)?.open(run_id);
+    let open = ledger.open(run_id);
     if open.is_empty() {
         return Ok(Vec::new());
     }
@@ -84,7 +85,7 @@ pub fn settle(
     usd: f64,
     confirm: &dyn Fn(&OpenReservation) -> bool,
 ) -> Result<Option<OpenReservation>, OpsError> {
-    let open = open_reservations(context, run_id)?;
+    let open = open_reservations(context, &money::ledger(context)?, run_id)?;
     let names = open
         .iter()
         .map(|one| (one.job_id.clone(), one.name.clone()));
@@ -118,11 +119,11 @@ pub fn settle(
 
 /// Takes in what people said was billed: it ends the doubt about the job's attempts
 /// until then, but for those that were written off.
-pub(super) fn take_in(counted: &mut [Counted], ledger: &Ledger, run_id: &RunId) {
+pub(super) fn take_in(counted: &mut [Counted<'_>], ledger: &Ledger, run_id: &RunId) {
     for said in ledger.by_hand(run_id) {
         let mut meant = None;
         for (place, one) in counted.iter_mut().enumerate() {
-            let record = &one.record;
+            let record = one.record;
             if record.job_id != said.stake.job_id || record.started > said.at {
                 continue;
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use crate::domain::budget::Ledger;
 use crate::domain::finding::{Code, Finding};
 use crate::domain::id::RunId;
 use crate::domain::text::{counted, shell_word};
@@ -41,7 +42,13 @@ pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Che
     let wanted = |run| request.run_id.as_ref().is_none_or(|only| only == run);
     for run_id in folders.iter().filter(|run| wanted(*run)) {
         let now = patient.clock.now();
-        let look = || Ok(file.look().cloned().unwrap_or_default());
+        let look = |ask: &mut dyn FnMut(&Ledger)| {
+            match file.look() {
+                Ok(ledger) => ask(ledger),
+                Err(_) => ask(&Ledger::default()),
+            }
+            Ok(())
+        };
         let lost = match lost_money::of_run(workspace, run_id, now, look) {
             Ok(lost) => lost,
             Err(error) => {

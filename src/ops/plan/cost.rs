@@ -3,10 +3,10 @@
 //!
 //! *Expected*: every job that starts is billed once, at its unit price. *Worst*:
 //! every attempt that its retries allow is billed, though by the classes of
-//! failure only the last one should be. *New*: what the ledger does not hold yet;
+//! failure only the last one should be; never more than the limits leave. *New*: what the ledger does not hold yet;
 //! a reservation that an earlier attempt left is taken over.
 
-use super::{Fate, Planner, Reason};
+use super::{Fate, JobPlan, Planner, Reason};
 use crate::domain::budget::CapKind;
 use crate::domain::id::AlgoKey;
 use crate::domain::job::Status;
@@ -42,9 +42,19 @@ pub struct Sums {
     pub new_micros: i64,
     /// How many cost something that nobody knows.
     pub unknown: usize,
+    /// Whether a limit keeps the worst case from being worse.
+    pub worst_capped: bool,
 }
 
 impl Sums {
+    /// Keeps the worst case below what the limits leave.
+    pub(super) fn cap(&mut self, most_micros: Option<i64>) {
+        if let Some(most) = most_micros.filter(|most| *most < self.worst_micros) {
+            self.worst_micros = most;
+            self.worst_capped = true;
+        }
+    }
+
     pub(super) fn add(&mut self, fate: Fate, price: &Price) {
         if !fate.starts() {
             return;
@@ -55,6 +65,7 @@ impl Sums {
             reserved_micros: price.reserved_micros,
             new_micros: price.new_micros,
             unknown: usize::from(price.unknown),
+            worst_capped: false,
         });
     }
 
@@ -80,6 +91,20 @@ pub fn usd(micros: i64) -> f64 {
 }
 
 impl Planner<'_> {
+    /// Returns the most that these jobs can cost under the limits: what these leave,
+    /// what is reserved for the jobs already, and what is bought already, which asks
+    /// no limit.
+    pub(super) fn most_micros(&self, jobs: &[JobPlan]) -> Option<i64> {
+        let left = self.limits.iter().map(|limit| micros(limit.left_usd()));
+        let left = left.min().filter(|_| !self.request.dry_run)?;
+        let starts = jobs.iter().filter(|job| job.fate.starts());
+        let beside = starts.map(|job| match job.fate {
+            Fate::Reattach => job.price.worst_micros.max(job.price.reserved_micros),
+            _ => job.price.reserved_micros,
+        });
+        Some(left.saturating_add(beside.sum()))
+    }
+
     /// Returns what a job costs if it starts.
     pub(super) fn price(&self, job: &JobRecord, fate: Fate) -> Price {
         let carrier = self.carrier_of(job).filter(|_| !self.request.dry_run);

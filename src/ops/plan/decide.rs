@@ -3,6 +3,7 @@
 //! its breaker, the money, the pictures.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use crate::domain::budget::{Caps, Ledger};
 use crate::domain::content::ContentKey;
@@ -21,7 +22,7 @@ use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::provider::{Closure, ProviderGate};
 
 use super::words::{entered, left_out, unusable};
-use super::{Fate, JobPlan, Price, Reason};
+use super::{Fate, Identical, JobPlan, Price, Reason};
 
 /// Everything that decides about a job.
 pub(in crate::ops) struct Planner<'a> {
@@ -44,11 +45,23 @@ pub(in crate::ops) struct Planner<'a> {
     unpublished: HashMap<JobId, u32>,
     /// Earlier results, with `--reuse`.
     reuse: Option<Forecast<'a>>,
+    /// The same without it, to tell what it would save.
+    offered: Option<Offered<'a>>,
+    pub(super) identical: Identical,
     /// What goes into the jobs that would be made.
     keys: HashSet<ContentKey>,
     /// What is wrong with pictures that were looked at.
     pictures: HashMap<Vec<String>, Option<String>>,
     started: usize,
+}
+
+/// As long are pictures read only to tell what `--reuse` would save.
+const LONGEST_LOOK: Duration = Duration::from_secs(3);
+
+/// Earlier results that were not asked for.
+struct Offered<'a> {
+    forecast: Forecast<'a>,
+    until: Instant,
 }
 
 /// What a look at a job's state tells.
@@ -81,6 +94,8 @@ impl<'a> Planner<'a> {
             unpublished: csv::unpublished(&context.workspace, &request.run_id)?,
             carriers: HashMap::new(),
             reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            offered: None,
+            identical: Identical::default(),
             keys: HashSet::new(),
             pictures: HashMap::new(),
             started: 0,
@@ -89,6 +104,41 @@ impl<'a> Planner<'a> {
             dearest: money::dearest(context, request, ledger, now)?,
             warnings: Vec::new(),
         })
+    }
+
+    /// From now on looks whether identical results exist that `--reuse` would copy.
+    pub(super) fn looking_for_copies(mut self) -> Self {
+        if self.reuse.is_none() && !self.request.dry_run {
+            self.offered = Some(Offered {
+                forecast: Forecast::new(self.context),
+                until: Instant::now() + LONGEST_LOOK,
+            });
+        }
+        self
+    }
+
+    /// Counts a job that would be bought although an identical result exists.
+    fn count_identical(&mut self, planned: &PlannedJob, price: &Price) {
+        let Some(offered) = &self.offered else {
+            return;
+        };
+        let forecast = &offered.forecast;
+        if planned.entry == Entry::Redo || price.expected_micros <= 0 || forecast.is_empty() {
+            return;
+        }
+        if Instant::now() > offered.until {
+            self.identical.at_least = true;
+            return;
+        }
+        let key = forecast.key_of(&planned.job, self.request.adapter.as_ref());
+        let source = key.and_then(|(key, version)| {
+            let found = forecast.source_of(&key, version.as_deref());
+            found.ok().flatten()
+        });
+        if source.is_some() {
+            self.identical.results += 1;
+            self.identical.saves_micros += price.expected_micros;
+        }
     }
 
     /// Returns what carries a job out that was decided about.
@@ -245,6 +295,9 @@ impl<'a> Planner<'a> {
             return self.taken(Fate::Blocked, reason, nothing);
         }
         self.keys.extend(key);
+        if fate == Fate::Run {
+            self.count_identical(planned, &price);
+        }
         self.taken(fate, reason, price)
     }
 

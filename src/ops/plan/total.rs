@@ -14,7 +14,7 @@ use super::{AlgoPlan, Fate, JobPlan, Plan, Planner, Sums};
 
 impl Planner<'_> {
     /// Sums the jobs up.
-    pub(super) fn finish(mut self, jobs: Vec<JobPlan>, mut warnings: Vec<String>) -> Plan {
+    pub(super) fn finish(mut self, mut jobs: Vec<JobPlan>, mut warnings: Vec<String>) -> Plan {
         warnings.append(&mut self.warnings);
         let past = past_medians(self.context, &mut warnings);
         let mut algos = Vec::new();
@@ -32,10 +32,20 @@ impl Planner<'_> {
         for algo in &algos {
             cost.join(&algo.cost);
         }
+        let most = self.most_micros(&jobs);
+        cost.cap(most);
+        for algo in &mut algos {
+            algo.cost.cap(most);
+        }
+        for job in &mut jobs {
+            let worst = job.price.worst_micros;
+            job.price.worst_micros = most.map_or(worst, |most| worst.min(most));
+        }
         let time = self.time(&mut algos);
         let request = self.request;
         Plan {
             reading: None,
+            identical: self.identical,
             run_id: request.run_id.clone(),
             at: self.now,
             dry_run: request.dry_run,

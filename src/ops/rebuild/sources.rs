@@ -48,7 +48,7 @@ pub(super) fn old_table(workspace: &Workspace) -> Result<OldTable, StoreError> {
             trouble: Some("there is no tables/generations.csv".into()),
         });
     };
-    let (table, trouble) = match readable(bytes.clone()) {
+    let (table, trouble) = match readable(&bytes) {
         Ok((table, trouble)) => (Some(table), trouble),
         Err(error) => (
             None,
@@ -63,15 +63,15 @@ pub(super) fn old_table(workspace: &Workspace) -> Result<OldTable, StoreError> {
 }
 
 /// Parses a table, giving up an end that a writer that died left unfinished.
-fn readable(mut bytes: Vec<u8>) -> Result<(Table, Option<String>), TableError> {
+fn readable(mut bytes: &[u8]) -> Result<(Table, Option<String>), TableError> {
     let mut trouble = None;
     let mut table = loop {
-        match Table::parse(bytes.clone()) {
+        match Table::parse(bytes.to_vec()) {
             Ok(table) => break table,
             Err(TableError::UnclosedQuote { line }) if line > 1 => {
-                let mut breaks = memchr::memchr_iter(b'\n', &bytes);
+                let mut breaks = memchr::memchr_iter(b'\n', bytes);
                 let end = breaks.nth(line - 2).map_or(0, |at| at + 1);
-                bytes.truncate(end);
+                bytes = &bytes[..end];
                 trouble = Some(format!(
                     "tables/generations.csv is cut off or damaged from line {line} on"
                 ));
@@ -120,7 +120,7 @@ pub(super) fn donors(workspace: &Workspace) -> Result<Vec<Donor>, StoreError> {
     found.sort();
     let donors = found.into_iter().rev().filter_map(|(_, name, path)| {
         let bytes = table_file::read_bytes(&path).ok()??;
-        let (table, _) = readable(bytes).ok()?;
+        let (table, _) = readable(&bytes).ok()?;
         Some(Donor { name, table })
     });
     Ok(donors.collect())

@@ -155,7 +155,7 @@ impl<'a> Gathering<'a> {
             warnings: Vec::new(),
         };
         for run in request.all_runs() {
-            let report = cost::cost_report(context, Some(run), By::Algo)?;
+            let report = cost::cost_report(context, Some(run), By::Algo, false)?;
             gathering.warnings.extend(report.warnings);
             let wanted = report
                 .open

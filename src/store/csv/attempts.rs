@@ -3,6 +3,7 @@
 //! Reads only: takes no lock, writes nothing, and bears torn and damaged lines.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
@@ -101,26 +102,55 @@ pub fn some_attempts(
 }
 
 fn put_in_order(run: &mut RunAttempts) {
-    let order: HashMap<JobId, usize> = run.jobs.iter().cloned().zip(0..).collect();
-    run.attempts.sort_by_cached_key(|attempt| {
-        let place = order.get(&attempt.job_id).copied().unwrap_or(usize::MAX);
-        (
-            place,
-            attempt.job_id.to_string(),
-            attempt.attempt,
-            attempt.started,
-            attempt.worker.to_string(),
-        )
+    let order: HashMap<&JobId, usize> = run.jobs.iter().zip(0..).collect();
+    let place = |attempt: &AttemptRecord| order.get(&attempt.job_id).copied();
+    run.attempts.sort_unstable_by(|a, b| {
+        // Those without a place come last.
+        let places = (place(a).is_none(), place(a)).cmp(&(place(b).is_none(), place(b)));
+        let of_job = |one: &AttemptRecord| (one.attempt, one.started);
+        places
+            .then_with(|| a.job_id.cmp(&b.job_id))
+            .then_with(|| of_job(a).cmp(&of_job(b)))
+            .then_with(|| a.worker.cmp(&b.worker))
     });
 }
 
-/// Attempts by the nonce that names them.
+/// Attempts, found by the nonce that names them: only its hash is kept a second time.
 #[derive(Default)]
 struct Ledger {
-    attempts: HashMap<Nonce, (AttemptRecord, bool)>,
+    attempts: Vec<(AttemptRecord, bool)>,
+    places: HashMap<u64, u32>,
+    hasher: RandomState,
 }
 
 impl Ledger {
+    /// Returns the attempt with this nonce, if it is known.
+    fn find(&mut self, nonce: &Nonce) -> Option<&mut (AttemptRecord, bool)> {
+        let mut hash = self.hasher.hash_one(nonce);
+        while let Some(place) = self.places.get(&hash) {
+            let place = *place as usize;
+            if self.attempts[place].0.nonce == *nonce {
+                return Some(&mut self.attempts[place]);
+            }
+            hash = hash.wrapping_add(1);
+        }
+        None
+    }
+
+    /// Adds an attempt that is not known.
+    fn add(&mut self, nonce: Nonce, mut record: AttemptRecord) -> &mut (AttemptRecord, bool) {
+        let mut hash = self.hasher.hash_one(&nonce);
+        while self.places.contains_key(&hash) {
+            hash = hash.wrapping_add(1);
+        }
+        let place = self.attempts.len();
+        self.places
+            .insert(hash, u32::try_from(place).unwrap_or(u32::MAX));
+        record.nonce = nonce;
+        self.attempts.push((record, false));
+        &mut self.attempts[place]
+    }
+
     /// Takes one line in; `host` is the machine that the lines before it named.
     fn take(&mut self, found: &Found, host: &mut Option<String>, line: Line) {
         let Line { at, what } = line;
@@ -142,13 +172,13 @@ impl Ledger {
                 record.resumed = resumes.is_some();
                 record.request_id = resumes;
                 // Another worker's journal may have told its end already.
-                match self.attempts.get_mut(&nonce) {
+                match self.find(&nonce) {
                     Some((known, _)) => {
                         known.worker = record.worker;
                         known.host = record.host;
                         known.resumed = record.resumed;
                     }
-                    None => drop(self.attempts.insert(nonce, (record, false))),
+                    None => drop(self.add(nonce, record)),
                 }
             }
             What::Finished(finished) => {
@@ -164,12 +194,13 @@ impl Ledger {
                     } = &*finished;
                     begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
                 };
-                let (record, ended) = self
-                    .attempts
-                    .entry(nonce)
-                    .or_insert_with(|| (begun(), false));
-                finish(record, &finished, at);
-                *ended = true;
+                if self.find(&nonce).is_none() {
+                    self.add(nonce.clone(), begun());
+                }
+                if let Some((record, ended)) = self.find(&nonce) {
+                    finish(record, &finished, at);
+                    *ended = true;
+                }
             }
             what => self.note(what, at),
         }
@@ -190,7 +221,7 @@ impl Ledger {
             What::Fenced { nonce, .. } => (nonce, Some(AttemptOutcome::Fenced)),
             _ => return,
         };
-        let Some((record, ended)) = self.attempts.get_mut(nonce) else {
+        let Some((record, ended)) = self.find(nonce) else {
             return;
         };
         if let Some(outcome) = outcome {
@@ -239,10 +270,10 @@ impl Ledger {
         watch: &Watch,
         now: Timestamp,
     ) -> Result<Vec<AttemptRecord>, StoreError> {
+        drop(self.places);
         let mut attempts = Vec::with_capacity(self.attempts.len());
-        for (nonce, (mut record, ended)) in self.attempts {
-            record.nonce = nonce.clone();
-            if !ended && goes_on(paths, watch, &record.job_id, &nonce, now)? {
+        for (mut record, ended) in self.attempts {
+            if !ended && goes_on(paths, watch, &record.job_id, &record.nonce, now)? {
                 record.outcome = AttemptOutcome::Running;
             }
             attempts.push(record);

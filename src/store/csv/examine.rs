@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::domain::id::{JobId, RunId, WorkerId};
@@ -18,7 +18,7 @@ use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
-use super::journal::{self, Finished};
+use super::journal::{self, Finished, Line, What};
 use super::late::{self, Kept};
 use super::liveness::Watch;
 use super::made::{self, Left};
@@ -105,15 +105,20 @@ pub fn examine(
         return Ok(exam);
     }
     let mut suspects = BTreeSet::new();
-    let mut endings = HashMap::new();
     let watch = snapshot::watch_to_read(workspace, Rhythm::default());
-    let live = exam.read_journals(&paths, (&watch, now), &mut suspects, &mut endings)?;
     let names = StateNames::list(&paths).context("list", &paths.state())?;
+    // Endings are large, so only those are kept that are asked for.
+    let mut endings = HashMap::new();
     for (name, _) in names.jobs() {
-        if let Ok(job) = JobId::parse(name) {
-            let ending = endings.get(&job);
-            exam.look_at_job(&paths, &watch, (&job, ending), (now, deep))?;
+        if let Ok(job) = JobId::parse(name)
+            && exam.look_at_job(&paths, &watch, &job, (now, deep))?
+        {
+            endings.insert(job, None);
         }
+    }
+    let live = exam.read_journals(&paths, (&watch, now), &mut suspects, &mut endings)?;
+    for (job, ending) in endings {
+        exam.look_at_markers(&paths, &job, ending.as_ref())?;
     }
     exam.orphan_staging = sweep::orphan_staging(&paths, &watch, now)?;
     for kept in late::kept(workspace, run_id) {
@@ -148,38 +153,48 @@ impl RunExam {
         paths: &RunPaths,
         (watch, now): (&Watch, Timestamp),
         suspects: &mut BTreeSet<JobId>,
-        endings: &mut HashMap<JobId, Finished>,
+        endings: &mut HashMap<JobId, Option<Finished>>,
     ) -> Result<HashSet<WorkerId>, StoreError> {
+        let asked: HashSet<JobId> = endings.keys().cloned().collect();
+        let wanted = &|job: &JobId| asked.contains(job);
+        let mut keep = |finished: Finished| {
+            if let Some(known) = endings.get_mut(&finished.job_id) {
+                let earlier = known.as_ref().map(|known| known.attempt);
+                if earlier.is_none_or(|earlier| earlier < finished.attempt)
+                    && mend::leaves_marker(&finished)
+                {
+                    *known = Some(finished);
+                }
+            }
+        };
         let folder = paths.journals();
         let mut live = HashSet::new();
         let unclosed = journal::unclosed(&folder).context("list", &folder)?;
         for found in journal::all(&folder).context("list", &folder)? {
+            if !unclosed.contains(&found) {
+                let (told, damaged) = closed_endings(&found.path, wanted)?;
+                told.into_iter().for_each(&mut keep);
+                if damaged > 0 {
+                    self.damaged_journals.push((found.path, damaged));
+                }
+                continue;
+            }
             let (lines, damaged) = journal::read(&found.path).context("read", &found.path)?;
             if damaged > 0 {
                 self.damaged_journals.push((found.path.clone(), damaged));
             }
-            let closed = !unclosed.contains(&found);
             let ended = watch.has_ended(paths, &found, &lines, now);
-            if !closed && !ended.context("look at", &found.path)? {
+            if !ended.context("look at", &found.path)? {
                 live.insert(found.worker_id.clone());
                 continue;
             }
             let story = story::tell(&found, lines);
-            for left in story.unfinished().filter(|_| !closed) {
+            for left in story.unfinished() {
                 self.look_at_made(paths, left)?;
             }
             for finished in story.finished {
-                if !closed {
-                    self.look_at_ending(paths, &finished)?;
-                }
-                let known = endings.get(&finished.job_id);
-                let later = known.is_none_or(|known| known.attempt < finished.attempt);
-                if later && mend::leaves_marker(&finished) {
-                    endings.insert(finished.job_id.clone(), finished);
-                }
-            }
-            if closed {
-                continue;
+                self.look_at_ending(paths, &finished)?;
+                keep(finished);
             }
             suspects.extend(story.jobs);
             self.dead_journals.push(found.path);
@@ -209,17 +224,16 @@ impl RunExam {
         Ok(())
     }
 
-    fn look_at_job(
+    /// Looks at markers that are not ours, with what a journal tells of their job.
+    fn look_at_markers(
         &mut self,
         paths: &RunPaths,
-        watch: &Watch,
-        (job, ending): (&JobId, Option<&Finished>),
-        (now, deep): (Timestamp, bool),
+        job: &JobId,
+        ending: Option<&Finished>,
     ) -> Result<(), StoreError> {
         let state = paths.state();
         let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
         for marker in &evidence.markers {
-            self.look_ahead(paths, job, marker, now);
             if let Some((reason, remedy)) = mend::judge(paths, marker, ending) {
                 self.damaged_markers.push(DamagedMarker {
                     path: paths.state_file(job, marker.kind.file()),
@@ -228,6 +242,22 @@ impl RunExam {
                     remedy,
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Looks at one job; returns whether a marker of it is not ours or damaged.
+    fn look_at_job(
+        &mut self,
+        paths: &RunPaths,
+        watch: &Watch,
+        job: &JobId,
+        (now, deep): (Timestamp, bool),
+    ) -> Result<bool, StoreError> {
+        let state = paths.state();
+        let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
+        for marker in &evidence.markers {
+            self.look_ahead(paths, job, marker, now);
         }
         if let Some(lease) = evidence.lease() {
             let rules = evidence
@@ -253,7 +283,10 @@ impl RunExam {
                 self.altered.push((job.clone(), file.name.clone()));
             }
         }
-        Ok(())
+        Ok(evidence
+            .markers
+            .iter()
+            .any(|marker| marker.record().is_none()))
     }
 
     /// A file that was written in the time to come was written by another clock.
@@ -320,4 +353,20 @@ impl RunExam {
         }
         Ok(())
     }
+}
+
+/// Returns the endings of wanted jobs that a closed journal tells, and how many of its
+/// lines cannot be read.
+fn closed_endings(
+    path: &Path,
+    wanted: &dyn Fn(&JobId) -> bool,
+) -> Result<(Vec<Finished>, usize), StoreError> {
+    let mut told: Vec<Finished> = Vec::new();
+    let take = |line: Line| match line.what {
+        What::Finished(finished) if wanted(&finished.job_id) => told.push(*finished),
+        What::Fenced { nonce, .. } => told.retain(|finished| finished.nonce != nonce),
+        _ => {}
+    };
+    let unread = journal::each_line(path, take).context("read", path)?;
+    Ok((told, unread.damaged))
 }

@@ -151,6 +151,38 @@ pub fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreE
     Ok(Vec::new())
 }
 
+/// The algorithms of a run's jobs, found by their ids.
+#[derive(Debug, Default)]
+pub struct AlgoIndex {
+    names: Vec<String>,
+    /// By hash.
+    jobs: Vec<(u64, u16)>,
+}
+
+impl AlgoIndex {
+    /// Returns the algorithm of a job, if the registry has it.
+    pub fn of(&self, job: &JobId) -> Option<&str> {
+        let hash = hash_of(job.as_str().as_bytes());
+        let place = self.jobs.partition_point(|(known, _)| *known < hash);
+        let (_, algo) = self.jobs.get(place).filter(|(known, _)| *known == hash)?;
+        self.names.get(usize::from(*algo)).map(String::as_str)
+    }
+}
+
+/// Reads the algorithms of a run's jobs as the registry has them.
+pub fn algo_index(workspace: &Workspace, run_id: &RunId) -> Result<AlgoIndex, StoreError> {
+    let records = Records::open(&workspace.registry(), &REGISTRY);
+    let Some(rows) = records.and_then(|records| Rows::read(&records, Some(run_id))) else {
+        // What is wrong with the table is said there.
+        Registry::new(workspace.registry(), "reader").load()?;
+        return Ok(AlgoIndex::default());
+    };
+    Ok(AlgoIndex {
+        names: rows.algos.into_iter().map(|algo| algo.algo).collect(),
+        jobs: rows.jobs.iter().map(|row| (row.hash, row.algo)).collect(),
+    })
+}
+
 /// Returns the algorithms of these jobs, each a run and an id, as far as the
 /// registry has them.
 pub fn algos_of(

@@ -114,6 +114,14 @@ impl FileReuse {
 }
 
 impl ReuseIndex for FileReuse {
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.looked.is_none() {
+            self.look(&mut known, false)?;
+        }
+        Ok(known.results.is_empty())
+    }
+
     fn find(
         &self,
         key: &ContentKey,

@@ -4,8 +4,8 @@
 //! is noticed before money is promised, also by a process that has not spent yet.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::domain::budget::{Change, Entry};
@@ -27,13 +27,15 @@ pub(super) struct Pair {
     tail: Vec<u8>,
 }
 
-/// What was added since the copies were last read.
-#[derive(Debug)]
-pub(super) struct News {
-    /// Whole lines on which both agree.
-    pub(super) lines: Vec<u8>,
-    /// Whether there is nothing else in either.
-    pub(super) agree: bool,
+/// What the copies had to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    /// Both say the same.
+    Agree,
+    /// There is no second copy yet.
+    Alone,
+    /// They differ from some line on.
+    Differ,
 }
 
 /// The ledger as it is again after one copy was harmed.
@@ -41,6 +43,16 @@ pub(super) struct Mended {
     pub(super) bytes: Vec<u8>,
     /// Lines that the ledger had lost.
     pub(super) lost: Vec<Entry>,
+}
+
+/// What a copy has beyond what was read of it.
+enum Beyond {
+    /// There is no such file.
+    Missing,
+    /// What was read is not in it any more.
+    Lost,
+    /// The rest of it.
+    Rest(BufReader<File>),
 }
 
 impl Pair {
@@ -58,20 +70,38 @@ impl Pair {
         self.read_to == 0
     }
 
-    /// Reads what was added to both.
-    pub(super) fn news(&mut self) -> io::Result<News> {
+    /// Hands the lines to `take` that were added to both, as far as they say the same.
+    /// Without a second copy those of the ledger alone, which are not noted as read.
+    pub(super) fn news(&mut self, take: &mut dyn FnMut(&[u8])) -> io::Result<News> {
         let (ledger, double) = (self.beyond(&self.ledger)?, self.beyond(&self.double)?);
-        let (Some(ledger), Some(double)) = (ledger, double) else {
-            return Ok(News {
-                lines: Vec::new(),
-                agree: false,
-            });
+        let (mut ledger, mut double) = match (ledger, double) {
+            (Beyond::Rest(ledger), Beyond::Rest(double)) => (ledger, double),
+            (Beyond::Missing, Beyond::Missing) if self.is_unread() => return Ok(News::Agree),
+            (Beyond::Rest(mut ledger), Beyond::Missing) if self.is_unread() => {
+                let mut line = Vec::new();
+                while ledger.read_until(b'\n', &mut line)? > 0 {
+                    take(&line);
+                    line.clear();
+                }
+                return Ok(News::Alone);
+            }
+            _ => return Ok(News::Differ),
         };
-        let agree = ledger == double && ends_line(&ledger);
-        let same = ledger.iter().zip(&double).take_while(|(a, b)| a == b);
-        let same = whole(&ledger[..same.count()]).to_vec();
-        self.advance(&same);
-        Ok(News { lines: same, agree })
+        let (mut here, mut there) = (Vec::new(), Vec::new());
+        loop {
+            here.clear();
+            there.clear();
+            ledger.read_until(b'\n', &mut here)?;
+            double.read_until(b'\n', &mut there)?;
+            if here != there || !ends_line(&here) {
+                return Ok(News::Differ);
+            }
+            if here.is_empty() {
+                return Ok(News::Agree);
+            }
+            take(&here);
+            self.advance(&here);
+        }
     }
 
     /// Notes that these lines were read, or written.
@@ -88,24 +118,24 @@ impl Pair {
         self.tail.clear();
     }
 
-    /// Returns what a copy has beyond what was read; nothing if what was read is not
-    /// in it any more.
-    fn beyond(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    /// Returns what a copy has beyond what was read.
+    fn beyond(&self, path: &Path) -> io::Result<Beyond> {
         let mut file = match durable::open_plain(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(self.is_unread().then(Vec::new));
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Beyond::Missing),
             Err(error) => return Err(error),
         };
         file.seek(SeekFrom::Start(self.read_to - self.tail.len() as u64))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        if !bytes.starts_with(&self.tail) {
-            return Ok(None);
-        }
-        bytes.drain(..self.tail.len());
-        Ok(Some(bytes))
+        let mut tail = Vec::new();
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        (&mut reader)
+            .take(self.tail.len() as u64)
+            .read_to_end(&mut tail)?;
+        Ok(if tail == self.tail {
+            Beyond::Rest(reader)
+        } else {
+            Beyond::Lost
+        })
     }
 
     /// Returns how much was read, and its last bytes.
@@ -132,10 +162,8 @@ impl Pair {
     /// Puts both together as they must have been; writes nothing. An error means that
     /// both have lost what was read before.
     pub(super) fn put_together(&self) -> io::Result<Mended> {
-        if !self.is_unread()
-            && self.beyond(&self.ledger)?.is_none()
-            && self.beyond(&self.double)?.is_none()
-        {
+        let knows = |path| Ok::<_, io::Error>(matches!(self.beyond(path)?, Beyond::Rest(_)));
+        if !self.is_unread() && !knows(&self.ledger)? && !knows(&self.double)? {
             return Err(io::Error::other(
                 "it and its copy in runs/.budget were removed or replaced by older ones while \
                  this worker spent money; the next start writes them again from the journals",
@@ -206,7 +234,7 @@ impl Pair {
 
     /// Appends one line to both, which agree and were read to their ends; returns the
     /// ledger, still open.
-    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<fs::File> {
+    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<File> {
         let created = !self.ledger.exists();
         if self.is_unread() {
             self.make_folder()?;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::Status;
-use crate::domain::patch::DRY_RUN;
+use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::time::Timestamp;
 use crate::store::csv::codec::decode;
 use crate::store::csv::table::spans_in;
@@ -194,6 +194,10 @@ impl Rows {
             algo: u16::try_from(algo).unwrap_or(u16::MAX),
             closer: Closer::Markers,
         });
+        if *cell(6) == *REUSED.as_bytes() {
+            // A copy tells nothing of how long making takes.
+            return self.count_cost(algo, status, number(7));
+        }
         let took_s = number(5).filter(|s| s.is_finite() && *s >= 0.0);
         let over = matches!(status, Some(Status::Completed | Status::Failed));
         let Some(took_s) = took_s.filter(|_| over) else {
@@ -206,9 +210,15 @@ impl Rows {
             simulated: rehearsal,
         });
         if status == Some(Status::Completed) && !rehearsal {
+            self.algos[algo].took_s.push(took_s);
+            self.count_cost(algo, status, number(7));
+        }
+    }
+
+    fn count_cost(&mut self, algo: usize, status: Option<Status>, usd: Option<f64>) {
+        if status == Some(Status::Completed) {
             let algo = &mut self.algos[algo];
-            algo.took_s.push(took_s);
-            match number(7) {
+            match usd {
                 Some(usd) => algo.cost_micros += micros(usd),
                 None => algo.unpriced += 1,
             }
