@@ -82,7 +82,7 @@ fn to_json(settings: &Settings, entries: &[SettingEntry]) -> Value {
 }
 
 fn to_text(entries: &[SettingEntry], page: Page) -> String {
-    let mut table = Fitted::new(["name", "value", "from"]).cut(&[0, 1, 2]);
+    let mut table = Fitted::new(["name", "value", "from"]).cut(&[1, 2]);
     for entry in entries {
         table.row([
             one_line(&entry.name),

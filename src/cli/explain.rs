@@ -112,13 +112,14 @@ fn to_text(told: &Explanation, page: Page) -> String {
         "rehearsed_only" => "rehearsed".to_owned(),
         code => format!("{} ({code})", one_line(&told.state)),
     };
-    let mut text = format!(
-        "{} with {} in run {}: {state}, job {}\n",
+    let head = format!(
+        "{} with {} in run {}: {state}, job {}",
         item(&told.product_id, &told.variant),
         one_line(&told.algo),
         told.run_id,
         told.job_id,
     );
+    let mut text = format!("{}\n", page.wrap(&head, 0));
     for sentence in &told.why {
         let _ = writeln!(text, "{}", page.wrap(&one_line(sentence), 2));
     }

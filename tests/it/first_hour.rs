@@ -319,3 +319,66 @@ fn without_algos_a_batch_takes_one_that_can_run_and_says_which_cannot() {
 
 const ITEMS: &str = "product_id,variant,manufacturer,product_name,n_images,image_1_path\n\
                      100001,default,Maker,Chair,1,dataset/100001/images/a.jpg\n";
+
+/// Demands that no line is wider than 80 columns.
+#[track_caller]
+fn fits(text: &str) {
+    let wide = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None, "in:\n{text}");
+}
+
+#[test]
+fn every_list_fits_80_columns_and_keeps_the_job_id() {
+    let long = "an_algo_with_quite_a_long_name_multi";
+    let failing = "fail: a sentence that goes on and on until no screen of 80 columns has room for it, \
+                   fail_class: transient, unit_price_usd: 0.4";
+    let workspace = one_job_each(&[("good", "unit_price_usd: 0.25"), (long, failing)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    for (words, names_job) in [
+        (&["run", "attempts"][..], true),
+        (&["run", "status"], true),
+        (&["run", "status", "-v"], true),
+        (&["run", "status", "--list"], true),
+        (&["run", "plan", "--only-status", "failed"], true),
+        (&["run", "explain", "100002"], true),
+        (&["run", "list"], false),
+        (&["cost", "report"], false),
+        (&["cost", "report", "--by", "worker"], false),
+        (&["config", "show"], false),
+    ] {
+        let output = workspace.archi3d(words).env("COLUMNS", "80").run();
+        let output = output.expect_code(0);
+        let pages = output
+            .stdout
+            .lines()
+            .filter(|line| !line.contains("archi3d run worker"));
+        fits(&pages.collect::<Vec<_>>().join("\n"));
+        let named = output.stdout.contains(workspace.id(1));
+        assert!(named || !names_job, "{words:?}: {output}");
+    }
+    let adapters = workspace
+        .archi3d(&["adapters", "list"])
+        .env("COLUMNS", "80");
+    let adapters = adapters.run().expect_code(0).stdout;
+    fits(adapters.split("\n\n").next().expect("a table"));
+    assert!(adapters.contains(long), "{adapters}");
+}
+
+#[test]
+fn times_are_local_on_screens_and_utc_for_machines() {
+    let workspace = three();
+    let list = |zone: &str| {
+        let list = workspace.archi3d(&["run", "list"]).env("TZ", zone).run();
+        list.expect_code(0).stdout
+    };
+    assert!(list("UTC").contains("2025-01-01 09:00"), "{}", list("UTC"));
+    let india = list("IST-5:30");
+    assert!(india.contains("2025-01-01 14:30"), "{india}");
+    assert!(india.contains("UTC+05:30"), "{india}");
+    let json = workspace.archi3d(&["run", "list", "--json"]);
+    let json = json.env("TZ", "IST-5:30").run().json();
+    assert_eq!(
+        json["runs"][0]["created_at"],
+        json!("2025-01-01T09:00:00.000001+00:00")
+    );
+}
