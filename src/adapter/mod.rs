@@ -5,6 +5,7 @@
 //! tables, markers or journals; whoever calls it does.
 
 pub mod endpoint;
+pub mod http;
 pub mod mock;
 pub mod process;
 pub mod registry;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::purchase::{Billed, OpenIntent, RequestFate};
 use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
 
 /// What is to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,6 +197,10 @@ pub struct JobContext<'a> {
     /// the provider and goes on with the id it finds (`submitted`), says a new intent
     /// if nothing was bought, or fails as [`ErrorClass::Unknown`] if it cannot tell.
     pub open_intent: Option<OpenIntent>,
+    /// Whether a person gave that intent up: what is not found may be bought again.
+    pub given_up: bool,
+    /// When the attempt began.
+    pub started_at: Timestamp,
     /// Where whatever the adapter's programs say can be kept.
     pub log_path: Option<PathBuf>,
     /// When to stop, and why.

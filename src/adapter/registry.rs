@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::adapter::endpoint::Endpoint;
+use crate::adapter::http::Http;
 use crate::adapter::mock::Mock;
 use crate::adapter::process::Process;
 use crate::adapter::relief::Relief;
@@ -18,6 +19,7 @@ use crate::domain::algo::AlgoSettings;
 use crate::domain::id::AlgoKey;
 use crate::domain::kind::{self, Kind};
 use crate::domain::nearest::suggestion;
+use crate::domain::service;
 
 /// Why an entry cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +61,14 @@ pub enum BuildError {
     NoCommand {
         /// The algorithm.
         algo: AlgoKey,
+    },
+    /// A service does not know which of its models is meant.
+    #[error("algo {algo}: kind {kind} needs `endpoint: …`, the name of the model there")]
+    NoEndpoint {
+        /// The algorithm.
+        algo: AlgoKey,
+        /// Its kind.
+        kind: &'static str,
     },
     /// The option has a value it cannot have.
     #[error("algo {algo}: option `{option}` is {found}; it must be {wanted}")]
@@ -102,10 +112,13 @@ pub fn build(
         "mock" => Ok(Box::new(Mock::new(settings))),
         "process" => Ok(Box::new(Process::new(settings, Arc::clone(env)))),
         "relief" => Ok(Box::new(Relief::new(settings))),
-        name => Err(BuildError::Unavailable {
-            algo: settings.key.clone(),
-            kind: name,
-        }),
+        name => match Http::new(settings, Arc::clone(env)) {
+            Some(http) => Ok(Box::new(http)),
+            None => Err(BuildError::Unavailable {
+                algo: settings.key.clone(),
+                kind: name,
+            }),
+        },
     }
 }
 
@@ -162,7 +175,17 @@ fn check_command(settings: &AlgoSettings, kind: Option<&'static Kind>) -> Result
             algo: settings.key.clone(),
         });
     }
-    Ok(())
+    let without = settings
+        .endpoint
+        .as_deref()
+        .is_none_or(|name| name.trim().is_empty());
+    match kind.filter(|kind| service::find(kind.name).is_some() && without) {
+        Some(kind) => Err(BuildError::NoEndpoint {
+            algo: settings.key.clone(),
+            kind: kind.name,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Shows a value, but never one that may hold a secret.
@@ -224,7 +247,7 @@ mod tests {
         assert_eq!(
             refusal(Some("mok"), json!({})),
             "algo chairs_multi has the unknown kind `mok` (did you mean `mock`?); \
-             the kinds are: simulate, mock, relief, process"
+             the kinds are: simulate, mock, relief, process, fal, tripo, meshy, replicate"
         );
     }
 

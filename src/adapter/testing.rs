@@ -95,6 +95,8 @@ impl Bench {
             idempotency_key: "key".to_owned(),
             resume_request_id: None,
             open_intent: None,
+            given_up: false,
+            started_at: crate::domain::time::Timestamp::new(chrono::DateTime::UNIX_EPOCH),
             log_path: None,
             stop: JobStop::new(self.cancel.clone(), None),
             reporter: &mut recorder,

@@ -21,19 +21,30 @@ use crate::domain::id::AlgoKey;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
 use crate::ops::adapters::{
-    self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, PictureSource, Resumed,
+    self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, Looked, PictureSource,
+    Resumed,
 };
 
 /// What can be done with adapters.
 #[derive(Debug, Subcommand)]
 pub enum AdaptersCommand {
-    /// Show what is configured and whether it can run
-    #[command(after_help = "Examples:\n  archi3d adapters list --json | jq .adapters")]
-    List,
+    /// Show what can run now, and what is missing for the rest
+    #[command(
+        after_help = "Examples:\n  archi3d adapters list --all\n  archi3d adapters list --json | jq .adapters"
+    )]
+    List(ListArgs),
     /// Run adapters on one picture in a temporary folder and show what comes back
     Check(CheckArgs),
     /// Open a provider that was closed, or let a paused algorithm go on, for all workers
     Resume(ResumeArgs),
+}
+
+/// The options of `adapters list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Show those too that cannot run
+    #[arg(long)]
+    all: bool,
 }
 
 /// The options of `adapters check`.
@@ -41,6 +52,8 @@ pub enum AdaptersCommand {
 #[command(after_help = "Examples:
   archi3d adapters check
       try every adapter that can run and costs nothing
+  archi3d adapters check trellis_single --online
+      whether there is a key, and whether fal still has the model; free
   archi3d adapters check rodin_multi --image chair.jpg --yes
       try one that costs something")]
 pub struct CheckArgs {
@@ -50,6 +63,9 @@ pub struct CheckArgs {
     /// The picture [default: the first of the dataset, else a drawn one]
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
+    /// Ask the service about the model: is it still there, does it take these arguments; free
+    #[arg(long)]
+    online: bool,
     /// Pay for it, where it costs something or its price is unknown; limits and reports
     /// do not count it
     #[arg(long)]
@@ -68,7 +84,7 @@ pub struct ResumeArgs {
 /// Carries out the command.
 pub fn run(command: &AdaptersCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     match command {
-        AdaptersCommand::List => list(global, ui),
+        AdaptersCommand::List(args) => list(args, global, ui),
         AdaptersCommand::Check(args) => check(args, global, ui),
         AdaptersCommand::Resume(args) => resume(args, global, ui),
     }
@@ -86,14 +102,14 @@ fn warn_of(context: &OpsContext, ui: &Ui) {
     }
 }
 
-fn list(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = open(global, ui)?;
     let entries = adapters::list(&context)?;
     if ui.is_json() {
         let entries: Vec<Value> = entries.iter().map(entry_json).collect();
         ui.data_json(&json!({ "adapters": entries }))?;
     } else {
-        ui.data(&entries_text(&entries, Page::of_terminal()))?;
+        ui.data(&entries_text(&entries, args.all, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
 }
@@ -128,17 +144,23 @@ fn entry_json(entry: &AdapterEntry) -> Value {
             .collect::<Vec<_>>(),
         "runnable": entry.is_runnable(),
         "problems": entry.problems,
+        "missing_key": entry.missing_key,
+        "deprecated": entry.deprecated,
     })
 }
 
-fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
+fn entries_text(every: &[AdapterEntry], all: bool, page: Page) -> String {
+    let (ready, rest): (Vec<_>, Vec<_>) = every.iter().partition(|entry| entry.is_runnable());
+    // What a person wrote down and cannot run is worth a line; what was shipped is not.
+    let hidden = |entry: &&AdapterEntry| entry.missing_key.is_some() || entry.kind.is_none();
+    let mut entries = ready;
+    entries.extend(rest.iter().copied().filter(|entry| all || !hidden(entry)));
+    let left_out = rest.iter().filter(|entry| !all && hidden(entry)).count();
     let mut table = Fitted::new(["algo", "state", "price", "kind", "pictures", "provider"]);
     table = table.cut(&[0, 5]);
-    // What can run is what is looked for.
-    let mut sorted: Vec<&AdapterEntry> = entries.iter().collect();
-    sorted.sort_by_key(|entry| !entry.is_runnable());
-    for entry in sorted {
-        let own = entry.provider == entry.key.as_str();
+    for entry in entries.iter().copied() {
+        let own =
+            entry.provider == entry.key.as_str() || entry.kind.as_deref() == Some(&entry.provider);
         table.row([
             entry.key.to_string(),
             state(entry),
@@ -157,12 +179,15 @@ fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
     table.drop_empty();
     let mut text = table.lines(page).join("\n");
     text.push('\n');
-    for entry in entries {
+    for entry in entries.iter().copied() {
         // The same sentence for a dozen shipped entries helps nobody.
-        if entry.kind.is_some() {
+        if entry.kind.is_some() && entry.missing_key.is_none() {
             for problem in &entry.problems {
                 let _ = write!(text, "\n{problem}");
             }
+        }
+        if let Some(words) = &entry.deprecated {
+            let _ = write!(text, "\nalgo {} is deprecated: {words}", entry.key);
         }
         if let Some(closed) = &entry.closed {
             let _ = write!(text, "\n{}", closed_text(&entry.provider, closed, page));
@@ -176,7 +201,28 @@ fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
             );
         }
     }
-    let bare: Vec<&AdapterEntry> = entries.iter().filter(|e| e.kind.is_none()).collect();
+    let mut keys: Vec<&str> = every.iter().filter_map(|entry| entry.missing_key).collect();
+    keys.dedup();
+    for key in keys {
+        let waiting = every
+            .iter()
+            .filter(|entry| entry.missing_key == Some(key))
+            .count();
+        let example = every.iter().find(|entry| entry.missing_key == Some(key));
+        let example = example.map_or("", |entry| entry.key.as_str());
+        let _ = write!(
+            text,
+            "\n{waiting} more run once {key} is set in .env, such as {example}"
+        );
+    }
+    if left_out > 0 {
+        let _ = write!(text, "\nto see all of them: archi3d adapters list --all");
+    }
+    let bare: Vec<&AdapterEntry> = entries
+        .iter()
+        .copied()
+        .filter(|e| e.kind.is_none())
+        .collect();
     if let Some(first) = bare.first() {
         let _ = write!(
             text,
@@ -192,6 +238,9 @@ fn entries_text(entries: &[AdapterEntry], page: Page) -> String {
 fn state(entry: &AdapterEntry) -> String {
     match (&entry.closed, entry.is_runnable(), &entry.kind) {
         (_, false, None) => "needs a program".to_owned(),
+        (_, false, Some(_)) if entry.missing_key.is_some() => {
+            format!("needs {}", entry.missing_key.unwrap_or_default())
+        }
         (_, false, Some(_)) => "cannot run".to_owned(),
         (Some(_), true, _) => "closed".to_owned(),
         (None, true, _) if entry.paused.is_some() => "paused".to_owned(),
@@ -214,6 +263,11 @@ fn closed_text(provider: &str, closed: &ClosedProvider, page: Page) -> String {
 fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let key = args.key.as_deref().map(AlgoKey::parse).transpose()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
+    let free = key.as_ref().filter(|_| !args.yes);
+    if let Some(looked) = free.and_then(|key| adapters::look(&context, key, args.online)) {
+        warn_of(&context, ui);
+        return show_look(&looked, ui);
+    }
     if let Some(exit) = guard::stand_to_check(&context, key.as_ref(), ui) {
         return Ok(exit);
     }
@@ -255,6 +309,31 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     } else {
         Exit::Done
     })
+}
+
+/// Shows what was found of a service's model without buying.
+fn show_look(looked: &Looked, ui: &Ui) -> Result<Exit, CliError> {
+    let fine = looked.problems.is_empty();
+    if ui.is_json() {
+        let look = json!({
+            "key": looked.key,
+            "outcome": "looked",
+            "problems": looked.problems,
+            "notes": looked.notes,
+        });
+        ui.data_json(&json!({ "checks": [look] }))?;
+    } else {
+        let mut text = format!(
+            "{}: {}",
+            looked.key,
+            if fine { "looks well" } else { "would not work" }
+        );
+        for line in looked.problems.iter().chain(&looked.notes) {
+            let _ = write!(text, "\n  {}", one_line(line));
+        }
+        ui.data(&text)?;
+    }
+    Ok(if fine { Exit::Done } else { Exit::JobsFailed })
 }
 
 /// A check has no other jobs to wait for: the first signal ends it.

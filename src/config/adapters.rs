@@ -262,8 +262,41 @@ mod tests {
             assert_eq!(algo.unit_price_usd, Some(price), "{key}");
             assert_eq!(algo.endpoint.as_deref(), Some(endpoint), "{key}");
             assert_eq!(algo.price_source.as_deref(), Some("static_table"), "{key}");
-            assert_eq!(algo.kind, None, "{key}");
+            assert_eq!(algo.kind.as_deref(), Some("fal"), "{key}");
         }
+        let defaults = |key: &str| Value::Object(algo(&algos, key).defaults);
+        assert_eq!(
+            defaults("trellis_multi_stochastic"),
+            json!({"multiimage_algo": "stochastic", "texture_size": 2048})
+        );
+        assert_eq!(
+            defaults("trellis_multi_multidiffusion"),
+            json!({"multiimage_algo": "multidiffusion", "texture_size": 2048})
+        );
+        for key in ["tripo3d_v2p5_multi", "tripo3d_v2p5_single"] {
+            assert_eq!(
+                defaults(key),
+                json!({"pbr": true, "texture": "HD"}),
+                "{key}"
+            );
+        }
+        assert_eq!(
+            defaults("rodin_multi"),
+            json!({"condition_mode": "concat", "material": "PBR", "quality": "high", "use_hyper": true})
+        );
+        for key in [
+            "hunyuan3d_v2_multi",
+            "hunyuan3d_v2_single",
+            "hunyuan3d_v2p1_single",
+        ] {
+            assert_eq!(defaults(key), json!({"textured_mesh": true}), "{key}");
+        }
+        assert_eq!(defaults("trellis_single"), json!({"texture_size": 2048}));
+        assert_eq!(defaults("tripoSR_single"), json!({}));
+        let old = algo(&algos, "hunyuan3d_v2p1_single");
+        assert!(old.options.contains_key("deprecated"));
+        // Its `model_mesh` is a ZIP.
+        assert_eq!(old.options["model"], json!(["model_glb_pbr", "model_glb"]));
         let mock = algo(&algos, "mock");
         assert_eq!(mock.kind.as_deref(), Some("mock"));
         assert_eq!((mock.image_mode, mock.unit_price_usd), (Multi, Some(0.0)));
@@ -274,7 +307,8 @@ mod tests {
             assert_eq!(relief.unit_price_usd, Some(0.0), "{key}");
             assert_eq!(relief.price_source.as_deref(), Some("builtin"), "{key}");
         }
-        assert_eq!(algos.len(), 13);
+        let shipped = algos.len();
+        assert!(shipped > 13, "{shipped}");
     }
 
     #[test]
@@ -292,7 +326,8 @@ mod tests {
         let chairs = algo(&algos, "chairs_multi");
         assert_eq!(chairs.image_mode, ImageMode::Multi);
         assert_eq!(chairs.unit_price_usd, None);
-        assert_eq!(algos.len(), 14);
+        let (of_shipped, _) = load(&[shipped()]).expect("valid");
+        assert_eq!(algos.len(), of_shipped.len() + 1);
     }
 
     #[test]

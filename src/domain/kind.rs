@@ -3,10 +3,11 @@
 //! One table for both sides: `config` refuses keys that are not in it, with
 //! file and line, and `adapter` checks values against it before it builds.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::domain::id::AlgoKey;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
+use crate::domain::service::{self, ImageField};
 
 /// What carries an algorithm out.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,6 +60,12 @@ pub enum OptionType {
     Texts,
     /// A list of names of variables; may be empty.
     Names,
+    /// A list of texts; may be empty.
+    Pointers,
+    /// A list of arguments that take pictures.
+    Images,
+    /// A number above 0, or a map of such numbers.
+    Units,
 }
 
 const fn option(name: &'static str, value: OptionType) -> KindOption {
@@ -135,6 +142,38 @@ pub const KINDS: &[Kind] = &[
             option("version", OptionType::Text),
         ],
     },
+    Kind {
+        name: "fal",
+        summary: "a model of fal; needs FAL_KEY",
+        options: SERVICE_OPTIONS,
+    },
+    Kind {
+        name: "tripo",
+        summary: "a model of Tripo; needs TRIPO_API_KEY",
+        options: SERVICE_OPTIONS,
+    },
+    Kind {
+        name: "meshy",
+        summary: "a model of Meshy; needs MESHY_API_KEY",
+        options: SERVICE_OPTIONS,
+    },
+    Kind {
+        name: "replicate",
+        summary: "a model of Replicate; needs REPLICATE_API_TOKEN",
+        options: SERVICE_OPTIONS,
+    },
+];
+
+/// The options of a service's model.
+const SERVICE_OPTIONS: &[KindOption] = &[
+    option("images", OptionType::Images),
+    option("model", OptionType::Texts),
+    option("previews", OptionType::Pointers),
+    option("units", OptionType::Units),
+    option("credit_usd", OptionType::Positive),
+    option("deprecated", OptionType::Text),
+    option("start_timeout_s", OptionType::Positive),
+    option("patience_s", OptionType::Positive),
 ];
 
 /// Returns the kind called `name`.
@@ -174,6 +213,19 @@ impl OptionType {
             Self::Names => value
                 .as_array()
                 .is_some_and(|list| list.iter().all(is_variable_name)),
+            Self::Pointers => value
+                .as_array()
+                .is_some_and(|list| list.iter().all(Value::is_string)),
+            Self::Images => value.as_array().is_some_and(|list| {
+                let field = |value: &Value| value.as_str().and_then(ImageField::parse);
+                !list.is_empty() && list.iter().all(|value| field(value).is_some())
+            }),
+            Self::Units => {
+                service::units(value, &Map::new()).is_some()
+                    || value.as_object().is_some_and(|map| {
+                        !map.is_empty() && map.values().all(|units| Self::Positive.accepts(units))
+                    })
+            }
         }
     }
 
@@ -194,6 +246,9 @@ impl OptionType {
             Self::Class => "transient, bad_input, permanent, out_of_credit or unknown",
             Self::Texts => "a list of texts, such as [\"python\", \"make.py\"]",
             Self::Names => "a list of names of variables, such as [FAL_KEY]",
+            Self::Pointers => "a list of texts, such as [thumbnail]",
+            Self::Images => "a list of arguments, such as [front, \"left?\"] or [\"image_urls[]\"]",
+            Self::Units => "a number above 0, or a map such as {base: 1, textured_mesh: 3}",
         }
     }
 }
@@ -227,6 +282,9 @@ mod tests {
             (OptionType::Class, json!("bad_input"), json!("bad")),
             (OptionType::Texts, json!(["a"]), json!([])),
             (OptionType::Names, json!(["FAL_KEY"]), json!(["FAL_KEY=1"])),
+            (OptionType::Pointers, json!([]), json!([1])),
+            (OptionType::Images, json!(["a?", "b[]"]), json!(["a b"])),
+            (OptionType::Units, json!({"base": 1}), json!({"base": 0})),
         ] {
             assert!(wanted.accepts(&good), "{good} is {}", wanted.wanted());
             assert!(!wanted.accepts(&bad), "{bad} is not {}", wanted.wanted());

@@ -31,6 +31,7 @@ pub mod reconcile;
 pub mod retry;
 pub mod secret;
 pub mod select;
+pub mod service;
 pub mod spreadsheet;
 pub mod text;
 pub mod time;

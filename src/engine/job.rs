@@ -328,13 +328,23 @@ impl Pool<'_> {
         };
         let forgotten = self.forgets(lease);
         let resumed = lease.request_id.clone().filter(|_| !forgotten);
-        let inherited = self.open_intent(lease);
+        let kept = self.open_intent(lease);
+        // Who can look for it always does, also where a person would have it bought again.
+        let inherited = kept.or(lease
+            .intent
+            .as_deref()
+            .filter(|_| carrier.adapter.reconciles()));
+        let by_person = self.conditions.resubmit_unknown
+            || self.conditions.forget_requests
+            || lease.entry == Entry::Redo;
         let outcome = {
             let mut context = JobContext {
                 attempt: lease.attempt,
                 idempotency_key: idempotency_key(lease, forgotten),
                 resume_request_id: resumed.clone(),
                 open_intent: inherited.cloned(),
+                given_up: kept.is_none() && by_person,
+                started_at: self.clock.now(),
                 log_path: Some(self.log_path(lease)),
                 stop: stop.clone(),
                 reporter: &mut reporter,

@@ -141,6 +141,8 @@ pub struct Conditions {
     pub forced: Option<AlgoKey>,
     /// How often running jobs beat.
     pub rhythm: Rhythm,
+    /// Whether a person wants jobs made again that may have been bought.
+    pub resubmit_unknown: bool,
     /// Whether purchases of earlier attempts are given up instead of asked about.
     pub forget_requests: bool,
     /// Where money is accounted and how much may be spent; nothing for rehearsals.

@@ -9,22 +9,30 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::adapter::http::has_key;
 use crate::adapter::process::Process;
 use crate::adapter::registry;
 use crate::domain::algo::{AlgoSettings, ImageMode};
 use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
+use crate::domain::service::{self, Service};
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod check;
+mod look;
 
 /// How long a program may take whose entry says nothing.
 const PROGRAM_TIME_LIMIT: Duration = Duration::from_secs(3600);
 
+/// How long a service may take whose entry says nothing: its queue may be long. What it
+/// makes later is not lost, the next attempt asks for it.
+const SERVICE_TIME_LIMIT: Duration = Duration::from_secs(6 * 3600);
+
 pub use check::{CheckOutcome, CheckRequest, Checked, CheckedFile, PictureSource, check};
+pub use look::{Looked, look};
 
 /// One entry of `adapters.yaml`, as a person wants to see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +59,10 @@ pub struct AdapterEntry {
     pub variables: Vec<(String, bool)>,
     /// Why it cannot run, one sentence each; empty if it can.
     pub problems: Vec<String>,
+    /// The variable with the account's key, if only that is missing.
+    pub missing_key: Option<&'static str>,
+    /// What takes its place, if its service gives it up.
+    pub deprecated: Option<String>,
 }
 
 impl AdapterEntry {
@@ -111,6 +123,12 @@ fn entry(
     }
     let mut program = None;
     let mut variables = Vec::new();
+    if let Some(service) = service::of(settings) {
+        variables.push((
+            service.key_name().to_owned(),
+            has_key(service, context.variables().as_ref()),
+        ));
+    }
     if settings.kind.as_deref() == Some("process") {
         let process = Process::new(settings, context.variables());
         program = process.program(context.workspace.root()).ok();
@@ -134,8 +152,20 @@ fn entry(
         paused: paused.map(ClosedProvider::from),
         program,
         variables,
+        missing_key: service::of(settings)
+            .filter(|service| {
+                problems.len() == 1 && !has_key(service, context.variables().as_ref())
+            })
+            .map(Service::key_name),
+        deprecated: deprecated(settings),
         problems,
     })
+}
+
+/// Returns what an entry says of a model that its service gives up.
+pub(super) fn deprecated(settings: &AlgoSettings) -> Option<String> {
+    let words = settings.options.get("deprecated").and_then(Value::as_str);
+    words.map(str::to_owned)
 }
 
 /// Returns how long one attempt may take: what the entry says, else an hour for a
@@ -143,16 +173,24 @@ fn entry(
 pub(super) fn time_limit(settings: &AlgoSettings) -> Option<Duration> {
     let configured = settings.options.get("timeout_s").and_then(Value::as_f64);
     let configured = configured.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let is_program = settings.kind.as_deref() == Some("process");
-    configured.or(is_program.then_some(PROGRAM_TIME_LIMIT))
+    let usual = match settings.kind.as_deref() {
+        Some("process") => Some(PROGRAM_TIME_LIMIT),
+        _ => service::of(settings).map(|_| SERVICE_TIME_LIMIT),
+    };
+    configured.or(usual)
 }
 
-/// Returns whose account an algorithm uses: the provider it names, else itself.
+/// Returns whose account an algorithm uses: the provider it names, else its service, else itself.
 pub(super) fn provider_of(settings: &AlgoSettings) -> Result<AlgoKey, String> {
     match settings.options.get("provider").and_then(Value::as_str) {
         Some(name) => AlgoKey::parse(name)
             .map_err(|error| format!("algo {}: provider: {error}", settings.key)),
-        None => Ok(settings.key.clone()),
+        None => match service::of(settings) {
+            Some(service) => {
+                AlgoKey::parse(service.kind).map_err(|error| format!("provider: {error}"))
+            }
+            None => Ok(settings.key.clone()),
+        },
     }
 }
 

@@ -9,6 +9,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use std::collections::BTreeSet;
+
+use crate::domain::id::AlgoKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::order::JobOrder;
 use crate::domain::time::Timestamp;
@@ -16,6 +19,7 @@ use crate::ops::filters::Filters;
 use crate::ops::money::{self, Money};
 use crate::ops::run::{WorkerRequest, known_algo};
 use crate::ops::{OpsContext, OpsError};
+use crate::store::JobRecord;
 use crate::store::csv;
 
 mod cost;
@@ -232,10 +236,25 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
         &run.jobs,
     );
     warnings.extend(filters.unmatched(&request.run_id, &run.jobs));
+    warnings.extend(given_up(context, &run.jobs));
     let reading = filters.reading();
     let jobs = planner.plan_all(run.jobs, &filters);
     Ok(Plan {
         reading,
         ..planner.finish(jobs, warnings)
     })
+}
+
+/// Tells of models among the jobs that their service gives up.
+fn given_up(context: &OpsContext, jobs: &[JobRecord]) -> Vec<String> {
+    let keys: BTreeSet<&AlgoKey> = jobs
+        .iter()
+        .filter_map(|job| job.algo.as_ref().ok())
+        .collect();
+    let said = keys.into_iter().filter_map(|key| {
+        let settings = context.settings.algo(key.as_str())?;
+        let words = super::adapters::deprecated(settings)?;
+        Some(format!("algo {key} is deprecated: {words}"))
+    });
+    said.collect()
 }

@@ -250,6 +250,7 @@ fn work(
         limit: request.limit,
         forced: request.adapter.clone(),
         rhythm: request.rhythm,
+        resubmit_unknown: request.resubmit_unknown,
         forget_requests: request.forget_requests,
         money,
         canary: request.spending.canary,

@@ -12,6 +12,7 @@ const ENTRIES: &str = "adapters:
   crashing: {kind: mock, panic: true}
   empty: {kind: mock, empty_output: true}
   slow: {kind: mock, wait_file: never, timeout_s: 0.01}
+  address: {endpoint: somebody/something}
 ";
 
 fn workspace() -> TestWorkspace {
@@ -47,16 +48,24 @@ fn the_list_tells_kind_mode_price_provider_and_whether_it_can_run() {
     assert_eq!(paid["closed"], Value::Null);
     let shipped = entry(&list, "rodin_multi");
     assert_eq!(shipped["image_mode"], "multi");
-    assert_eq!(shipped["kind"], Value::Null);
+    assert_eq!(shipped["kind"], "fal");
     assert_eq!(shipped["runnable"], false);
+    assert_eq!(shipped["missing_key"], "FAL_KEY");
+    let address = entry(&list, "address");
     assert!(
-        shipped["problems"][0]
+        address["problems"][0]
             .as_str()
             .is_some_and(|text| text.contains("kind: process"))
     );
-    let _ = adapters(&workspace, &["list"])
+    let short = adapters(&workspace, &["list"])
         .expect_code(0)
         .expect_stdout("$0.40")
+        .expect_stdout("more run once FAL_KEY is set in .env");
+    assert!(!short.stdout.contains("rodin_multi"), "{short}");
+    let _ = adapters(&workspace, &["list", "--all"])
+        .expect_code(0)
+        .expect_stdout("rodin_multi")
+        .expect_stdout("needs FAL_KEY")
         .expect_stdout("needs a program")
         .expect_stdout("kind: process");
     assert_eq!(workspace.tree(), before);
@@ -121,7 +130,7 @@ fn a_failing_adapter_is_told_with_its_class_and_ends_with_an_exit_code() {
         ("crashing", "permanent", "panicked"),
         ("empty", "permanent", "generated.glb"),
         ("slow", "transient", "timeout_s"),
-        ("rodin_multi", "", "kind: process"),
+        ("address", "", "kind: process"),
     ] {
         let _ = adapters(&workspace, &["check", key])
             .expect_code(1)

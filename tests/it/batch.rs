@@ -235,7 +235,7 @@ fn algos_that_cannot_run_yet_are_planned_with_a_word_of_warning() {
     let planned = create(&workspace, "r", &["--algos", "trellis_single,relief"]);
     let _ = planned
         .expect_code(0)
-        .expect_stderr("algo trellis_single cannot run here (only an endpoint, no command)");
+        .expect_stderr("algo trellis_single cannot run here (FAL_KEY is not set");
 }
 
 #[test]

@@ -48,6 +48,7 @@
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
+//! - `services`: models bought from doubles of paid services, whatever these answer.
 //! - `set_up`: what is wrong with the set-up is no failure of a job.
 //! - [`spreadsheets`]: job ids that a spreadsheet has changed are no jobs of their own.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
@@ -141,6 +142,8 @@ mod seed_identity;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
+#[cfg(target_os = "linux")]
+mod services;
 #[cfg(unix)]
 mod set_up;
 mod spreadsheets;

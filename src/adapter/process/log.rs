@@ -22,7 +22,7 @@ const LAST_WORDS_BYTES: usize = 8 << 10;
 
 /// The log of one attempt; shared by the threads that listen to the program.
 #[derive(Debug)]
-pub(super) struct AttemptLog {
+pub(in crate::adapter) struct AttemptLog {
     path: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -39,7 +39,7 @@ struct State {
 }
 
 impl AttemptLog {
-    pub(super) fn new(path: Option<PathBuf>) -> Self {
+    pub(in crate::adapter) fn new(path: Option<PathBuf>) -> Self {
         Self {
             path,
             state: Mutex::default(),
@@ -47,19 +47,19 @@ impl AttemptLog {
     }
 
     /// Adds what the program wrote to stdout.
-    pub(super) fn add(&self, bytes: &[u8]) {
+    pub(in crate::adapter) fn add(&self, bytes: &[u8]) {
         self.state().keep(self.path.as_ref(), bytes);
     }
 
     /// Adds what the program wrote to stderr.
-    pub(super) fn add_error(&self, bytes: &[u8]) {
+    pub(in crate::adapter) fn add_error(&self, bytes: &[u8]) {
         let mut state = self.state();
         push(&mut state.last_words, bytes, LAST_WORDS_BYTES);
         state.keep(self.path.as_ref(), bytes);
     }
 
     /// Writes the end after a remark about what was left out.
-    pub(super) fn close(&self) {
+    pub(in crate::adapter) fn close(&self) {
         let mut state = self.state();
         if state.left_out == 0 && state.tail.is_empty() {
             return;
@@ -74,7 +74,7 @@ impl AttemptLog {
     }
 
     /// Returns the end of stderr.
-    pub(super) fn last_words(&self) -> String {
+    pub(in crate::adapter) fn last_words(&self) -> String {
         let state = self.state();
         let bytes: Vec<u8> = state.last_words.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -86,7 +86,7 @@ impl AttemptLog {
     }
 
     /// Returns where the log is, if anything was written.
-    pub(super) fn path(&self) -> Option<&PathBuf> {
+    pub(in crate::adapter) fn path(&self) -> Option<&PathBuf> {
         self.path.as_ref().filter(|_| self.state().file.is_some())
     }
 

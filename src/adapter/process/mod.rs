@@ -8,11 +8,11 @@
 mod command;
 mod crew;
 mod forms;
-mod log;
+pub(super) mod log;
 mod names;
 mod protocol;
 mod scrub;
-mod secrets;
+pub(super) mod secrets;
 mod session;
 mod streams;
 mod verdict;

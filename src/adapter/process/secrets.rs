@@ -15,7 +15,7 @@ use super::forms::patterns;
 use crate::domain::secret::is_secret;
 
 /// What stands where a secret stood.
-pub(super) const MASK: &str = "***";
+pub(in crate::adapter) const MASK: &str = "***";
 
 /// Shorter values are no secrets but words that occur everywhere.
 const MIN_BYTES: usize = 8;
@@ -37,7 +37,11 @@ static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Lists every text below `value` with the name that tells what it is: a telling
 /// one stands for everything below it.
-pub(super) fn named_texts(name: &str, value: &Value, found: &mut Vec<(String, String)>) {
+pub(in crate::adapter) fn named_texts(
+    name: &str,
+    value: &Value,
+    found: &mut Vec<(String, String)>,
+) {
     match value {
         Value::String(text) => found.push((name.to_owned(), text.clone())),
         Value::Number(number) => found.push((name.to_owned(), number.to_string())),
@@ -74,7 +78,7 @@ fn compiled(patterns: &[(String, usize)]) -> Option<Regex> {
 
 /// The secrets of one program.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Secrets {
+pub(in crate::adapter) struct Secrets {
     /// Finds every one of them, however it is written.
     pattern: Option<Regex>,
     /// Those that are numbers, which JSON may write in several ways.
@@ -85,7 +89,9 @@ pub(super) struct Secrets {
 
 impl Secrets {
     /// Picks the secrets out of a program's variables.
-    pub(super) fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub(in crate::adapter) fn of<'a>(
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
         let secrets = variables.into_iter().filter(|(name, _)| is_secret(name));
         let values: Vec<&str> = secrets.map(|(_, value)| value).collect();
         let mut found: Vec<(String, usize)> =
@@ -103,18 +109,18 @@ impl Secrets {
     }
 
     /// Tells whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::adapter) fn is_empty(&self) -> bool {
         self.pattern.is_none()
     }
 
     /// Tells whether `text` holds one of them.
-    pub(super) fn are_in(&self, text: &str) -> bool {
+    pub(in crate::adapter) fn are_in(&self, text: &str) -> bool {
         let pattern = self.pattern.as_ref();
         pattern.is_some_and(|pattern| pattern.is_match(text.as_bytes()))
     }
 
     /// Returns `bytes` without secrets.
-    pub(super) fn mask<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    pub(in crate::adapter) fn mask<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let mut masked = match &self.pattern {
             Some(pattern) => pattern.replace_all(bytes, MASK.as_bytes()),
             None => Cow::Borrowed(bytes),
@@ -129,12 +135,12 @@ impl Secrets {
     }
 
     /// Returns `text` without secrets.
-    pub(super) fn mask_text(&self, text: &str) -> String {
+    pub(in crate::adapter) fn mask_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.mask(text.as_bytes())).into_owned()
     }
 
     /// Takes secrets out of every text in `object`, names included.
-    pub(super) fn mask_map(&self, object: Map<String, Value>) -> Map<String, Value> {
+    pub(in crate::adapter) fn mask_map(&self, object: Map<String, Value>) -> Map<String, Value> {
         object
             .into_iter()
             .map(|(name, value)| (self.mask_text(&name), self.mask_value(value)))
@@ -163,7 +169,7 @@ impl Secrets {
 
 /// Masks a stream that comes in pieces: no secret slips through between two.
 #[derive(Debug)]
-pub(super) struct MaskedStream<'a> {
+pub(in crate::adapter) struct MaskedStream<'a> {
     secrets: &'a Secrets,
     kept: Vec<u8>,
     /// Whether anything was masked so far.
@@ -171,7 +177,7 @@ pub(super) struct MaskedStream<'a> {
 }
 
 impl<'a> MaskedStream<'a> {
-    pub(super) fn new(secrets: &'a Secrets) -> Self {
+    pub(in crate::adapter) fn new(secrets: &'a Secrets) -> Self {
         Self {
             secrets,
             kept: Vec::new(),
@@ -180,7 +186,7 @@ impl<'a> MaskedStream<'a> {
     }
 
     /// Tells whether anything was masked so far.
-    pub(super) fn has_masked(&self) -> bool {
+    pub(in crate::adapter) fn has_masked(&self) -> bool {
         self.masked
     }
 
@@ -191,7 +197,7 @@ impl<'a> MaskedStream<'a> {
     }
 
     /// Takes a piece and hands on what is certain.
-    pub(super) fn feed(&mut self, piece: &[u8], mut pass: impl FnMut(&[u8])) {
+    pub(in crate::adapter) fn feed(&mut self, piece: &[u8], mut pass: impl FnMut(&[u8])) {
         self.kept.extend_from_slice(piece);
         let certain = match memchr::memrchr(b'\n', &self.kept) {
             Some(end) => end + 1,
@@ -210,7 +216,7 @@ impl<'a> MaskedStream<'a> {
     }
 
     /// Hands on what was kept back.
-    pub(super) fn end(&mut self, mut pass: impl FnMut(&[u8])) {
+    pub(in crate::adapter) fn end(&mut self, mut pass: impl FnMut(&[u8])) {
         let kept = std::mem::take(&mut self.kept);
         if !kept.is_empty() {
             pass(&self.mask(&kept));

@@ -331,6 +331,8 @@ fn remarks_have_no_secrets_and_a_result_is_heard_after_a_slow_purchase() {
         idempotency_key: "key".to_owned(),
         resume_request_id: None,
         open_intent: None,
+        given_up: false,
+        started_at: crate::domain::time::Timestamp::new(chrono::DateTime::UNIX_EPOCH),
         log_path: None,
         stop: crate::cancel::JobStop::new(bench.cancel.clone(), None),
         reporter: &mut reporter,

@@ -342,6 +342,8 @@ fn run(
         idempotency_key: format!("archi3d-check-{}", uuid::Uuid::new_v4().simple()),
         resume_request_id: None,
         open_intent: None,
+        given_up: false,
+        started_at: context.clock.now(),
         stop: JobStop::new(cancel.clone(), deadline),
         // Beside the folder that is looked at afterwards, and as short-lived.
         log_path: Some(out_dir.with_extension("log")),

@@ -13,6 +13,7 @@ use crate::domain::limits::Limits;
 use crate::domain::nearest::suggestion;
 use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
+use crate::domain::service;
 use crate::domain::text::plural;
 use crate::engine::{Carrier, Carriers, PlannedJob};
 use crate::ops::adapters::{provider_of, time_limit};
@@ -22,6 +23,10 @@ use super::{Teller, WorkerRequest};
 
 /// After so many failures in a row an algorithm pauses whose entry says nothing.
 const BREAKER_FAILURES: u32 = 5;
+
+/// How often a passing failure of a service is tried again whose entry says nothing. What
+/// is tried again is free: nothing was bought, or what was bought is asked for.
+const SERVICE_RETRIES: u32 = 4;
 
 /// Builds what carries out each algorithm that the jobs need.
 pub(super) fn carriers(
@@ -136,6 +141,7 @@ pub(in crate::ops) fn carrier(
     let mut obstacles = adapter.obstacles(context.workspace.root()).into_iter();
     let option = |name: &str| settings.options.get(name);
     let retries = option("retries").and_then(serde_json::Value::as_u64);
+    let usual_retries = service::of(settings).map_or(0, |_| SERVICE_RETRIES);
     let provider = provider_of(settings)?;
     let limits = provider_limits(&context.settings.algos, &provider);
     let breaker_failures = option(kind::BREAKER_FAILURES).and_then(serde_json::Value::as_u64);
@@ -164,7 +170,7 @@ pub(in crate::ops) fn carrier(
             retries: request
                 .retries
                 .or(retries.and_then(|n| u32::try_from(n).ok()))
-                .unwrap_or_default(),
+                .unwrap_or(usual_retries),
             ..RetryPolicy::default()
         },
         // A rehearsal uses nobody's account.

@@ -80,6 +80,7 @@ impl Worker {
                 fail_fast: false,
                 limit: None,
                 forced: None,
+                resubmit_unknown: false,
                 forget_requests: false,
                 money: None,
                 reuse: None,

@@ -7,6 +7,8 @@ pub mod bench;
 pub mod billing;
 pub mod binary;
 pub mod dataset;
+#[cfg(target_os = "linux")]
+pub mod doubles;
 pub mod mocks;
 pub mod mount;
 #[cfg(target_os = "linux")]

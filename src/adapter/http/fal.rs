@@ -1,0 +1,452 @@
+//! fal: a queue. An order has no key of its own there, so every order that is
+//! taken is paid for; a lost one is found again by the names of its pictures.
+//!
+//! There is no status for a failure: a request is COMPLETED, and its result is the
+//! failure's own status and text. What the network between answers in its place
+//! (HTML, nothing) says nothing about the request.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::client::{Answer, Call, Content};
+use super::provider::{
+    Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
+    Ticket, Verdict, class_before_purchase, refused,
+};
+use super::row::Row;
+use crate::domain::purchase::Billed;
+use crate::domain::retry::ErrorClass;
+use crate::domain::service;
+
+/// How many pages of the history are looked through.
+const PAGES: usize = 20;
+
+pub(super) struct Fal {
+    queue: String,
+    rest: String,
+    api: String,
+}
+
+impl Fal {
+    pub(super) fn new(env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let address = |variable| {
+            let fal = service::find("fal");
+            fal.map_or_else(String::new, |fal| fal.address(variable, env))
+        };
+        Self {
+            queue: address("ARCHI3D_FAL_QUEUE_URL"),
+            rest: address("ARCHI3D_FAL_REST_URL"),
+            api: address("ARCHI3D_FAL_API_URL"),
+        }
+    }
+
+    /// Returns where a request is asked about: the service's own word if it came from
+    /// the host that took the order, else the app's address.
+    fn place(&self, row: &Row, ticket: &Ticket, link: &str, ending: &str) -> String {
+        let own = ticket.links.get(link).and_then(Value::as_str);
+        if let Some(own) = own.filter(|url| url.starts_with(&format!("{}/", self.queue))) {
+            return own.to_owned();
+        }
+        let words = row.endpoint.split('/');
+        let owner_and_app = match row.endpoint.split('/').next() {
+            Some("workflows" | "comfy") => 3,
+            _ => 2,
+        };
+        let app: Vec<&str> = words.take(owner_and_app).collect();
+        let id = &ticket.id;
+        format!("{}/{}/requests/{id}{ending}", self.queue, app.join("/"))
+    }
+
+    /// Asks the history for one page of requests.
+    fn history(&self, desk: &Desk<'_>, row: &Row, more: &[(&str, &str)]) -> Result<Value, Fault> {
+        let mut url = format!(
+            "{}/models/requests/by-endpoint?endpoint_id={}&expand=payloads&limit=100",
+            self.api,
+            encoded(&row.endpoint)
+        );
+        for (name, value) in more {
+            let _ = write!(url, "&{name}={}", encoded(value));
+        }
+        let answer = desk.get(&url)?;
+        match answer.json().filter(|page| page["items"].is_array()) {
+            Some(page) if answer.is_success() => Ok(page),
+            _ => Err(refused("fal", "its list of requests", &answer, |_| {
+                ErrorClass::Unknown
+            })),
+        }
+    }
+
+    /// Returns what the history says of one request.
+    fn story(&self, desk: &Desk<'_>, row: &Row, id: &str) -> Result<Option<Value>, Fault> {
+        let page = self.history(desk, row, &[("request_id", id)])?;
+        let items = page["items"].as_array().into_iter().flatten();
+        Ok(items
+            .into_iter()
+            .find(|item| item["request_id"] == id)
+            .cloned())
+    }
+
+    /// How a request ended by the history, where it is there with its ending.
+    fn recorded(
+        &self,
+        desk: &Desk<'_>,
+        row: &Row,
+        ticket: &Ticket,
+    ) -> Option<Result<Output, Fault>> {
+        let item = self.story(desk, row, &ticket.id).ok()??;
+        match item["status_code"].as_u64()? {
+            200 if item["json_output"].is_object() => Some(Ok(Output {
+                root: item["json_output"].clone(),
+                cost: None,
+            })),
+            status @ 500.. => {
+                let message = format!("fal ended request {} with {status}", ticket.id);
+                Some(Err(void(message).into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known of a request that the queue does not know.
+    fn gone(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Output, Fault> {
+        let id = &ticket.id;
+        let item = self.story(desk, row, id)?;
+        if item.is_some_and(|item| item["ended_at"].is_null() && item["status_code"].is_null()) {
+            return Err(Fault::again(format!("fal still works on request {id}")));
+        }
+        if let Some(outcome) = self.recorded(desk, row, ticket) {
+            return outcome;
+        }
+        let message =
+            format!("fal does not know request {id} any more: it may be paid for and expired");
+        Err(Verdict::new(ErrorClass::Unknown, message).into())
+    }
+}
+
+/// What a result that is no success means.
+fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
+    let id = &ticket.id;
+    let body = answer.json();
+    let said = body.as_ref().map(reasons).filter(|text| !text.is_empty());
+    let text = said.clone().unwrap_or_else(|| answer.quoted());
+    let kind = error_type(answer, body.as_ref());
+    // What stands between us and the queue speaks JSON too, at times.
+    let own_word = kind.is_some()
+        || body.is_some_and(|body| body["detail"].is_array())
+        || said.is_some() && answer.header("x-fal-request-id").is_some();
+    match answer.status {
+        400 if text.contains("still in progress") => Fault::again(text),
+        499 => cancelled(id).into(),
+        _ if kind
+            .as_deref()
+            .is_some_and(|kind| kind.starts_with("client_")) =>
+        {
+            cancelled(id).into()
+        }
+        422 | 400 | 413 | 415 if own_word => {
+            let paid = cost(row, answer).filter(|cost| *cost > 0.0);
+            let billed = if paid.is_some() {
+                Billed::Yes
+            } else {
+                Billed::Maybe
+            };
+            let mut verdict = Verdict::new(ErrorClass::BadInput, text)
+                .void(billed)
+                .with(answer);
+            verdict.cost_usd = paid;
+            verdict.into()
+        }
+        500.. if own_word => void(format!("fal could not make it: {text}"))
+            .with(answer)
+            .into(),
+        401 | 403 => {
+            let text = format!("fal does not let us see request {id}: {text}");
+            Verdict::new(ErrorClass::Unknown, text).with(answer).into()
+        }
+        _ => refused("fal", "a result", answer, |_| ErrorClass::Unknown),
+    }
+}
+
+/// Returns what the service says that it billed.
+fn cost(row: &Row, answer: &Answer) -> Option<f64> {
+    let units = answer.header("x-fal-billable-units")?.trim();
+    let units: f64 = units.parse().ok()?;
+    row.cost_of(units)
+        .filter(|cost| cost.is_finite() && *cost >= 0.0)
+}
+
+fn void(message: String) -> Verdict {
+    Verdict::new(ErrorClass::Transient, message).void(Billed::No)
+}
+
+fn cancelled(id: &str) -> Verdict {
+    let message = format!("request {id} was cancelled at fal, by nobody here");
+    Verdict::new(ErrorClass::Unknown, message).void(Billed::Maybe)
+}
+
+/// Returns the reasons of both forms that errors have: `loc: msg` of each, or a text.
+fn reasons(body: &Value) -> String {
+    match &body["detail"] {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let each = list.iter().map(|item| {
+                let place = item["loc"].as_array().into_iter().flatten();
+                let place: Vec<String> = place
+                    .map(|word| {
+                        word.as_str()
+                            .map_or_else(|| word.to_string(), str::to_owned)
+                    })
+                    .collect();
+                let message = item["msg"].as_str().unwrap_or_default();
+                format!("{}: {message}", place.join("."))
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+        _ => String::new(),
+    }
+}
+
+fn error_type(answer: &Answer, body: Option<&Value>) -> Option<String> {
+    let named = body.and_then(|body| body["error_type"].as_str());
+    named
+        .or_else(|| answer.header("x-fal-error-type"))
+        .map(str::to_owned)
+}
+
+/// Tells whether the account has no money.
+fn is_out_of_credit(answer: &Answer) -> bool {
+    let text = answer.text().to_lowercase();
+    answer.status == 402
+        || answer.status == 403 && (text.contains("balance") || text.contains("locked"))
+}
+
+/// Returns text as it stands in a query.
+pub(super) fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~/:".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+impl Provider for Fal {
+    fn name(&self) -> &'static str {
+        "fal"
+    }
+
+    fn auth(&self, key: &str) -> String {
+        format!("Key {key}")
+    }
+
+    fn images(&self, several: bool) -> &'static [&'static str] {
+        if several {
+            &["image_urls[]"]
+        } else {
+            &["image_url"]
+        }
+    }
+
+    fn models(&self) -> &'static [&'static str] {
+        &[
+            "model_glb",
+            "model_urls.glb",
+            "pbr_model",
+            "model_mesh",
+            "base_model",
+        ]
+    }
+
+    fn previews(&self) -> &'static [&'static str] {
+        &["rendered_image", "thumbnail"]
+    }
+
+    fn upload(&self, desk: &Desk<'_>, picture: &Picture) -> Result<String, Fault> {
+        let url = format!(
+            "{}/storage/upload/initiate?storage_type=fal-cdn-v3",
+            self.rest
+        );
+        let asked = json!({"content_type": picture.kind, "file_name": picture.name});
+        let answer = desk.post(&url, &asked)?;
+        if is_out_of_credit(&answer) {
+            return Err(Verdict::new(ErrorClass::OutOfCredit, answer.quoted()).into());
+        }
+        let places = answer
+            .json()
+            .filter(|_| answer.is_success())
+            .unwrap_or_default();
+        let (Some(put), Some(place)) = (places["upload_url"].as_str(), places["file_url"].as_str())
+        else {
+            return Err(refused("fal", "a picture", &answer, class_before_purchase));
+        };
+        // The address is signed: it says by itself who may write there.
+        let call = Call {
+            method: "PUT",
+            url: put,
+            headers: &[],
+            content: Content::Bytes(picture.kind, &picture.bytes),
+        };
+        let answer = desk.client.call(call, desk.limit)?;
+        match answer.status {
+            200..=299 => Ok(place.to_owned()),
+            // The address may have expired: start over.
+            403 => Err(Fault::again(
+                "fal's address for the picture was not valid any more",
+            )),
+            _ => Err(refused(
+                "fal's storage",
+                "a picture",
+                &answer,
+                class_before_purchase,
+            )),
+        }
+    }
+
+    fn order(&self, row: &Row, input: Map<String, Value>, key: &str) -> Order {
+        let mut headers = vec![
+            ("x-app-fal-disable-fallback", "true".to_owned()),
+            ("x-fal-tags", format!("archi3d={key}")),
+        ];
+        if let Some(seconds) = row.start_timeout {
+            headers.push(("x-fal-request-start-timeout", seconds.to_string()));
+        }
+        Order {
+            url: format!("{}/{}", self.queue, row.endpoint),
+            headers,
+            body: Value::Object(input),
+        }
+    }
+
+    fn settle(&self, _: &Row, answer: &Answer) -> Settled {
+        let body = answer.json();
+        let text = body.as_ref().map(reasons).filter(|text| !text.is_empty());
+        let text = text.unwrap_or_else(|| answer.quoted());
+        let refuse = |class| Settled::Refused(Verdict::new(class, text.clone()).with(answer));
+        match answer.status {
+            200..=299 => {
+                let body = body.unwrap_or_default();
+                let named = body["request_id"].as_str();
+                // A body that was cut by something between us still has its header.
+                let named = named.or_else(|| answer.header("x-fal-request-id"));
+                match named.filter(|id| !id.is_empty()) {
+                    Some(id) => Settled::Accepted(Ticket {
+                        id: id.to_owned(),
+                        links: body.as_object().cloned().unwrap_or_default(),
+                    }),
+                    None => Settled::Unclear("fal's answer names no request".to_owned()),
+                }
+            }
+            _ if is_out_of_credit(answer) => refuse(ErrorClass::OutOfCredit),
+            401 | 403 | 404 | 405 => refuse(ErrorClass::Permanent),
+            400 | 413 | 415 | 422 => refuse(ErrorClass::BadInput),
+            408 | 429 => {
+                let mut verdict = Verdict::new(ErrorClass::Transient, text.clone()).with(answer);
+                verdict.retry_after = answer.retry_after();
+                Settled::Refused(verdict)
+            }
+            status => Settled::Unclear(format!("fal answered {status} to the order")),
+        }
+    }
+
+    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+        let mut url = self.place(row, ticket, "status_url", "/status");
+        url.push_str(if url.contains('?') {
+            "&logs=1"
+        } else {
+            "?logs=1"
+        });
+        let answer = desk.get(&url)?;
+        let body = answer.json().unwrap_or_default();
+        match (answer.status, body["status"].as_str()) {
+            (404, _) => self
+                .gone(desk, row, ticket)
+                .map(|output| Standing::Done(Some(output))),
+            (200 | 202, Some("IN_QUEUE")) => {
+                let place = body["queue_position"].as_u64().unwrap_or_default();
+                Ok(Standing::Queued(format!("queue {place}")))
+            }
+            (200 | 202, Some("IN_PROGRESS")) => {
+                let logs = body["logs"].as_array();
+                let last = logs.and_then(|logs| logs.last());
+                let last = last.and_then(|line| line["message"].as_str());
+                Ok(Standing::Running(
+                    None,
+                    last.unwrap_or("running").to_owned(),
+                ))
+            }
+            (200 | 202, Some("COMPLETED")) => match body["error_type"].as_str() {
+                Some(kind) if kind.starts_with("client_") => Err(cancelled(&ticket.id).into()),
+                Some(kind) => {
+                    let text = body["error"].as_str().unwrap_or_default();
+                    Err(void(format!("fal could not make it: {kind}: {text}")).into())
+                }
+                None => Ok(Standing::Done(None)),
+            },
+            // A word of a later day: it is not over.
+            (200 | 202, Some(word)) => Ok(Standing::Running(None, word.to_owned())),
+            (401 | 403, _) => Err(failure(row, ticket, &answer)),
+            _ => Err(refused("fal", "a status", &answer, |_| ErrorClass::Unknown)),
+        }
+    }
+
+    fn result(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Output, Fault> {
+        let answer = desk.get(&self.place(row, ticket, "response_url", ""))?;
+        if answer.status == 404 {
+            return self.gone(desk, row, ticket);
+        }
+        let Some(root) = answer.json().filter(|_| answer.status == 200) else {
+            let fault = failure(row, ticket, &answer);
+            return match fault {
+                // Whether the request failed or only this call did, the history knows.
+                Fault::Again { .. } if answer.status >= 500 => {
+                    self.recorded(desk, row, ticket).unwrap_or(Err(fault))
+                }
+                fault => Err(fault),
+            };
+        };
+        let cost = cost(row, &answer);
+        Ok(Output {
+            root,
+            cost: cost.map(|usd| (usd, "X-Fal-Billable-Units")),
+        })
+    }
+
+    fn find(&self, desk: &Desk<'_>, row: &Row, intent: &Intent) -> Result<Found, Fault> {
+        let mut cursor = String::new();
+        for _ in 0..PAGES {
+            let mut more = vec![("start", intent.since.as_str())];
+            if !cursor.is_empty() {
+                more.push(("cursor", cursor.as_str()));
+            }
+            let page = self.history(desk, row, &more)?;
+            for item in page["items"].as_array().into_iter().flatten() {
+                if let Some(id) = item["request_id"].as_str()
+                    && intent.is_in(&item["json_input"])
+                {
+                    return Ok(Found::Yes(id.to_owned()));
+                }
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) if page["has_more"] == true && next != cursor => {
+                    next.clone_into(&mut cursor);
+                }
+                _ => return Ok(Found::No),
+            }
+        }
+        Err(Fault::again("fal's list of requests has no end"))
+    }
+
+    fn cancel(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Option<Cancelled> {
+        let url = self.place(row, ticket, "cancel_url", "/cancel");
+        let answer = desk.call("PUT", &url, Content::None).ok()?;
+        let body = answer.json().unwrap_or_default();
+        match (answer.status, body["status"].as_str()) {
+            (200, Some("OK")) => Some(Cancelled::Gone),
+            _ => Some(Cancelled::GoesOn),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Replicate: predictions with their inputs in a list, so a lost order is found by
+//! the address of its picture. What a prediction put out is removed after an hour.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::client::{Answer, Content};
+use super::form::Form;
+use super::provider::{
+    Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
+    Ticket, Verdict, class_before_purchase, refused,
+};
+use super::row::Row;
+use crate::domain::purchase::Billed;
+use crate::domain::retry::ErrorClass;
+use crate::domain::service;
+use crate::domain::time::Timestamp;
+
+/// How many pages of the list are looked through.
+const PAGES: usize = 20;
+
+/// How long to leave it alone when it is busy and does not say for how long.
+const BUSY: Duration = Duration::from_secs(10);
+
+pub(super) struct Replicate {
+    base: String,
+}
+
+impl Replicate {
+    pub(super) fn new(env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let service = service::find("replicate");
+        Self {
+            base: service.map_or_else(String::new, |service| {
+                service.address("ARCHI3D_REPLICATE_URL", env)
+            }),
+        }
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let detail = answer.json().and_then(|body| {
+        let named = body["detail"].as_str().or_else(|| body["title"].as_str());
+        named.map(str::to_owned)
+    });
+    let detail = detail.unwrap_or_else(|| answer.quoted());
+    format!("Replicate answered {}: {detail}", answer.status)
+}
+
+/// Returns how long it asks to wait, in its header or in words ("resets in ~30s").
+fn pause(answer: &Answer) -> Duration {
+    let said = text(answer);
+    let in_words = said.split_once("resets in ~").and_then(|(_, rest)| {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().map(Duration::from_secs)
+    });
+    answer.retry_after().or(in_words).unwrap_or(BUSY)
+}
+
+impl Provider for Replicate {
+    fn name(&self) -> &'static str {
+        "Replicate"
+    }
+
+    fn auth(&self, key: &str) -> String {
+        format!("Bearer {key}")
+    }
+
+    fn images(&self, several: bool) -> &'static [&'static str] {
+        if several { &["images[]"] } else { &["image"] }
+    }
+
+    fn models(&self) -> &'static [&'static str] {
+        &["*"]
+    }
+
+    fn previews(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn upload(&self, desk: &Desk<'_>, picture: &Picture) -> Result<String, Fault> {
+        let form = Form::new("content", picture);
+        let url = format!("{}/files", self.base);
+        let answer = desk.call("POST", &url, Content::Bytes(&form.kind, &form.bytes))?;
+        let body = answer
+            .json()
+            .filter(|_| answer.is_success())
+            .unwrap_or_default();
+        match body["urls"]["get"].as_str() {
+            Some(url) => Ok(url.to_owned()),
+            None => Err(refused(
+                "Replicate",
+                "a picture",
+                &answer,
+                class_before_purchase,
+            )),
+        }
+    }
+
+    /// `owner/name` is asked by its name, `owner/name:version` and a bare version by that.
+    fn order(&self, row: &Row, input: Map<String, Value>, _: &str) -> Order {
+        let version = match row.endpoint.split_once(':') {
+            Some((_, version)) => Some(version),
+            None if !row.endpoint.contains('/') => Some(row.endpoint.as_str()),
+            None => None,
+        };
+        let (url, body) = match version {
+            Some(version) => (
+                format!("{}/predictions", self.base),
+                json!({"version": version, "input": input}),
+            ),
+            None => (
+                format!("{}/models/{}/predictions", self.base, row.endpoint),
+                json!({"input": input}),
+            ),
+        };
+        Order {
+            url,
+            headers: Vec::new(),
+            body,
+        }
+    }
+
+    fn settle(&self, _: &Row, answer: &Answer) -> Settled {
+        match answer.status {
+            200..=299 => {
+                let body = answer.json().unwrap_or_default();
+                match body["id"].as_str().filter(|id| !id.is_empty()) {
+                    Some(id) => Settled::Accepted(Ticket::known(id)),
+                    None => Settled::Unclear("Replicate's answer names no prediction".to_owned()),
+                }
+            }
+            408 | 425 | 429 => {
+                let mut verdict = Verdict::new(ErrorClass::Transient, text(answer)).with(answer);
+                verdict.retry_after = Some(pause(answer));
+                Settled::Refused(verdict)
+            }
+            status @ 400..=499 => {
+                let class = class_before_purchase(status);
+                Settled::Refused(Verdict::new(class, text(answer)).with(answer))
+            }
+            status => Settled::Unclear(format!("Replicate answered {status} to the order")),
+        }
+    }
+
+    fn standing(&self, desk: &Desk<'_>, _: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+        let answer = desk.get(&format!("{}/predictions/{}", self.base, ticket.id))?;
+        let prediction = answer
+            .json()
+            .filter(|_| answer.is_success())
+            .unwrap_or_default();
+        let ended = |class, word: &str, billed| {
+            let reason = prediction["error"].as_str().unwrap_or("no reason given");
+            let message = format!("Replicate could not make it: {word}: {reason}");
+            Err(Verdict::new(class, message)
+                .void(billed)
+                .with(&answer)
+                .into())
+        };
+        match prediction["status"].as_str() {
+            Some("succeeded") if prediction["output"].is_null() => {
+                let message = format!(
+                    "Replicate made prediction {} and has removed what it put out, as it does after \
+                     an hour: it is paid for and gone",
+                    ticket.id
+                );
+                Err(Verdict::new(ErrorClass::Unknown, message)
+                    .with(&answer)
+                    .into())
+            }
+            Some("succeeded") => Ok(Standing::Done(Some(Output {
+                root: prediction["output"].clone(),
+                cost: None,
+            }))),
+            Some("starting") => Ok(Standing::Queued("starting".to_owned())),
+            Some("aborted") => ended(ErrorClass::Transient, "aborted", Billed::No),
+            // Models that are billed by the second bill these too.
+            Some(word @ ("failed" | "canceled")) => {
+                ended(ErrorClass::Permanent, word, Billed::Maybe)
+            }
+            Some(word) => Ok(Standing::Running(None, word.to_owned())),
+            None => Err(refused("Replicate", "a prediction", &answer, |_| {
+                ErrorClass::Unknown
+            })),
+        }
+    }
+
+    fn find(&self, desk: &Desk<'_>, _: &Row, intent: &Intent) -> Result<Found, Fault> {
+        let since = Timestamp::parse(&intent.since);
+        let mut url = format!("{}/predictions", self.base);
+        for _ in 0..PAGES {
+            let answer = desk.get(&url)?;
+            let page = answer
+                .json()
+                .filter(|_| answer.is_success())
+                .unwrap_or_default();
+            let Some(items) = page["results"].as_array() else {
+                return Err(refused(
+                    "Replicate",
+                    "its list of predictions",
+                    &answer,
+                    |_| ErrorClass::Unknown,
+                ));
+            };
+            for item in items {
+                if let Some(id) = item["id"].as_str()
+                    && intent.is_in(&item["input"])
+                {
+                    return Ok(Found::Yes(id.to_owned()));
+                }
+            }
+            // The newest come first.
+            let last = items.last().and_then(|item| item["created_at"].as_str());
+            let older = last.and_then(Timestamp::parse).zip(since);
+            if older.is_some_and(|(last, since)| last < since) {
+                return Ok(Found::No);
+            }
+            match page["next"].as_str() {
+                Some(next) if next.starts_with(&format!("{}/", self.base)) => {
+                    next.clone_into(&mut url);
+                }
+                _ => return Ok(Found::No),
+            }
+        }
+        Err(Fault::again("Replicate's list of predictions has no end"))
+    }
+
+    fn cancel(&self, desk: &Desk<'_>, _: &Row, ticket: &Ticket) -> Option<Cancelled> {
+        let url = format!("{}/predictions/{}/cancel", self.base, ticket.id);
+        let answer = desk.call("POST", &url, Content::None).ok()?;
+        let body = answer.json().unwrap_or_default();
+        Some(match body["status"].as_str() {
+            Some("aborted") => Cancelled::Gone,
+            _ => Cancelled::GoesOn,
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Tripo, version 3 of its interface: everything comes in an envelope with a code.
+//! It lists no inputs, so an order whose answer was lost cannot be found again.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::client::{Answer, Content};
+use super::provider::{
+    Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
+    Verdict, class_before_purchase, refused,
+};
+use super::row::Row;
+use crate::domain::purchase::Billed;
+use crate::domain::retry::ErrorClass;
+use crate::domain::service;
+
+/// What a credit costs where a row says nothing.
+const CREDIT_USD: f64 = 0.01;
+
+/// How long to leave it alone when it is busy and does not say for how long.
+const BUSY: Duration = Duration::from_secs(10);
+
+pub(super) struct Tripo {
+    base: String,
+}
+
+impl Tripo {
+    pub(super) fn new(env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let tripo = service::find("tripo");
+        Self {
+            base: tripo.map_or_else(String::new, |tripo| tripo.address("ARCHI3D_TRIPO_URL", env)),
+        }
+    }
+}
+
+/// Returns what is in the envelope of a success.
+fn data(answer: &Answer) -> Option<Value> {
+    let body = answer.json().filter(|_| answer.is_success())?;
+    (body["code"] == 0).then(|| body["data"].clone())
+}
+
+fn code(answer: &Answer) -> Option<i64> {
+    answer.json()?["code"].as_i64()
+}
+
+/// Says what a refusal before a purchase means, if the answer is one.
+fn refusal(answer: &Answer) -> Option<Verdict> {
+    let text = answer.json().and_then(|body| {
+        let message = body["message"].as_str()?;
+        Some(format!("Tripo answered {}: {message}", body["code"]))
+    });
+    let text =
+        text.unwrap_or_else(|| format!("Tripo answered {}: {}", answer.status, answer.quoted()));
+    let class = match (answer.status, code(answer)) {
+        (_, Some(2010)) | (402, _) => ErrorClass::OutOfCredit,
+        (408 | 425 | 429, _) | (400..=499, Some(2000 | 1007)) => {
+            let mut verdict = Verdict::new(ErrorClass::Transient, text).with(answer);
+            verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
+            return Some(verdict);
+        }
+        (status @ 400..=499, _) => class_before_purchase(status),
+        _ => return None,
+    };
+    Some(Verdict::new(class, text).with(answer))
+}
+
+impl Provider for Tripo {
+    fn name(&self) -> &'static str {
+        "Tripo"
+    }
+
+    fn auth(&self, key: &str) -> String {
+        format!("Bearer {key}")
+    }
+
+    fn images(&self, several: bool) -> &'static [&'static str] {
+        if several {
+            &["inputs[2-4]"]
+        } else {
+            &["input"]
+        }
+    }
+
+    fn models(&self) -> &'static [&'static str] {
+        &["model_url", "pbr_model_url", "base_model_url"]
+    }
+
+    fn previews(&self) -> &'static [&'static str] {
+        &["rendered_image_url"]
+    }
+
+    fn upload(&self, desk: &Desk<'_>, picture: &Picture) -> Result<String, Fault> {
+        let form = super::form::Form::new("file", picture);
+        let url = format!("{}/files", self.base);
+        let answer = desk.call("POST", &url, Content::Bytes(&form.kind, &form.bytes))?;
+        match data(&answer) {
+            Some(data) if data["file_token"].is_string() => {
+                Ok(data["file_token"].as_str().unwrap_or_default().to_owned())
+            }
+            _ => Err(refusal(&answer).map_or_else(
+                || refused("Tripo", "a picture", &answer, class_before_purchase),
+                Fault::from,
+            )),
+        }
+    }
+
+    fn order(&self, row: &Row, input: Map<String, Value>, _: &str) -> Order {
+        Order {
+            url: format!("{}/generation/{}", self.base, row.endpoint),
+            headers: Vec::new(),
+            body: Value::Object(input),
+        }
+    }
+
+    fn settle(&self, _: &Row, answer: &Answer) -> Settled {
+        if let Some(data) = data(answer) {
+            return match data["task_id"].as_str().filter(|id| !id.is_empty()) {
+                Some(id) => Settled::Accepted(Ticket::known(id)),
+                None => Settled::Unclear("Tripo's answer names no task".to_owned()),
+            };
+        }
+        match refusal(answer) {
+            Some(verdict) => Settled::Refused(verdict),
+            // A code in a well-formed answer says that the order was not taken.
+            None if answer.is_success() && code(answer).is_some_and(|code| code != 0) => {
+                let text = format!("Tripo refused the order: {}", answer.quoted());
+                Settled::Refused(Verdict::new(ErrorClass::Permanent, text).with(answer))
+            }
+            None => Settled::Unclear(format!("Tripo answered {} to the order", answer.status)),
+        }
+    }
+
+    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+        let id = &ticket.id;
+        let answer = desk.get(&format!("{}/tasks/{id}", self.base))?;
+        let Some(task) = data(&answer) else {
+            return Err(refused("Tripo", "a task", &answer, |_| ErrorClass::Unknown));
+        };
+        let error = task["error_message"]
+            .as_str()
+            .or_else(|| task["error_msg"].as_str());
+        let error = error.unwrap_or("no reason given");
+        let spent = task["credits_consumed"].as_f64();
+        let ended = |class, word: &str| {
+            let text = format!("Tripo could not make it: {word}: {error}");
+            let mut verdict = Verdict::new(class, text).with(&answer);
+            verdict = match spent {
+                Some(credits) if credits > 0.0 => verdict.void(Billed::Yes),
+                _ => verdict.void(Billed::No),
+            };
+            verdict.cost_usd = spent
+                .filter(|credits| *credits > 0.0)
+                .map(|credits| credits * row.credit_usd.unwrap_or(CREDIT_USD));
+            Err(verdict.into())
+        };
+        match task["status"].as_str() {
+            Some("success") => {
+                let credit = row.credit_usd.unwrap_or(CREDIT_USD);
+                Ok(Standing::Done(Some(Output {
+                    cost: spent.map(|credits| (credits * credit, "credits_consumed")),
+                    root: task["output"].clone(),
+                })))
+            }
+            Some("queued") => Ok(Standing::Queued("queued".to_owned())),
+            Some("banned") => ended(ErrorClass::BadInput, "banned"),
+            Some(word @ ("failed" | "cancelled" | "expired")) => {
+                // What was billed all the same is not bought again by itself.
+                let class = match spent {
+                    Some(credits) if credits > 0.0 => ErrorClass::Permanent,
+                    _ => ErrorClass::Transient,
+                };
+                ended(class, word)
+            }
+            Some(word) => {
+                let fraction = task["progress"].as_f64().map(|percent| percent / 100.0);
+                Ok(Standing::Running(fraction, word.to_owned()))
+            }
+            None => Err(Fault::again("Tripo's answer names no status")),
+        }
+    }
+
+    fn find(&self, _: &Desk<'_>, _: &Row, _: &Intent) -> Result<Found, Fault> {
+        Ok(Found::Cannot(
+            "Tripo lists no inputs: look at the tasks of that time in your account".to_owned(),
+        ))
+    }
+}
