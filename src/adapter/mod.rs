@@ -270,6 +270,12 @@ pub trait Adapter: Send + Sync {
         true
     }
 
+    /// Returns what stands in `algo_version` where nobody tells a version: the provider's
+    /// address or the program.
+    fn maker(&self) -> Option<String> {
+        None
+    }
+
     /// Makes the model. May panic: the caller turns that into a failure.
     fn generate(
         &self,

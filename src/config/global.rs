@@ -47,6 +47,32 @@ pub(super) fn lay(documents: &[Document]) -> Result<Layers, ConfigError> {
     Ok(layers)
 }
 
+/// Settings that are kept for other tools of the workspace and that nothing here reads.
+const UNREAD: [&[&str]; 4] = [
+    &["thresholds"],
+    &["metrics"],
+    &["tools"],
+    &["batch", "single_image_policy"],
+];
+
+/// Says which settings of a file have no effect on this program.
+pub(super) fn unread(document: &Document) -> Vec<String> {
+    let is_set = |keys: &&&[&str]| {
+        let first = document.root.get(keys[0]);
+        let value = keys[1..]
+            .iter()
+            .try_fold(first?, |value, key| value.get(key));
+        value.filter(|value| !value.is_null()).map(|_| ())
+    };
+    let set = UNREAD.iter().filter(|keys| is_set(keys).is_some());
+    set.map(|keys| {
+        let name = keys.join(".");
+        let message = format!("`{name}` is not used by archi3d; it has no effect here");
+        document.fault(keys, message).to_string()
+    })
+    .collect()
+}
+
 /// Reads the effective values.
 pub(super) fn read(layers: &Layers) -> GlobalSettings {
     let number = |keys: &[&str]| layers.get(keys).and_then(Value::as_f64);

@@ -119,7 +119,8 @@ impl Settings {
         let config = workspace.join("config");
         let adapters = documents(&config, "adapters.yaml", SHIPPED_ADAPTERS)?;
         let (algos, adapter_layers) = adapters::load(&adapters)?;
-        let mut global_layers = global::lay(&documents(&config, "global.yaml", SHIPPED_GLOBAL)?)?;
+        let global_files = documents(&config, "global.yaml", SHIPPED_GLOBAL)?;
+        let mut global_layers = global::lay(&global_files)?;
         if let (Some((folder, named)), Some(user)) =
             (user_text(&["tools", "blender_exe"]), user.as_ref())
         {
@@ -143,6 +144,8 @@ impl Settings {
             settings.collect_entries(sources, dot_envs, &global_layers, &adapter_layers);
         settings.warnings.clone_from(&dot_env.warnings);
         settings.warnings.extend(own_env.warnings.clone());
+        let unread = global_files.iter().skip(1).flat_map(global::unread);
+        settings.warnings.extend(unread);
         settings.dot_envs = Mutex::new([dot_env, own_env]);
         Ok(settings)
     }

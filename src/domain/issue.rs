@@ -110,7 +110,7 @@ pub fn issues_of(item: &Item, known: Option<&Enrichment>, troubles: &[Trouble]) 
     let mut found: Vec<(IssueKind, String)> = Vec::new();
     let mut note = |kind, detail: String| found.push((kind, detail));
     if item.images_found == 0 {
-        note(IssueKind::NoImages, String::new());
+        note(IssueKind::NoImages, item.why_no_images.clone());
     } else if item.images_found > MAX_IMAGES {
         let detail = format!("Found {} images, capped at {MAX_IMAGES}", item.images_found);
         note(IssueKind::TooManyImages, detail);
@@ -181,6 +181,7 @@ mod tests {
             variant: "default".into(),
             dir: "dataset/1".into(),
             images: Vec::new(),
+            why_no_images: String::new(),
             images_found,
             gt: None,
             gt_candidates,

@@ -50,6 +50,8 @@ pub struct FolderFindings {
     pub dir: String,
     /// Names of the visible files in `images/`.
     pub images: Vec<String>,
+    /// What is there instead, if `images/` has no files.
+    pub instead: String,
     /// Names of the visible files in `gt/`.
     pub gt: Vec<String>,
     /// What could not be read or used.
@@ -69,6 +71,8 @@ pub struct Item {
     pub images: Vec<String>,
     /// How many pictures the folder holds.
     pub images_found: usize,
+    /// Why it has none, if it has none.
+    pub why_no_images: String,
     /// The ground truth, relative to the workspace.
     pub gt: Option<String>,
     /// How many files could be the ground truth.
@@ -92,6 +96,7 @@ impl Item {
                 .map(|name| path(IMAGES_DIR, name))
                 .collect(),
             images_found: images.len(),
+            why_no_images: why_none(found),
             gt: gt.map(|name| path(GT_DIR, name)),
             gt_candidates,
         }
@@ -119,11 +124,16 @@ pub fn split_folder_name(name: &str) -> (String, String) {
 
 /// Returns the names that are images, in order, all of them.
 pub fn sorted_images(names: &[String], order: ImageOrder) -> Vec<&str> {
+    let is_usual = |name: &String| {
+        split_extension(name).is_some_and(|(_, ext)| matches!(ext.as_str(), "jpg" | "jpeg" | "png"))
+    };
+    // Ids of existing jobs depend on the pictures, so WebP beside others stays out.
+    let only_webp = !names.iter().any(is_usual);
     let mut images: Vec<(u8, String, &str)> = names
         .iter()
         .filter_map(|name| {
             let (stem, extension) = split_extension(name)?;
-            matches!(extension.as_str(), "jpg" | "jpeg" | "png").then(|| {
+            (is_usual(name) || only_webp && extension == "webp").then(|| {
                 let tag = match order {
                     ImageOrder::Tags => tag_of(stem),
                     ImageOrder::Name => tag_before_second_extension(stem),
@@ -134,6 +144,25 @@ pub fn sorted_images(names: &[String], order: ImageOrder) -> Vec<&str> {
         .collect();
     images.sort();
     images.into_iter().map(|(_, _, name)| name).collect()
+}
+
+/// Says why a folder has no pictures.
+fn why_none(found: &FolderFindings) -> String {
+    if found.images.is_empty() {
+        return found.instead.clone();
+    }
+    let mut endings: Vec<String> = found
+        .images
+        .iter()
+        .map(|name| {
+            split_extension(name).map_or_else(|| name.clone(), |(_, ext)| format!(".{ext}"))
+        })
+        .collect();
+    endings.sort();
+    endings.dedup();
+    endings.truncate(4);
+    let endings = endings.join(", ");
+    format!("images/ has only {endings} files; pictures are .jpg, .jpeg, .png or .webp")
 }
 
 /// Returns the letter of a stem that ends in `_A` to `_F`, in lower case.

@@ -424,7 +424,8 @@ impl Pool<'_> {
         purchase: bool,
     ) -> Attempt {
         if result.algo_version.is_none() {
-            result.algo_version = carrier.adapter.version().map(str::to_owned);
+            let version = carrier.adapter.version().map(str::to_owned);
+            result.algo_version = version.or_else(|| carrier.adapter.maker());
         }
         let workspace = &self.conditions.workspace;
         let detail = result.detail.take();

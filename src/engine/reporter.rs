@@ -92,7 +92,11 @@ impl JobReporter for Reporter<'_> {
         }
         self.announced = true;
         let lease = self.lease;
-        let version = || self.carrier.adapter.version().map(str::to_owned);
+        let adapter = &self.carrier.adapter;
+        let version = || {
+            let version = adapter.version().map(str::to_owned);
+            version.or_else(|| adapter.maker())
+        };
         let about = output::about_request(&lease.run_id, &lease.job_id, self.request);
         let made = Made {
             model: result

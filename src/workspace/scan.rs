@@ -164,11 +164,17 @@ impl Scanner {
         let mut list = |sub: &str| self.files(&path.join(sub), &join(&dir, sub), &mut troubles);
         let images = list(IMAGES_DIR);
         let gt = list(GT_DIR);
+        let instead = if images.is_empty() {
+            instead_of_images(&path)
+        } else {
+            String::new()
+        };
         troubles.sort_by(|a, b| (a.kind, &a.detail).cmp(&(b.kind, &b.detail)));
         FolderFindings {
             folder,
             dir,
             images,
+            instead,
             gt,
             troubles,
         }
@@ -252,6 +258,39 @@ impl Scanner {
             Kind::Other
         })
     }
+}
+
+/// Says what a folder has where no pictures were found.
+fn instead_of_images(folder: &Path) -> String {
+    let names = |folder: &Path| -> Vec<(String, bool)> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let seen = entries.map(|entry| (shown(&entry.file_name()), entry.path().is_dir()));
+        let mut seen: Vec<_> = seen.filter(|(name, _)| !name.starts_with('.')).collect();
+        seen.sort();
+        seen
+    };
+    let is_folder = |(name, is_dir): &(String, bool)| is_dir.then(|| name.clone());
+    let inside = names(&folder.join(IMAGES_DIR));
+    if let Some(name) = inside.iter().find_map(is_folder) {
+        return format!(
+            "images/ has no files but the folder {name}/: move the pictures up into images/"
+        );
+    }
+    if folder.join(IMAGES_DIR).is_dir() {
+        return "images/ is empty".to_owned();
+    }
+    let around = names(folder);
+    let similar = |name: &String| {
+        let name = name.to_lowercase();
+        name.starts_with("image") || name.starts_with("picture") || name.starts_with("photo")
+    };
+    if let Some(name) = around.iter().filter_map(is_folder).find(similar) {
+        return format!("pictures are expected in images/; there is {name}/: rename it");
+    }
+    if around.iter().any(|(_, is_dir)| !is_dir) {
+        return "pictures are expected in images/; there are files beside it: move them".to_owned();
+    }
+    "there is no folder images/".to_owned()
 }
 
 enum Kind {

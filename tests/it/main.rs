@@ -12,6 +12,7 @@
 //! - [`cancel`]: jobs taken out of a run and put back.
 //! - [`canary`]: algorithms on trial, algorithms that pause, and the order of jobs.
 //! - [`catalog_history`]: catalogs of workspaces that have a past, or had a death.
+//! - [`catalog_pictures`]: why a product has no pictures, and settings without effect.
 //! - [`catalog_products`]: products files that are odd, huge or about something else.
 //! - [`catalog`]: from a dataset to the item table.
 //! - `completions`: what shells offer, and manual pages.
@@ -86,6 +87,7 @@ mod canary;
 mod cancel;
 mod catalog;
 mod catalog_history;
+mod catalog_pictures;
 mod catalog_products;
 #[cfg(unix)]
 mod completions;

@@ -40,6 +40,7 @@ use verdict::Circumstances;
 #[derive(Clone)]
 pub struct Process {
     key: AlgoKey,
+    endpoint: Option<String>,
     command: Vec<String>,
     asked: Vec<String>,
     env: Arc<dyn Variables>,
@@ -62,6 +63,7 @@ impl Process {
         let stall = option("stall_s").and_then(Value::as_f64);
         Self {
             key: settings.key.clone(),
+            endpoint: settings.endpoint.clone(),
             command: texts("command"),
             asked: texts("env"),
             env,
@@ -146,6 +148,11 @@ impl Adapter for Process {
 
     fn version(&self) -> Option<&str> {
         self.version.as_deref()
+    }
+
+    fn maker(&self) -> Option<String> {
+        let endpoint = self.endpoint.clone();
+        endpoint.or_else(|| Some(self.shown().to_owned()).filter(|name| !name.is_empty()))
     }
 
     fn generate(
