@@ -224,6 +224,11 @@ pub trait JobReporter {
     /// survives a crash and a power loss; the adapter may go on only then.
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError>;
 
+    /// Tells a person something about the adapter that its author should mend.
+    fn warn(&mut self, message: &str) {
+        let _ = message;
+    }
+
     /// Notes that the adapter says it has succeeded, before anything of it is
     /// checked: from here on its files outlive the worker. An adapter that lingers
     /// after its answer tells this itself; for others the caller does when

@@ -137,12 +137,20 @@ impl Caps {
     }
 }
 
+/// More than this is no cost of one job.
+const MAX_USD: f64 = 100_000.0;
+
+/// Returns what an adapter says something cost, if it can be true.
+pub fn plain_usd(usd: f64) -> Option<f64> {
+    (0.0..=MAX_USD).contains(&usd).then_some(usd)
+}
+
 /// Dollars are compared in millionths, so that three times 0.1 is 0.3.
 type Micros = i64;
 
 fn micros(usd: f64) -> Micros {
     let rounded = (usd * 1e6).round();
-    if !rounded.is_finite() || rounded <= 0.0 {
+    if rounded.is_nan() || rounded <= 0.0 {
         return 0;
     }
     #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]

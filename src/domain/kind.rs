@@ -66,6 +66,8 @@ pub enum OptionType {
     Images,
     /// A number above 0, or a map of such numbers.
     Units,
+    /// A version of the adapter protocol.
+    Protocol,
 }
 
 const fn option(name: &'static str, value: OptionType) -> KindOption {
@@ -140,6 +142,8 @@ pub const KINDS: &[Kind] = &[
             option("env", OptionType::Names),
             option("stall_s", OptionType::Seconds),
             option("version", OptionType::Text),
+            option("protocol", OptionType::Protocol),
+            option("reconciles", OptionType::Flag),
         ],
     },
     Kind {
@@ -210,6 +214,7 @@ impl OptionType {
             Self::Texts => value
                 .as_array()
                 .is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string)),
+            Self::Protocol => value.as_u64().is_some_and(|n| n == 1 || n == 2),
             Self::Names => value
                 .as_array()
                 .is_some_and(|list| list.iter().all(is_variable_name)),
@@ -245,6 +250,7 @@ impl OptionType {
             Self::OnInterrupt => "rerun or ask",
             Self::Class => "transient, bad_input, permanent, out_of_credit or unknown",
             Self::Texts => "a list of texts, such as [\"python\", \"make.py\"]",
+            Self::Protocol => "1 or 2",
             Self::Names => "a list of names of variables, such as [FAL_KEY]",
             Self::Pointers => "a list of texts, such as [thumbnail]",
             Self::Images => "a list of arguments, such as [front, \"left?\"] or [\"image_urls[]\"]",
@@ -269,6 +275,7 @@ mod tests {
     fn every_option_type_takes_its_own_values_and_no_others() {
         for (wanted, good, bad) in [
             (OptionType::Flag, json!(true), json!("true")),
+            (OptionType::Protocol, json!(2), json!(3)),
             (OptionType::Count, json!(0), json!(-1)),
             (OptionType::Natural, json!(1), json!(0)),
             (OptionType::CountOrFlag, json!(5), json!(0.5)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::adapter::AdapterError;
 use crate::cancel::StopReason;
-use crate::domain::budget::Bill;
+use crate::domain::budget::{Bill, plain_usd};
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::purchase::{Billed, OpenIntent, PurchaseEnd, RequestFate};
@@ -195,7 +195,7 @@ pub(super) fn from_adapter_error(
                 retry_after,
                 end,
                 cost_usd: match bill.billed {
-                    Some(Billed::Yes) => Some(cost_usd.filter(|usd| *usd > 0.0).unwrap_or(usual)),
+                    Some(Billed::Yes) => Some(cost_usd.and_then(plain_usd).unwrap_or(usual)),
                     _ => None,
                 },
                 cut_off: open_intent || bill.billed == Some(Billed::Maybe),

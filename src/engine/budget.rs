@@ -41,8 +41,7 @@ struct Drawer {
     waiting: Vec<Waiting>,
     /// Jobs for which an earlier attempt has money reserved.
     inherited: HashSet<JobId>,
-    /// The cheapest price that was refused; what costs as much need not ask,
-    /// unless it has inherited a reservation.
+    /// The cheapest price that was refused; what costs as much need not ask.
     refused_usd: Option<f64>,
     /// The limit that refused it.
     limit: Option<Level>,
@@ -161,8 +160,7 @@ impl Pool<'_> {
             Cost::Usd(usd) => {
                 {
                     let mut drawer = self.till.open();
-                    let inherits = drawer.inherited.contains(&waiting.planned.job.job_id);
-                    if !inherits && drawer.refused_usd.is_some_and(|refused| usd >= refused) {
+                    if drawer.refused_usd.is_some_and(|refused| usd >= refused) {
                         drawer.waiting.push(waiting);
                         return None;
                     }
@@ -189,7 +187,7 @@ impl Pool<'_> {
                 purchase: Some(_),
                 ..
             }
-        ) || self.buys_in_doubt(job, waiting.planned.entry);
+        ) || self.buys_in_doubt(job, waiting.planned.entry == Entry::Takeover);
         let now = self.clock.now();
         let mut refused_by = None;
         money.purse.look(&mut |ledger| {
@@ -205,12 +203,12 @@ impl Pool<'_> {
         Ok(refused_by)
     }
 
-    /// Tells whether a job is bought once more on purpose while an earlier attempt
-    /// of it may have been billed: both bills may come.
-    fn buys_in_doubt(&self, job: &JobRecord, entry: Entry) -> bool {
-        let doubtful = matches!(&job.standing, Standing::Known { doubtful: true, .. });
-        let on_purpose = entry == Entry::Redo || (entry == Entry::Retry && doubtful);
-        on_purpose && self.till.open().inherited.contains(&job.job_id)
+    /// Tells whether a job is bought once more while an earlier attempt of it, whose
+    /// money is still reserved, may have been billed: both bills may come. An adapter
+    /// that can look at its provider buys only what was not bought.
+    fn buys_in_doubt(&self, job: &JobRecord, took_over: bool) -> bool {
+        let looks = self.carrier_of(job).is_ok_and(|c| c.adapter.reconciles());
+        !looks && (took_over || self.till.open().inherited.contains(&job.job_id))
     }
 
     /// Reserves the money of a job that was claimed.
@@ -253,8 +251,8 @@ impl Pool<'_> {
         let now = self.clock.now();
         let stake = Stake::from(lease);
         // What is given up may be billed all the same.
-        let fresh = lease.request_id.is_none() && !lease.took_over;
-        let anew = self.forgets(lease) || (fresh && self.buys_in_doubt(job, lease.entry));
+        let unbought = lease.request_id.is_none();
+        let anew = self.forgets(lease) || unbought && self.buys_in_doubt(job, lease.took_over);
         let Cost::Usd(usd) = cost else {
             if anew {
                 money.purse.write_off(&stake, now)?;

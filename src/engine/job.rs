@@ -11,10 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::adapter::{GenerationRequest, GenerationResult, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
+use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
+use crate::domain::naming;
 use crate::domain::patch::Span;
 use crate::domain::purchase::OpenIntent;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
@@ -208,7 +210,7 @@ impl Pool<'_> {
             Ok(images) => images,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
         };
-        let request = GenerationRequest {
+        let mut request = GenerationRequest {
             job_id: job.job_id.to_string(),
             product_id: job.product_id.clone(),
             variant: job.variant.clone(),
@@ -223,6 +225,9 @@ impl Pool<'_> {
         } else {
             reuse::content_key(carrier, &request.used_images)
         };
+        if carrier.one_picture {
+            request.used_images.truncate(1);
+        }
         let mut attempt = self.call(carrier, &request, content_key.as_ref(), lease, stop);
         if let Attempt::Made(checked) = &mut attempt {
             checked.content_key = content_key;
@@ -315,19 +320,20 @@ impl Pool<'_> {
         lease: &Lease,
         stop: &JobStop,
     ) -> Attempt {
+        let forgotten = self.forgets(lease);
+        let resumed = lease.request_id.clone().filter(|_| !forgotten);
         let mut reporter = Reporter {
             pool: self,
             lease,
             carrier,
             request,
             content_key,
-            submitted: None,
+            resumed: resumed.clone(),
+            bought: Vec::new(),
             announced: false,
             settled: false,
             intent: None,
         };
-        let forgotten = self.forgets(lease);
-        let resumed = lease.request_id.clone().filter(|_| !forgotten);
         let kept = self.open_intent(lease);
         // Who can look for it always does, also where a person would have it bought again.
         let inherited = kept.or(lease
@@ -359,20 +365,19 @@ impl Pool<'_> {
             reporter.settled = true;
             reporter.made(result);
         }
-        let Reporter {
-            submitted, intent, ..
-        } = reporter;
+        let submitted = reporter.bought.last().map(|(id, _)| id.as_str());
         let inherited = inherited.filter(|_| submitted.is_none());
         let trade = Trade {
             submitted: submitted.is_some(),
-            request: submitted.as_deref().or(resumed.as_deref()),
-            intent: match &intent {
+            request: submitted.or(resumed.as_deref()),
+            intent: match &reporter.intent {
                 Some(correlation) => Some(Intent::Said(correlation)),
                 None => inherited.map(|intent| Intent::Inherited(&intent.correlation)),
             },
         };
         let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
+                let result = reporter.with_cost(result);
                 return self.check(result, request, lease, carrier, trade.request.is_some());
             }
             Ok(Ok(_)) => Attempt::Failed(Failure::new(
@@ -396,7 +401,21 @@ impl Pool<'_> {
                 failure.message = format!("{}{}", failure.message, self.kept_words(lease));
             }
         }
-        in_doubt(attempt, &trade, carrier, lease.entry)
+        self.keep_files(in_doubt(attempt, &trade, carrier, lease.entry), lease)
+    }
+
+    /// Keeps what an attempt left of which nobody knows whether it was paid for.
+    fn keep_files(&self, mut attempt: Attempt, lease: &Lease) -> Attempt {
+        if let Attempt::Failed(failure) = &mut attempt
+            && failure.class == ErrorClass::Unknown
+            && !failure.made
+            && !self.conditions.dry_run
+            && lease.staging.join(naming::GENERATED_GLB).exists()
+            && let Ok(Some(kept)) = self.store.set_aside(lease)
+        {
+            failure.message = format!("{}; what it made is kept in {kept}", failure.message);
+        }
+        attempt
     }
 
     /// Tells whether the purchase of an earlier attempt is given up. What this
@@ -432,7 +451,8 @@ impl Pool<'_> {
         let reported = result.estimated_cost_usd.or(result.unit_price_usd);
         let cost_usd = reported
             .or(carrier.price.unit_usd)
-            .filter(|usd| !self.conditions.dry_run && usd.is_finite() && *usd > 0.0);
+            .and_then(plain_usd)
+            .filter(|usd| !self.conditions.dry_run && *usd > 0.0);
         let about = || output::about_request(self.store.run_id(), &lease.job_id, request);
         let about = (!self.conditions.dry_run).then(about);
         let checked = output::check(

@@ -69,6 +69,8 @@ pub struct Carrier {
     pub adapter: Box<dyn Adapter>,
     /// What a generation costs, unless the adapter says otherwise.
     pub price: Price,
+    /// Whether it wants the first picture only.
+    pub one_picture: bool,
     /// The longest a job may take.
     pub timeout: Option<Duration>,
     /// How often and how patiently its jobs are tried again.
@@ -93,6 +95,7 @@ impl Carrier {
         Self {
             adapter,
             price: Price::default(),
+            one_picture: false,
             timeout: None,
             retry: RetryPolicy::default(),
             provider: None,
@@ -169,6 +172,8 @@ struct Pool<'a> {
     twins: Twins,
     /// Purchases of this pool; only older ones are ever given up.
     bought: Mutex<HashSet<(JobId, String)>>,
+    /// What people were told once.
+    told: Mutex<HashSet<String>>,
     heartbeat: Heartbeat,
     starts: Mutex<Starts>,
     /// Raised when nothing new may start for a reason of our own.
@@ -201,6 +206,9 @@ const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long a thread with nothing to do waits for jobs that may come back.
 const EMPTY_PAUSE: Duration = Duration::from_millis(20);
+
+/// So many different things are warned of that are the same for many jobs.
+const MOST_TOLD: usize = 50;
 
 /// Why the pool stops taking jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,6 +274,7 @@ pub fn run(
         till: Till::of(conditions.money.as_ref()),
         twins: Twins::default(),
         bought: Mutex::default(),
+        told: Mutex::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),
         halt: Mutex::new(None),
@@ -429,6 +438,15 @@ impl Pool<'_> {
             run_id: self.store.run_id().clone(),
             kind,
         });
+    }
+
+    /// Warns of something that is the same for many jobs, once.
+    fn warn_once(&self, message: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_TOLD && told.insert(message.clone()) {
+            drop(told);
+            self.report(EventKind::Warning { message });
+        }
     }
 
     fn count(&self, change: impl FnOnce(&mut Tally)) {

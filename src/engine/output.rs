@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::adapter::{GenerationRequest, GenerationResult};
+use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::patch::{Price, Product};
@@ -72,7 +73,7 @@ pub(super) fn check(
 /// The adapter's own figures win; the configured price fills what it leaves open.
 pub(super) fn settle_price(configured: &Price, result: &GenerationResult) -> Price {
     let (unit, estimated) = (result.unit_price_usd, result.estimated_cost_usd);
-    let usable = |value: Option<f64>| value.filter(|usd| usd.is_finite() && *usd >= 0.0);
+    let usable = |value: Option<f64>| value.and_then(plain_usd);
     let own = usable(unit).or(usable(estimated)).is_some();
     let unit_usd = usable(unit).or(configured.unit_usd);
     Price {

@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobReporter};
 use crate::cancel::StopReason;
+use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::lease::Lease;
 use crate::domain::retry::ErrorClass;
@@ -20,7 +21,10 @@ pub(super) struct Reporter<'a> {
     pub(super) carrier: &'a Carrier,
     pub(super) request: &'a GenerationRequest,
     pub(super) content_key: Option<&'a ContentKey>,
-    pub(super) submitted: Option<String>,
+    /// The purchase that it is to re-attach to.
+    pub(super) resumed: Option<String>,
+    /// What it bought: each id once, with what it is said to cost.
+    pub(super) bought: Vec<(String, Option<f64>)>,
     /// Whether the adapter has said that it succeeded,
     pub(super) announced: bool,
     /// and whether it has returned.
@@ -67,14 +71,15 @@ impl JobReporter for Reporter<'_> {
 
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
         let now = self.pool.clock.now();
-        self.submitted = Some(request_id.to_owned());
+        let cost_usd = cost_usd.and_then(plain_usd);
+        self.note_bought(request_id, cost_usd);
         self.intent = None;
         {
             let bought = self.pool.bought.lock();
             let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
             bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
         }
-        self.pool.note_purchase(self.lease, cost_usd);
+        self.pool.note_purchase(self.lease, self.cost(None));
         self.pool
             .store
             .submitted(self.lease, request_id, cost_usd, now)
@@ -83,6 +88,15 @@ impl JobReporter for Reporter<'_> {
                 let message = format!("the purchase {request_id} could not be noted: {error}");
                 AdapterError::failed(ErrorClass::Unknown, message)
             })
+    }
+
+    fn warn(&mut self, message: &str) {
+        let text = format!(
+            "the adapter of {}: {}",
+            self.request.algo,
+            one_line(message)
+        );
+        self.pool.warn_once(text);
     }
 
     fn made(&mut self, result: &GenerationResult) {
@@ -109,7 +123,7 @@ impl JobReporter for Reporter<'_> {
                 .map(|path| Made::inside(path, &lease.staging))
                 .collect(),
             algo_version: result.algo_version.clone().or_else(version),
-            price: output::settle_price(&self.carrier.price, result),
+            price: output::settle_price(&self.carrier.price, &self.with_cost(result.clone())),
             about: Some(about),
             told: result.raw_metadata.clone(),
             content_key: self.content_key.cloned(),
@@ -124,12 +138,49 @@ impl JobReporter for Reporter<'_> {
             ..made
         };
         let paid = made.price.estimated_usd.is_some_and(|usd| usd > 0.0)
-            || self.submitted.is_some()
+            || !self.bought.is_empty()
             || lease.request_id.is_some();
         let now = self.pool.clock.now();
         if let Err(error) = self.pool.store.made(lease, &made, paid, now) {
             let what = format!("cannot write down what job {} made", lease.job_id);
             self.pool.store_failed(&what, &error);
         }
+    }
+}
+
+impl Reporter<'_> {
+    /// Notes an id; one that is said again is the same purchase.
+    fn note_bought(&mut self, request_id: &str, cost_usd: Option<f64>) {
+        let known = self.bought.iter().position(|(id, _)| id == request_id);
+        let earlier = known.and_then(|place| self.bought.remove(place).1);
+        // The last one said is the one to ask about.
+        self.bought
+            .push((request_id.to_owned(), cost_usd.or(earlier)));
+    }
+
+    /// Returns what the attempt cost, where `said` is its adapter's last word: several
+    /// purchases add up, and of one that nobody knows the cost of the price counts.
+    fn cost(&self, said: Option<f64>) -> Option<f64> {
+        let is_new = |id: &String| self.bought.iter().all(|(bought, _)| bought != id);
+        let resumed = self.resumed.as_ref().filter(|id| is_new(id));
+        match &self.bought[..] {
+            [] => said,
+            [(_, cost)] if resumed.is_none() => said.or(*cost),
+            several => {
+                let price = self.carrier.price.unit_usd;
+                let costs = several.iter().map(|(_, cost)| cost.or(price));
+                let all = costs.chain(resumed.map(|_| price));
+                let sum = all.flatten().fold(0.0, |sum, usd| sum + usd);
+                Some(said.unwrap_or_default().max(sum)).filter(|usd| *usd > 0.0)
+            }
+        }
+    }
+
+    /// Returns a result with what it really cost.
+    pub(super) fn with_cost(&self, mut result: GenerationResult) -> GenerationResult {
+        let said = result.estimated_cost_usd.and_then(plain_usd);
+        let unit = result.unit_price_usd.and_then(plain_usd);
+        result.estimated_cost_usd = self.cost(said.or(unit)).or(said);
+        result
     }
 }

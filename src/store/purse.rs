@@ -6,7 +6,8 @@
 //! - a reservation that was granted survives the process and a power loss, and no
 //!   two of them, by whichever workers, exceed a limit together;
 //! - an attempt is settled once, however often it is told;
-//! - the next attempt of a job takes the reservation of the last one over.
+//! - the next attempt that asks for what was bought takes the reservation of the last
+//!   one over; one that may buy again reserves anew.
 
 use crate::domain::budget::{Caps, Grant, Ledger, Stake};
 use crate::domain::time::Timestamp;

@@ -126,14 +126,15 @@ fn killed_workers_never_make_room_for_a_job_that_the_cap_does_not_allow() {
         }
         let resume = ["--only-status", "enqueued,running", "--budget-usd", "1.00"];
         let _ = workspace.worker(&resume).run().expect_code(4);
-        assert_eq!(distinct_jobs(&workspace), 3);
-        assert_eq!(spent_and_reserved(&workspace), (90, 0));
-        assert_eq!(workspace.registry().count("completed"), 3);
+        // Whatever was begun may have been billed.
+        assert!(executions(&workspace).len() <= 3);
+        let (spent, reserved) = spent_and_reserved(&workspace);
+        assert!(spent + reserved <= 90, "{spent} {reserved}");
     }
 }
 
 #[test]
-fn a_dead_workers_reservation_counts_as_spent_and_the_next_attempt_takes_it_over() {
+fn a_dead_workers_reservation_counts_as_spent_and_a_rerun_reserves_beside_it() {
     let workspace = priced(3, ", wait_file: go");
     let worker = workspace.worker(&["--budget-usd", "0.50"]).spawn();
     workspace.wait_for_file("executions.txt");
@@ -147,26 +148,33 @@ fn a_dead_workers_reservation_counts_as_spent_and_the_next_attempt_takes_it_over
         .expect_stderr("$0.20 left ($0.00 spent, $0.30 reserved)");
     assert_eq!(distinct_jobs(&workspace), 1);
     workspace.write("go", b"");
-    let _ = workspace
-        .worker(&["--only-status", "running", "--budget-usd", "0.50"])
-        .run()
-        .expect_code(0);
-    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+    // The dead one may have bought: to buy again may cost both.
+    let again = |cap| ["--only-status", "running", "--budget-usd", cap];
+    let _ = workspace.worker(&again("0.50")).run().expect_code(4);
+    assert_eq!(distinct_jobs(&workspace), 1);
+    let _ = workspace.worker(&again("0.60")).run().expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (60, 0));
 }
 
 #[test]
-fn an_inherited_reservation_is_used_even_when_jobs_before_it_do_not_fit() {
-    let workspace = priced(3, ", wait_file: go");
-    let last = workspace.id(2).to_owned();
-    let worker = workspace.worker(&["--jobs", &last]).spawn();
+fn what_a_stopped_worker_left_in_doubt_counts_beside_the_rerun() {
+    let workspace = priced(1, ", wait_file: go");
+    let worker = workspace.worker(&[]).spawn();
     workspace.wait_for_file("executions.txt");
-    drop(worker.kill());
+    worker.signal("INT");
+    worker.signal("TERM");
+    let _ = worker.wait();
     workspace.write("go", b"");
-    let resume = ["--only-status", "enqueued,running", "--budget-usd", "0.30"];
-    let _ = workspace.worker(&resume).run().expect_code(4);
-    let done = ["enqueued", "enqueued", "completed"];
-    assert_eq!(statuses(&workspace), done);
-    assert_eq!(spent_and_reserved(&workspace), (30, 0));
+    assert_eq!(spent_and_reserved(&workspace), (0, 30));
+    let _ = workspace
+        .worker(&["--budget-usd", "0.50"])
+        .run()
+        .expect_code(4);
+    let _ = workspace
+        .worker(&["--budget-usd", "0.60"])
+        .run()
+        .expect_code(0);
+    assert_eq!(spent_and_reserved(&workspace), (60, 0));
 }
 
 #[test]

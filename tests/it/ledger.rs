@@ -149,20 +149,20 @@ fn what_a_dead_worker_of_another_run_did_not_spend_is_not_kept_from_the_day() {
 }
 
 #[test]
-fn what_a_killed_worker_reserved_counts_once_and_is_taken_over() {
+fn what_a_killed_worker_reserved_counts_beside_what_is_bought_again() {
     let workspace = one_job_each(&[("one", "unit_price_usd: 0.3, wait_file: go")]);
     let worker = workspace.worker(&[]).spawn();
     workspace.wait_for_events("job_started", 1);
     let _ = worker.kill();
     expect_money(&workspace, 0.0, 0.3);
-    let resume = ["--only-status", "running", "--budget-usd", "0.3"];
+    let resume = ["--only-status", "running", "--budget-usd", "0.6"];
     let plan = ["run", "plan", "--run-id", "rk"];
     let planned = json(&workspace, &[&plan[..], &resume].concat());
-    assert_eq!(planned["cost"]["new_usd"], 0.0);
-    assert_eq!(planned["after_usd"], 0.3);
+    assert_eq!(planned["cost"]["new_usd"], 0.3);
+    assert_eq!(planned["after_usd"], 0.6);
     workspace.write("go", b"");
     let _ = workspace.worker(&resume).run().expect_code(0);
-    expect_money(&workspace, 0.3, 0.0);
+    expect_money(&workspace, 0.6, 0.0);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! The one integration binary: the program and its library as others meet them.
 //!
+//! - [`adapter_protocol`]: programs that buy: intents, void purchases, costs, unknown words.
 //! - [`adapters_command`]: what is configured is told truthfully and tried without a trace.
 //! - [`architecture`]: who may import whom, and what each layer must not do.
 //! - [`attempts`]: the ledger of attempts, complete and patient with damage.
@@ -72,6 +73,7 @@
     reason = "a test binary exports nothing; `pub` here means for other modules"
 )]
 
+mod adapter_protocol;
 mod adapters_command;
 mod architecture;
 mod attempts;

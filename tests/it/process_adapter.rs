@@ -192,18 +192,19 @@ fn a_queue_is_asked_once_and_only_the_download_is_repeated() {
 }
 
 #[test]
-fn replies_of_a_provider_become_classes_and_nothing_is_billed() {
-    for (answer, class) in [
-        ("402", "out_of_credit"),
-        ("429", "transient"),
-        ("503", "transient"),
-        ("422", "bad_input"),
-        ("401", "permanent"),
+fn replies_of_a_provider_become_classes_and_what_is_refused_is_not_billed() {
+    for (answer, class, charges) in [
+        ("402", "out_of_credit", 0),
+        // Who says when to ask again is asked again.
+        ("429", "transient", 1),
+        ("503", "transient", 0),
+        ("422", "bad_input", 0),
+        ("401", "permanent", 0),
     ] {
         let workspace = queue_workspace(1, &[]);
         let provider = Provider::start(&workspace, &["--answers", &format!("submit={answer}")]);
         let _ = queue_worker(&workspace, &provider, &[]).run();
-        assert_eq!(provider.charges(), 0, "{answer}");
+        assert_eq!(provider.charges(), charges, "{answer}");
         let log = workspace.log();
         let told: Vec<_> = log
             .0

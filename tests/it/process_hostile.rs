@@ -162,8 +162,7 @@ fn a_line_without_end_and_lines_that_are_no_events_are_no_trouble() {
         out = sys.stdout.buffer\n\
         out.write(b'{' * 20_000_000 + b'\\n')\n\
         out.write(b'[' * 10_000 + b'\\n')\n\
-        out.write(b'{\"event\":\"result\",\"raw_metadata\":' + b'[' * 10_000 + b'\\n')\n\
-        out.write(b'\\xff\\xfe\\x00 not text\\n{\"event\":\"dance\"}\\n{\"event\":\"result\"')\n\
+        out.write(b'\\xff\\xfe\\x00 not text\\n{\"event\":\"dance\"}\\n{\"level\":\"info\"')\n\
         shutil.copy(os.environ['ARCHI3D_WORKSPACE'] + '/cube.glb', 'generated.glb')";
     let workspace = python(1, program, &[]);
     success(&workspace);

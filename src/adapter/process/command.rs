@@ -195,6 +195,7 @@ pub(super) fn build(
     request: &GenerationRequest,
     context: &JobContext<'_>,
     defaults: &Map<String, Value>,
+    version: u64,
 ) -> Result<Command, AdapterError> {
     let (name, arguments) = words
         .split_first()
@@ -216,7 +217,7 @@ pub(super) fn build(
         .current_dir(&request.out_dir)
         .env_clear()
         .envs(visible)
-        .envs(facts(request, context, defaults))
+        .envs(facts(request, context, defaults, version))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -228,6 +229,7 @@ fn facts(
     request: &GenerationRequest,
     context: &JobContext<'_>,
     defaults: &Map<String, Value>,
+    version: u64,
 ) -> Vec<(String, String)> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let images: Vec<String> = request
@@ -236,7 +238,7 @@ fn facts(
         .map(|image| path(image))
         .collect();
     let mut facts = vec![
-        ("PROTOCOL".to_owned(), super::protocol::VERSION.to_string()),
+        ("PROTOCOL".to_owned(), version.to_string()),
         ("JOB_ID".to_owned(), request.job_id.clone()),
         ("PRODUCT_ID".to_owned(), request.product_id.clone()),
         ("VARIANT".to_owned(), request.variant.clone()),
@@ -251,6 +253,13 @@ fn facts(
         (
             "RESUME_REQUEST_ID".to_owned(),
             context.resume_request_id.clone().unwrap_or_default(),
+        ),
+        (
+            "OPEN_INTENT".to_owned(),
+            context
+                .open_intent
+                .as_ref()
+                .map_or_else(String::new, |intent| intent.correlation.clone()),
         ),
         ("N_IMAGES".to_owned(), images.len().to_string()),
         ("USED_IMAGES".to_owned(), images.join("\n")),

@@ -8,6 +8,7 @@
 mod command;
 mod crew;
 mod forms;
+mod judge;
 pub(super) mod log;
 mod names;
 mod protocol;
@@ -45,6 +46,10 @@ pub struct Process {
     asked: Vec<String>,
     env: Arc<dyn Variables>,
     stall: Option<Duration>,
+    /// The version of the protocol that it speaks.
+    protocol: u64,
+    /// Whether it can find out what came of an intent.
+    reconciles: bool,
     /// What the entry says of the program's version.
     version: Option<String>,
     defaults: Map<String, Value>,
@@ -68,6 +73,8 @@ impl Process {
             asked: texts("env"),
             env,
             stall: stall.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            protocol: option("protocol").and_then(Value::as_u64).unwrap_or(1),
+            reconciles: option("reconciles").and_then(Value::as_bool) == Some(true),
             version: option("version").and_then(Value::as_str).map(str::to_owned),
             defaults: settings.defaults.clone(),
         }
@@ -146,6 +153,10 @@ impl Adapter for Process {
         program.into_iter().chain(unset).collect()
     }
 
+    fn reconciles(&self) -> bool {
+        self.reconciles
+    }
+
     fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
@@ -161,9 +172,15 @@ impl Adapter for Process {
         context: &mut JobContext<'_>,
     ) -> Result<GenerationResult, AdapterError> {
         let visible = self.visible();
-        let mut command =
-            command::build(&self.command, &visible, request, context, &self.defaults)?;
-        let words = protocol::request(request, context, &self.defaults)?;
+        let mut command = command::build(
+            &self.command,
+            &visible,
+            request,
+            context,
+            &self.defaults,
+            self.protocol,
+        )?;
+        let words = protocol::request(request, context, &self.defaults, self.protocol)?;
         let mut words = Value::Object(words).to_string().into_bytes();
         words.push(b'\n');
         let shared = Shared::new(
@@ -173,7 +190,7 @@ impl Adapter for Process {
         let group =
             Group::spawn(&mut command).map_err(|error| command::cannot_start(&command, &error))?;
         drop(command);
-        let outcome = session::run(group, words, &shared, self.stall, context);
+        let outcome = session::run(group, words, &shared, self.stall, self.protocol, context);
         shared.log.close();
         let outcome = outcome.unwrap_or_else(|error| Outcome {
             lost: Some(error),

@@ -1,4 +1,4 @@
-//! The words between a program and us, version 1: one request, many events.
+//! The words between a program and us: one request, many events.
 //!
 //! `docs/adapter-protocol.md` says the same for people. Whatever is not an
 //! event is no error: it goes to the log.
@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::judge;
 use crate::adapter::{AdapterError, GenerationRequest, JobContext};
+use crate::domain::purchase::{Billed, RequestFate};
 use crate::domain::retry::ErrorClass;
 
-/// The version of the protocol.
-pub(super) const VERSION: u32 = 1;
+/// More than this is no cost of one job.
+const MAX_COST_USD: f64 = 100_000.0;
 
 /// The longest id of a purchase that is taken, in bytes.
 const MAX_REQUEST_ID_BYTES: usize = 4096;
@@ -29,6 +31,10 @@ const NO_SUCCESS: &str = "the adapter sent a result without \"success\": true";
 /// Something a program says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
+    /// Something is about to be bought, and can be found by this.
+    Intent {
+        correlation: Option<String>,
+    },
     /// A provider took the request; without an id it cannot be asked again.
     Submitted {
         request_id: Option<String>,
@@ -40,6 +46,17 @@ pub(super) enum Event {
     },
     Result(Box<Answer>),
     Error(Complaint),
+    /// Something that was meant as an event and cannot be read.
+    Unreadable,
+}
+
+/// A line that may be an event.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Line {
+    /// What it says; nothing if it is no event.
+    pub(super) event: Option<Event>,
+    /// What is wrong with it.
+    pub(super) complaints: Vec<String>,
 }
 
 /// What a program says it made.
@@ -60,8 +77,11 @@ pub(super) struct Complaint {
     pub(super) class: ErrorClass,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
-    /// Whether it was meant as a result, perhaps.
+    /// Whether it was meant otherwise, perhaps.
     pub(super) garbled: bool,
+    pub(super) request: RequestFate,
+    pub(super) billed: Option<Billed>,
+    pub(super) cost_usd: Option<f64>,
 }
 
 /// Returns the request as the program reads it.
@@ -69,11 +89,14 @@ pub(super) fn request(
     request: &GenerationRequest,
     context: &JobContext<'_>,
     defaults: &Map<String, Value>,
+    version: u64,
 ) -> Result<Map<String, Value>, AdapterError> {
+    let intent = context.open_intent.as_ref();
+    let intent = intent.map(|open| json!({"correlation": open.correlation, "at": open.at}));
     let images = request.used_images.iter().map(|path| text(path));
     let images: Vec<&str> = images.collect::<Result<_, _>>()?;
     let fields = [
-        ("protocol", json!(VERSION)),
+        ("protocol", json!(version)),
         ("job_id", json!(request.job_id)),
         ("product_id", json!(request.product_id)),
         ("variant", json!(request.variant)),
@@ -85,6 +108,7 @@ pub(super) fn request(
         ("attempt", json!(context.attempt)),
         ("idempotency_key", json!(context.idempotency_key)),
         ("resume_request_id", json!(context.resume_request_id)),
+        ("open_intent", json!(intent)),
         ("defaults", json!(defaults)),
     ];
     Ok(Map::from_iter(
@@ -101,19 +125,79 @@ fn text(path: &Path) -> Result<&str, AdapterError> {
     })
 }
 
-/// Reads a line; `None` means that it is no event.
-pub(super) fn parse(line: &[u8]) -> Option<Event> {
+/// Reads a line.
+pub(super) fn parse(line: &[u8]) -> Line {
     let text = String::from_utf8_lossy(line);
     let is_blank = |letter: char| letter == '\u{feff}' || letter.is_ascii_whitespace();
     let text = text.trim_start_matches(is_blank);
-    let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
-        return None;
+    let object = match read(text) {
+        Some(Value::Object(object)) => object,
+        Some(_) => return Line::default(),
+        None if text.contains("\"event\"") => {
+            return Line {
+                event: Some(Event::Unreadable),
+                complaints: vec!["an event cannot be read as JSON".to_owned()],
+            };
+        }
+        None => return Line::default(),
     };
+    // Of progress there may be millions of lines.
+    let plain = object.get("event").is_some_and(|event| event == "progress")
+        && object.get("fraction").is_some_and(Value::is_number);
+    let complaints = if plain {
+        Vec::new()
+    } else {
+        judge::complaints(&object)
+    };
+    Line {
+        event: event(object),
+        complaints,
+    }
+}
+
+/// Reads JSON; numbers that are none, which some languages write, are texts.
+fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| {
+        let named = name_odd_numbers(text)?;
+        serde_json::from_str(&named).ok()
+    })
+}
+
+/// Puts `NaN` and `Infinity` in quotes; nothing if there are none.
+fn name_odd_numbers(text: &str) -> Option<String> {
+    const ODD: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+    if !ODD.iter().any(|odd| text.contains(odd)) {
+        return None;
+    }
+    let mut named = String::with_capacity(text.len() + 16);
+    let (mut rest, mut quoted) = (text, false);
+    while let Some(letter) = rest.chars().next() {
+        if !quoted && let Some(odd) = ODD.iter().find(|odd| rest.starts_with(**odd)) {
+            named.extend(["\"", odd, "\""]);
+            rest = &rest[odd.len()..];
+            continue;
+        }
+        let mut taken = letter.len_utf8();
+        if quoted && letter == '\\' {
+            taken += rest[taken..].chars().next().map_or(0, char::len_utf8);
+        } else if letter == '"' {
+            quoted = !quoted;
+        }
+        named.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    Some(named)
+}
+
+fn event(mut object: Map<String, Value>) -> Option<Event> {
     let event = object.get("event")?.as_str()?.to_owned();
     match event.as_str() {
+        "intent" => Some(Event::Intent {
+            correlation: object.get("correlation").and_then(request_id),
+        }),
         "submitted" => Some(Event::Submitted {
             request_id: object.get("request_id").and_then(request_id),
-            cost_usd: amount(&object, "cost_usd"),
+            cost_usd: cost(&object, "cost_usd"),
         }),
         "progress" => Some(Event::Progress {
             fraction: object.get("fraction").and_then(Value::as_f64)?,
@@ -150,8 +234,8 @@ fn answer(object: &mut Map<String, Value>) -> Answer {
             paths.map(PathBuf::from).collect()
         }),
         algo_version: words(object, "algo_version"),
-        unit_price_usd: amount(object, "unit_price_usd"),
-        estimated_cost_usd: amount(object, "estimated_cost_usd"),
+        unit_price_usd: cost(object, "unit_price_usd"),
+        estimated_cost_usd: cost(object, "estimated_cost_usd"),
         price_source: words(object, "price_source"),
         raw_metadata: match object.remove("raw_metadata") {
             None | Some(Value::Null) => None,
@@ -164,15 +248,25 @@ fn answer(object: &mut Map<String, Value>) -> Answer {
 fn complaint(object: &Map<String, Value>, garbled: bool) -> Complaint {
     let no_reason = if garbled { NO_SUCCESS } else { NO_REASON };
     let class = object.get("class").cloned().unwrap_or_default();
+    let said: Result<ErrorClass, _> = serde_json::from_value(class.clone());
+    // A class that nobody knows may have meant anything.
+    let garbled = garbled || said.is_err() && !class.is_null();
+    let word = |name: &str| object.get(name).and_then(Value::as_str);
     let message = words(object, "message").or_else(|| words(object, "error"));
     let wait = amount(object, "retry_after_s");
     Complaint {
-        class: serde_json::from_value(class).unwrap_or(ErrorClass::Permanent),
+        class: said.unwrap_or(ErrorClass::Permanent),
         message: message.unwrap_or_else(|| no_reason.to_owned()),
         retry_after: wait
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .map(|wait| wait.min(MAX_WAIT)),
         garbled,
+        request: match word("request") {
+            Some("void") => RequestFate::Void,
+            _ => RequestFate::Kept,
+        },
+        billed: word("billed").and_then(Billed::parse),
+        cost_usd: cost(object, "cost_usd"),
     }
 }
 
@@ -183,6 +277,11 @@ fn words(object: &Map<String, Value>, name: &str) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// Returns a cost that can be one. Where none is known, the price counts.
+fn cost(object: &Map<String, Value>, name: &str) -> Option<f64> {
+    amount(object, name).filter(|usd| *usd <= MAX_COST_USD)
 }
 
 fn amount(object: &Map<String, Value>, name: &str) -> Option<f64> {
@@ -196,8 +295,12 @@ mod tests {
 
     use super::*;
 
+    fn event_of(line: &[u8]) -> Option<Event> {
+        parse(line).event
+    }
+
     fn complaint_of(line: &str) -> Complaint {
-        match parse(line.as_bytes()) {
+        match event_of(line.as_bytes()) {
             Some(Event::Error(complaint)) => complaint,
             other => panic!("{line}: {other:?}"),
         }
@@ -205,7 +308,7 @@ mod tests {
 
     #[test]
     fn every_event_is_understood() {
-        let submitted = parse(br#"{"event":"submitted","request_id":"r-1","cost_usd":0.4}"#);
+        let submitted = event_of(br#"{"event":"submitted","request_id":"r-1","cost_usd":0.4}"#);
         assert_eq!(
             submitted,
             Some(Event::Submitted {
@@ -213,7 +316,7 @@ mod tests {
                 cost_usd: Some(0.4)
             })
         );
-        let progress = parse(br#"{"event":"progress","fraction":0.5}"#);
+        let progress = event_of(br#"{"event":"progress","fraction":0.5}"#);
         assert_eq!(
             progress,
             Some(Event::Progress {
@@ -221,7 +324,7 @@ mod tests {
                 message: None
             })
         );
-        let result = parse(
+        let result = event_of(
             br#"{"event":"result","success":true,"generated_glb":"m.glb","previews":["a.png"],
                 "algo_version":"v2","unit_price_usd":-1,"raw_metadata":{"seed":7}}"#,
         );
@@ -306,7 +409,7 @@ mod tests {
             r#"{"event":"submitted","request_id":"a\u0000b"}"#,
             r#"{"event":"submitted","request_id":["x"],"cost_usd":"free"}"#,
         ] {
-            let event = parse(line.as_bytes());
+            let event = event_of(line.as_bytes());
             assert_eq!(
                 event,
                 Some(Event::Submitted {
@@ -316,17 +419,44 @@ mod tests {
                 "{line}"
             );
         }
-        let number = parse(br#"{"event":"submitted","request_id":12345}"#);
+        let number = event_of(br#"{"event":"submitted","request_id":12345}"#);
         assert!(
             matches!(number, Some(Event::Submitted { request_id: Some(id), .. }) if id == "12345")
         );
     }
 
     #[test]
+    fn numbers_that_are_none_hide_no_event_and_cost_nothing_odd() {
+        let line =
+            br#"{"event":"result","success":false,"cost_usd":NaN,"message":"Infinity \"NaN"}"#;
+        let Some(Event::Error(found)) = event_of(line) else {
+            panic!("not heard");
+        };
+        assert_eq!(
+            (found.cost_usd, found.message.as_str()),
+            (None, "Infinity \"NaN")
+        );
+        for cost in ["1e308", "-0.4", "\"0.40\"", "-Infinity", "[1]"] {
+            let line = format!(r#"{{"event":"submitted","request_id":"r","cost_usd":{cost}}}"#);
+            let heard = parse(line.as_bytes());
+            assert_eq!(heard.complaints.len(), 1, "{line}");
+            let cost_usd = None;
+            let request_id = Some("r".to_owned());
+            assert_eq!(
+                heard.event,
+                Some(Event::Submitted {
+                    request_id,
+                    cost_usd
+                })
+            );
+        }
+    }
+
+    #[test]
     fn what_stands_before_an_event_hides_nothing() {
         for before in ["\u{feff}", "  \t", "\r\r", " \u{feff} ", "\u{c}"] {
             let line = format!("{before}{{\"event\":\"submitted\",\"request_id\":\"r\"}}\r\n");
-            let event = parse(line.as_bytes());
+            let event = event_of(line.as_bytes());
             assert!(matches!(event, Some(Event::Submitted { .. })), "{line:?}");
         }
     }
@@ -347,12 +477,12 @@ mod tests {
             br#"{"event":"dance"}"#,
             br#"{"event":"progress"}"#,
             br#"["event"]"#,
-            b"\xff\xfe{\"event\"",
-            deep.as_bytes(),
+            b"\xff\xfe{\"evt\"",
         ] {
-            assert_eq!(parse(line), None);
+            assert_eq!(event_of(line), None);
         }
-        let lossy = parse(b"{\"event\":\"error\",\"message\":\"caf\xe9\"}");
+        assert_eq!(event_of(deep.as_bytes()), Some(Event::Unreadable));
+        let lossy = event_of(b"{\"event\":\"error\",\"message\":\"caf\xe9\"}");
         assert!(matches!(lossy, Some(Event::Error(_))));
     }
 
@@ -374,7 +504,7 @@ mod tests {
 
         #[test]
         fn no_line_makes_it_panic(line in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&line);
+            let _ = event_of(&line);
         }
 
         #[test]
@@ -395,7 +525,7 @@ mod tests {
             let mut object = Map::new();
             object.insert("event".into(), name.into());
             object.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            let event = parse(Value::Object(object).to_string().as_bytes());
+            let event = event_of(Value::Object(object).to_string().as_bytes());
             prop_assert!(event.is_some(), "an event was not heard");
             if let Some(Event::Submitted { cost_usd: Some(usd), .. }) = event {
                 prop_assert!(usd.is_finite() && usd >= 0.0, "{usd}");

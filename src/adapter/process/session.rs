@@ -6,10 +6,11 @@
 //! not be forgotten, and a result made then is a result.
 
 use std::io;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::protocol::{self, Answer, Complaint, Event};
-use super::streams::{self, Ears, Shared};
+use super::streams::{self, Ears, Heard, Shared};
 use super::verdict;
 use crate::adapter::{AdapterError, JobContext};
 use crate::cancel::StopReason;
@@ -39,6 +40,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Progress is passed on this often at most.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
+/// So many complaints about one run of a program are passed on.
+const MAX_COMPLAINTS: usize = 20;
+
 /// Longer remarks about progress are cut.
 const MAX_REMARK_CHARS: usize = 200;
 
@@ -66,6 +70,10 @@ pub(super) struct Outcome {
     pub(super) answer: Option<Answer>,
     pub(super) complaint: Option<Complaint>,
     pub(super) unnoted: Option<AdapterError>,
+    /// Whether something was to be bought and no id came after that.
+    pub(super) intent: bool,
+    /// Whether it said something that cannot be read, which may have been its answer.
+    pub(super) unreadable: bool,
     /// Why the program could not be looked after.
     pub(super) lost: Option<io::Error>,
 }
@@ -76,16 +84,24 @@ pub(super) fn run(
     request: Vec<u8>,
     shared: &Shared,
     stall: Option<Duration>,
+    version: u64,
     context: &mut JobContext<'_>,
 ) -> io::Result<Outcome> {
     let Some((stdin, voices)) = group.take_pipes() else {
         return Err(io::Error::other("the program has no pipes"));
     };
     let mut ears = Ears::new(voices, shared);
-    streams::tell(stdin, request)?;
+    let answers = if version >= 2 {
+        Some(streams::converse(stdin, request)?)
+    } else {
+        streams::tell(stdin, request)?;
+        None
+    };
     let mut session = Session {
         shared,
         context,
+        answers,
+        complaints: 0,
         stall,
         stopping: None,
         said_answer: None,
@@ -114,6 +130,10 @@ enum Order {
 struct Session<'a, 'c> {
     shared: &'a Shared,
     context: &'a mut JobContext<'c>,
+    /// Where a program is told that what it said is safe, if it wants to know.
+    answers: Option<Sender<&'static str>>,
+    /// How many complaints were passed on.
+    complaints: usize,
     stall: Option<Duration>,
     /// Why it was asked to end, and when that becomes an order.
     stopping: Option<(Stopped, Instant)>,
@@ -139,7 +159,7 @@ impl Session<'_, '_> {
 
     fn listen_once(&mut self, ears: &mut Ears<'_>) {
         let heard = ears.hear(self.look_after);
-        heard.lines.iter().for_each(|line| self.take(line));
+        self.take_all(&heard);
         if heard.closed {
             // Most programs end together with their stdout: look closely.
             self.look_after = Duration::from_micros(500);
@@ -203,15 +223,42 @@ impl Session<'_, '_> {
             } else {
                 silence + started.elapsed()
             };
-            heard.lines.iter().for_each(|line| self.take(line));
+            self.take_all(&heard);
             if silence >= LAST_WORDS {
                 return;
             }
         }
     }
 
+    fn take_all(&mut self, heard: &Heard) {
+        heard.lines.iter().for_each(|line| self.take(line));
+        if heard.too_long {
+            self.outcome.unreadable = true;
+            self.complain("an event has more than 16 MB");
+        }
+    }
+
+    /// Passes on what is wrong with something the program said.
+    fn complain(&mut self, complaint: &str) {
+        let complaint = self.shared.secrets.mask_text(complaint);
+        self.shared.log.add(format!("[{complaint}]\n").as_bytes());
+        self.complaints += 1;
+        if self.complaints <= MAX_COMPLAINTS {
+            self.context.reporter.warn(&complaint);
+        }
+    }
+
     fn take(&mut self, line: &[u8]) {
-        match protocol::parse(line) {
+        let heard = protocol::parse(line);
+        for complaint in &heard.complaints {
+            self.complain(complaint);
+        }
+        match heard.event {
+            Some(Event::Unreadable) => {
+                self.outcome.unreadable = true;
+                self.shared.log.add(&self.shared.secrets.mask(line));
+            }
+            Some(Event::Intent { correlation }) => self.note_intent(correlation),
             Some(Event::Submitted {
                 request_id,
                 cost_usd,
@@ -232,8 +279,35 @@ impl Session<'_, '_> {
         }
     }
 
+    fn note_intent(&mut self, correlation: Option<String>) {
+        let key = &self.context.idempotency_key;
+        let safe = correlation.filter(|text| !self.shared.secrets.are_in(text));
+        let correlation = safe.unwrap_or_else(|| key.clone());
+        match self.context.reporter.intent(&correlation) {
+            Ok(()) => {
+                self.outcome.intent = true;
+                self.answer("{\"ack\":\"intent\"}\n");
+            }
+            Err(error) => self.not_noted(error),
+        }
+    }
+
+    /// A program whose words cannot be kept is told no more and ended.
+    fn not_noted(&mut self, error: AdapterError) {
+        self.answers = None;
+        self.outcome.unnoted.get_or_insert(error);
+    }
+
+    fn answer(&mut self, line: &'static str) {
+        if let Some(answers) = &self.answers {
+            // A program that does not listen any more needs no answer.
+            let _ = answers.send(line);
+        }
+    }
+
     fn note_purchase(&mut self, request_id: Option<String>, cost_usd: Option<f64>) {
         self.outcome.submitted = true;
+        self.outcome.intent = false;
         let id = match request_id {
             Some(id) if self.shared.secrets.are_in(&id) => Err("with an id that holds a secret"),
             Some(id) => Ok(id),
@@ -248,8 +322,9 @@ impl Session<'_, '_> {
                 return;
             }
         };
-        if let Err(error) = self.context.reporter.submitted(&id, cost_usd) {
-            self.outcome.unnoted.get_or_insert(error);
+        match self.context.reporter.submitted(&id, cost_usd) {
+            Ok(()) => self.answer("{\"ack\":\"submitted\"}\n"),
+            Err(error) => self.not_noted(error),
         }
     }
 

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::crew;
@@ -36,6 +37,8 @@ pub(super) struct Heard {
     pub(super) bytes: usize,
     /// Whether the program closed its stdout.
     pub(super) closed: bool,
+    /// Whether it said an event that is too long to be kept.
+    pub(super) too_long: bool,
 }
 
 /// What all who listen to one program share.
@@ -141,6 +144,7 @@ impl<'a> Sorter<'a> {
                 let mut take = |part: Part<'_>| match part {
                     Part::Line(line) => heard.lines.push(line),
                     Part::Text(bytes) => out.feed(bytes, |bytes| log.add(bytes)),
+                    Part::LongEvent => heard.too_long = true,
                 };
                 if piece.is_empty() {
                     self.splitter.end(&mut take);
@@ -157,6 +161,26 @@ impl<'a> Sorter<'a> {
         self.out.end(|bytes| self.shared.log.add(bytes));
         self.err.end(|bytes| self.shared.log.add_error(bytes));
     }
+}
+
+/// Hands the request over and stays in touch: what is sent afterwards is written in
+/// order, and the program is told the end when the sender goes. A program that does
+/// not read is not disturbed.
+pub(super) fn converse(
+    mut stdin: impl Write + Send + 'static,
+    request: Vec<u8>,
+) -> io::Result<Sender<&'static str>> {
+    let (answers, to_tell) = channel();
+    crew::start(move || {
+        let mut told = stdin.write_all(&request);
+        while told.is_ok()
+            && let Ok(answer) = to_tell.recv()
+        {
+            let answer: &str = answer;
+            told = stdin.write_all(answer.as_bytes());
+        }
+    })?;
+    Ok(answers)
 }
 
 /// Hands the request over; a program that does not read it is not disturbed.
@@ -176,6 +200,8 @@ enum Part<'a> {
     Line(Vec<u8>),
     /// Anything else.
     Text(&'a [u8]),
+    /// A line that is an event and was too long.
+    LongEvent,
 }
 
 /// Cuts stdout into lines that may be events and everything else.
@@ -183,6 +209,8 @@ enum Part<'a> {
 struct Splitter {
     line: Vec<u8>,
     state: Within,
+    /// Whether the line that is too long was called an event so far.
+    event: bool,
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
@@ -206,9 +234,10 @@ impl Splitter {
                 Within::Nothing => self.begin(part, ends, take),
                 Within::Text => take(Part::Text(part)),
                 Within::Event => self.add(part, ends, take),
-                Within::TooLong => {}
+                Within::TooLong => self.skip(part),
             }
             if ends {
+                self.end_long(take);
                 self.state = Within::Nothing;
             }
         }
@@ -238,8 +267,10 @@ impl Splitter {
 
     fn add(&mut self, part: &[u8], ends: bool, take: &mut impl FnMut(Part<'_>)) {
         if self.line.len() + part.len() > MAX_EVENT_BYTES {
+            self.event = is_called_event(&self.line);
             self.line = Vec::new();
             self.state = Within::TooLong;
+            self.skip(part);
             take(Part::Text(b"[a line of more than 16 MB was left out]\n"));
             return;
         }
@@ -249,12 +280,37 @@ impl Splitter {
         }
     }
 
+    /// Passes over a part of a line that is too long, keeping its last letters.
+    fn skip(&mut self, part: &[u8]) {
+        self.line.extend_from_slice(part);
+        self.event |= is_called_event(&self.line);
+        let kept = self.line.len().saturating_sub(EVENT_KEY.len());
+        self.line.drain(..kept);
+    }
+
+    fn end_long(&mut self, take: &mut impl FnMut(Part<'_>)) {
+        if self.state == Within::TooLong {
+            self.line = Vec::new();
+            if std::mem::take(&mut self.event) {
+                take(Part::LongEvent);
+            }
+        }
+    }
+
     /// The last line may lack its end.
     fn end(&mut self, take: &mut impl FnMut(Part<'_>)) {
+        self.end_long(take);
         if !self.line.is_empty() {
             take(Part::Line(std::mem::take(&mut self.line)));
         }
     }
+}
+
+/// What every event says.
+const EVENT_KEY: &[u8] = b"\"event\"";
+
+fn is_called_event(text: &[u8]) -> bool {
+    memchr::memmem::find(text, EVENT_KEY).is_some()
 }
 
 /// Tells whether a line that starts like this may be an event; `None` means that
@@ -278,6 +334,7 @@ mod tests {
         let mut take = |part: Part<'_>| match part {
             Part::Line(line) => lines.push(String::from_utf8(line).expect("text")),
             Part::Text(bytes) => text.extend_from_slice(bytes),
+            Part::LongEvent => text.extend_from_slice(b"[an event]\n"),
         };
         for piece in pieces {
             splitter.feed(piece, &mut take);

@@ -16,6 +16,7 @@ use super::streams::Shared;
 use crate::adapter::{AdapterError, GenerationResult};
 use crate::cancel::StopReason;
 use crate::domain::naming;
+use crate::domain::purchase::{Billed, RequestFate};
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
 use crate::platform::process::Ended;
@@ -60,12 +61,18 @@ impl Circumstances<'_> {
             _ => None,
         };
         if let Some(complaint) = outcome.complaint.take()
-            && (stop.is_none() || complaint.class == ErrorClass::Unknown)
+            && (stop.is_none()
+                || complaint.class == ErrorClass::Unknown
+                || complaint.request == RequestFate::Void
+                || outcome.intent)
         {
             return Err(self.complained(complaint, &outcome));
         }
         if let Some(reason) = stop {
             return Err(self.stopped(reason, &outcome));
+        }
+        if outcome.unreadable {
+            return Err(self.unreadable(&outcome));
         }
         let clean_end = outcome.ended == Some(Ended::Code(0)) && outcome.stopped.is_none();
         if clean_end && self.is_there(naming::GENERATED_GLB) {
@@ -76,17 +83,38 @@ impl Circumstances<'_> {
 
     fn complained(&self, complaint: Complaint, outcome: &Outcome) -> AdapterError {
         let class = match (complaint.class, outcome.nameless) {
+            (class, _) if complaint.request == RequestFate::Void => class,
             // What was bought cannot be asked for: to try again is to buy again.
             (ErrorClass::Transient, Some(_)) => ErrorClass::Unknown,
-            (ErrorClass::Permanent, _) if complaint.garbled && outcome.submitted => {
+            (ErrorClass::Permanent, _)
+                if complaint.garbled && (outcome.submitted || outcome.intent) =>
+            {
                 ErrorClass::Unknown
             }
             (class, _) => class,
         };
         let message = self.shared.secrets.mask_text(&complaint.message);
-        AdapterError::failed(class, message)
+        let mut error = AdapterError::failed(class, message)
             .with_detail(self.detail(outcome.ended))
-            .with_retry_after(complaint.retry_after)
+            .with_retry_after(complaint.retry_after);
+        if complaint.request == RequestFate::Void {
+            error = error.void();
+        }
+        let billed = complaint.billed;
+        match billed.or(complaint.cost_usd.map(|_| Billed::Yes)) {
+            Some(billed) => error.with_bill(billed, complaint.cost_usd),
+            None => error,
+        }
+    }
+
+    /// It may have been its answer, and nobody can say which.
+    fn unreadable(&self, outcome: &Outcome) -> AdapterError {
+        let message = format!(
+            "{} said an event that cannot be read (too long, too deep, or no JSON): whether it \
+             succeeded is not known",
+            self.program
+        );
+        AdapterError::failed(ErrorClass::Unknown, message).with_detail(self.detail(outcome.ended))
     }
 
     /// A job that may have bought what nobody can ask for is not given back.
@@ -108,7 +136,7 @@ impl Circumstances<'_> {
         let class = match class {
             _ if outcome.nameless.is_some() => ErrorClass::Unknown,
             // Once a provider took the request, it may bill although nothing came.
-            ErrorClass::Permanent if outcome.submitted => ErrorClass::Unknown,
+            ErrorClass::Permanent if outcome.submitted || outcome.intent => ErrorClass::Unknown,
             _ if outcome.submitted && stalled => ErrorClass::Unknown,
             class => class,
         };

@@ -9,7 +9,6 @@
 use super::{Fate, JobPlan, Planner, Reason};
 use crate::domain::budget::CapKind;
 use crate::domain::id::AlgoKey;
-use crate::domain::job::Status;
 use crate::store::{JobRecord, Standing};
 
 /// What one job costs.
@@ -111,22 +110,13 @@ impl Planner<'_> {
         let Some(carrier) = carrier else {
             return Price::default();
         };
-        let (failures, bought) = match &job.standing {
-            Standing::Known {
-                state,
-                failures,
-                purchase,
-                doubtful,
-                ..
-            } => {
-                let redone = state.status() == Status::Completed;
-                (*failures, purchase.is_some() || *doubtful || redone)
-            }
-            _ => (0, false),
+        let failures = match &job.standing {
+            Standing::Known { failures, .. } => *failures,
+            _ => 0,
         };
         // What may have been billed and is bought anew counts as spent and is not
         // taken over.
-        let given_up = bought && fate != Fate::Reattach;
+        let given_up = fate != Fate::Reattach && !carrier.adapter.reconciles();
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
         let reserved = reserved.filter(|_| !given_up);
         let reserved_micros = micros(reserved.unwrap_or_default());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::adapter::registry;
 use crate::adapter::simulate::Simulate;
-use crate::domain::algo::AlgoSettings;
+use crate::domain::algo::{AlgoSettings, ImageMode};
 use crate::domain::content::Recipe;
 use crate::domain::id::AlgoKey;
 use crate::domain::kind;
@@ -165,6 +165,7 @@ pub(in crate::ops) fn carrier(
                 .clone()
                 .or_else(|| settings.unit_price_usd.map(|_| "adapters.yaml".to_owned())),
         },
+        one_picture: settings.image_mode == ImageMode::Single,
         timeout: request.timeout.or_else(|| time_limit(settings)),
         retry: RetryPolicy {
             retries: request

@@ -235,9 +235,15 @@ impl Ledger {
                 cost_usd,
                 ..
             } => {
+                let same = record.request_id.as_ref() == Some(&request_id);
+                let earlier = record.cost_usd.filter(|_| !same);
                 record.request_id = Some(request_id);
                 record.resumed = false;
-                record.cost_usd = cost_usd.or(record.cost_usd);
+                // Several purchases add up.
+                record.cost_usd = match (cost_usd, earlier) {
+                    (Some(usd), Some(earlier)) => Some(usd + earlier),
+                    (usd, earlier) => usd.or(earlier).or(record.cost_usd),
+                };
                 record.price_source = cost_usd.map(|_| "adapter".to_owned());
             }
             What::Made(line) => {
