@@ -60,17 +60,14 @@ pub(super) fn complaints(said: &Map<String, Value>) -> Vec<String> {
         }
     }
     for (key, value) in said {
-        match known().find(|(property, _)| *property == key) {
-            Some((_, rule)) => {
-                if let Some(wish) = broken(rule, value) {
-                    complaints.push(format!("`{key}` of `{name}` is {}; {wish}", shown(value)));
-                }
-            }
-            None => {
-                let near = suggestion(key, known().map(|(property, _)| property.as_str()));
-                if !near.is_empty() {
-                    complaints.push(format!("`{name}` has no `{}`{near}", short(key)));
-                }
+        if let Some((_, rule)) = known().find(|(property, _)| *property == key) {
+            let wish = broken(rule, value).into_iter();
+            let told = wish.map(|wish| format!("`{key}` of `{name}` is {}; {wish}", shown(value)));
+            complaints.extend(told);
+        } else {
+            let near = suggestion(key, known().map(|(property, _)| property.as_str()));
+            if !near.is_empty() {
+                complaints.push(format!("`{name}` has no `{}`{near}", short(key)));
             }
         }
     }

@@ -132,14 +132,13 @@ pub(super) fn parse(line: &[u8]) -> Line {
     let text = text.trim_start_matches(is_blank);
     let object = match read(text) {
         Some(Value::Object(object)) => object,
-        Some(_) => return Line::default(),
         None if text.contains("\"event\"") => {
             return Line {
                 event: Some(Event::Unreadable),
                 complaints: vec!["an event cannot be read as JSON".to_owned()],
             };
         }
-        None => return Line::default(),
+        Some(_) | None => return Line::default(),
     };
     // Of progress there may be millions of lines.
     let plain = object.get("event").is_some_and(|event| event == "progress")
