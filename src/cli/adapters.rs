@@ -66,8 +66,8 @@ pub struct CheckArgs {
     /// Ask the service about the model: is it still there, does it take these arguments; free
     #[arg(long)]
     online: bool,
-    /// Pay for it, where it costs something or its price is unknown; limits and reports
-    /// do not count it
+    /// Pay for it, where it costs something or its price is unknown; the limit of the day
+    /// and `cost report` count it, and what it made is kept
     #[arg(long)]
     yes: bool,
 }
@@ -300,7 +300,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     }
     let named = request.key.is_some();
     let failed = |checked: &Checked| match checked.outcome {
-        CheckOutcome::Made { .. } => false,
+        CheckOutcome::Made { .. } => !checked.complaints.is_empty(),
         CheckOutcome::Failed { .. } => true,
         CheckOutcome::Skipped(_) => named,
     };
@@ -357,6 +357,8 @@ fn checked_json(checked: &Checked) -> Value {
         "key": checked.key,
         "duration_s": checked.duration.as_micros() as f64 / 1e6,
         "request_id": checked.request_id,
+        "complaints": checked.complaints,
+        "kept_in": checked.kept_in,
     });
     let more = match &checked.outcome {
         CheckOutcome::Made {
@@ -443,10 +445,14 @@ fn checked_text(checked: &Checked) -> String {
     };
     if let Some(id) = &checked.request_id {
         let id = one_line(id);
-        let _ = write!(
-            text,
-            "\n  bought as request {id}; no limit and no report counts a check"
-        );
+        let _ = write!(text, "\n  bought as request {id}");
+    }
+    if let Some(folder) = &checked.kept_in {
+        let _ = write!(text, "\n  kept in {folder}; booked under adapter-checks");
+    }
+    for complaint in &checked.complaints {
+        let complaint = one_line(complaint);
+        let _ = write!(text, "\n  not in the protocol: {complaint}");
     }
     text
 }

@@ -21,6 +21,7 @@ use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::refuse_links_outside;
 use crate::workspace::provider::{Closure, ProviderGate};
 
+mod booking;
 mod check;
 mod look;
 
@@ -31,6 +32,7 @@ const PROGRAM_TIME_LIMIT: Duration = Duration::from_secs(3600);
 /// makes later is not lost, the next attempt asks for it.
 const SERVICE_TIME_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
+pub(in crate::ops) use booking::CHECKS;
 pub use check::{CheckOutcome, CheckRequest, Checked, CheckedFile, PictureSource, check};
 pub use look::{Looked, look};
 

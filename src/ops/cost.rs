@@ -11,6 +11,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
+use crate::ops::adapters::CHECKS;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::csv::{self, AlgoIndex};
@@ -187,6 +188,21 @@ pub fn cost_report(
         match settle::open_reservations(context, &ledger, run) {
             Ok(open) => report.open.extend(open),
             Err(error) => report.warnings.push(error.to_string()),
+        }
+    }
+    let checks = RunId::parse(CHECKS).ok().filter(|_| only.is_none());
+    if let Some(checks) = checks.filter(|checks| !runs.contains(checks)) {
+        // No run has them, and the ledger does not tell them apart.
+        let standing = ledger.standing(&checks);
+        report.ledger_spent_usd += standing.spent_usd;
+        report.ledger_reserved_usd += standing.reserved_usd;
+        let tally = Tally {
+            billed_micros: micros(standing.spent_usd),
+            ..Tally::default()
+        };
+        if tally.billed_micros > 0 {
+            lines.entry(CHECKS.to_owned()).or_default().join(&tally);
+            report.total.join(&tally);
         }
     }
     report.lines = lines.into_iter().collect();

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::support::TestWorkspace;
 use crate::support::binary::Output;
+use crate::support::process::shell;
 
 const ENTRIES: &str = "adapters:
   free: {kind: mock}
@@ -140,11 +141,46 @@ fn a_failing_adapter_is_told_with_its_class_and_ends_with_an_exit_code() {
 }
 
 #[test]
+fn a_check_that_was_paid_for_keeps_its_model_and_is_counted() {
+    let workspace = workspace();
+    let check = ["check", "paid", "--yes", "--json"];
+    let paid = adapters(&workspace, &check).expect_code(0).json();
+    let folder = paid["checks"][0]["kept_in"]
+        .as_str()
+        .expect("it is kept")
+        .to_owned();
+    assert!(workspace.path(&format!("{folder}/generated.glb")).exists());
+    let report = ["cost", "report", "--by", "run", "--json"];
+    let report = workspace.archi3d(&report).run().expect_code(0).json();
+    assert_eq!(report["total"]["billed_usd"], 0.4, "{report}");
+    // It counts for the day, too.
+    workspace.write("config/global.yaml", b"budget: {day_usd: 0.6}\n");
+    let _ = adapters(&workspace, &check)
+        .expect_code(2)
+        .expect_stderr("limit of the day, which has $0.20 left");
+}
+
+#[test]
+fn a_check_tells_every_line_that_is_not_in_the_protocol() {
+    let script = "read -r request\n\
+        echo '{\"event\":\"submited\",\"request_id\":\"r\"}'\n\
+        echo '{\"event\":\"progress\",\"fraction\":\"half\"}'\n\
+        cp $ARCHI3D_WORKSPACE/cube.glb generated.glb\n\
+        echo '{\"event\":\"result\",\"success\":true,\"estimated_cost_usd\":\"0.4\"}'";
+    let workspace = shell(1, script, &["unit_price_usd: 0"]);
+    let _ = adapters(&workspace, &["check", "tool"])
+        .expect_code(1)
+        .expect_stdout("no event is called `submited` (did you mean `submitted`?)")
+        .expect_stdout("`fraction` of `progress` is the text \"half\"; it must be number")
+        .expect_stdout("`estimated_cost_usd` of `result` is the text \"0.4\"");
+}
+
+#[test]
 fn what_costs_something_is_tried_only_when_that_is_said() {
     let workspace = workspace();
     let _ = adapters(&workspace, &["check", "paid"])
         .expect_code(2)
-        .expect_stderr("costs $0.40, which no limit and no report counts")
+        .expect_stderr("costs $0.40")
         .expect_stderr("--yes");
     let paid = adapters(&workspace, &["check", "paid", "--yes", "--json"])
         .expect_code(0)

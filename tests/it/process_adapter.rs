@@ -219,7 +219,9 @@ fn replies_of_a_provider_become_classes_and_what_is_refused_is_not_billed() {
 fn the_example_of_version_2_finds_a_purchase_whose_answer_was_lost() {
     let workspace = queue_workspace(1, &["protocol: 2", "reconciles: true", "retries: 1"]);
     let provider = Provider::start(&workspace, &["--answers", "submit=lost"]);
-    let _ = queue_worker(&workspace, &provider, &[]).run().expect_code(0);
+    let _ = queue_worker(&workspace, &provider, &[])
+        .run()
+        .expect_code(0);
     assert_eq!(provider.charges(), 1);
     let journals = workspace.run_path("state/journal");
     assert!(!files_with(&journals, "\"event\":\"intent\"").is_empty());

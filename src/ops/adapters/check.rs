@@ -1,7 +1,8 @@
 //! `adapters check`: runs an adapter on one picture in a folder of its own.
 //!
-//! What comes back is checked as a worker checks it. Nothing is written to the
-//! workspace, no provider is closed and no attempt is recorded.
+//! What comes back is checked as a worker checks it. No provider is closed and no
+//! attempt is recorded. What costs something is booked in the ledger, and what it made
+//! is kept; otherwise nothing is written to the workspace.
 
 use std::fs;
 use std::io;
@@ -25,6 +26,7 @@ use crate::domain::text::dollars;
 use crate::ops::{OpsContext, OpsError};
 use crate::workspace::artifact;
 
+use super::booking::Booking;
 use super::{AdapterEntry, list, time_limit};
 
 /// Kinds that use nobody's account.
@@ -50,6 +52,10 @@ pub struct Checked {
     pub duration: Duration,
     /// The id under which something was bought, if anything was.
     pub request_id: Option<String>,
+    /// What it said that is not in the protocol, one sentence each.
+    pub complaints: Vec<String>,
+    /// Where what it made is kept, relative to the workspace, if it was paid for.
+    pub kept_in: Option<String>,
     /// How it went.
     pub outcome: CheckOutcome,
 }
@@ -137,10 +143,23 @@ pub fn check(
         let Some(settings) = context.settings.algo(entry.key.as_str()) else {
             continue;
         };
+        let booking = if is_free(entry) {
+            None
+        } else {
+            Some(Booking::open(context, entry)?)
+        };
         told(&entry.key, &source);
-        let out_dir = folder_path.join(format!("out-{}", entry.key));
-        fs::create_dir(&out_dir).map_err(|error| no_room(&error))?;
-        all.push(try_one(context, settings, &picture, &out_dir, cancel));
+        let out_dir = match &booking {
+            Some(booking) => booking.folder.clone(),
+            None => folder_path.join(format!("out-{}", entry.key)),
+        };
+        fs::create_dir_all(&out_dir).map_err(|error| no_room(&error))?;
+        let log = folder_path.join(format!("{}.log", entry.key));
+        let mut checked = try_one(context, settings, &picture, (&out_dir, &log), cancel);
+        if let Some(booking) = booking {
+            booking.close(context, &mut checked)?;
+        }
+        all.push(checked);
     }
     Ok(all)
 }
@@ -189,8 +208,7 @@ fn is_free(entry: &AdapterEntry) -> bool {
 fn cost_of(entry: &AdapterEntry) -> String {
     match entry.unit_price_usd {
         Some(price) => {
-            let price = dollars(price);
-            format!("costs {price}, which no limit and no report counts")
+            format!("costs {}", dollars(price))
         }
         None => "may cost something: its price is unknown".to_owned(),
     }
@@ -213,6 +231,8 @@ fn skipped(entry: &AdapterEntry, reason: String) -> Checked {
         key: entry.key.clone(),
         duration: Duration::ZERO,
         request_id: None,
+        complaints: Vec::new(),
+        kept_in: None,
         outcome: CheckOutcome::Skipped(reason),
     }
 }
@@ -292,18 +312,18 @@ fn try_one(
     context: &OpsContext,
     settings: &AlgoSettings,
     picture: &Path,
-    out_dir: &Path,
+    folder_and_log: (&Path, &Path),
     cancel: &Cancel,
 ) -> Checked {
     let started = Instant::now();
-    let mut purchase = Purchase(None);
+    let mut purchase = Purchase::default();
     let outcome = match registry::build(settings, None, &context.variables()) {
         Ok(adapter) => run(
             context,
             settings,
             adapter.as_ref(),
             picture,
-            out_dir,
+            folder_and_log,
             cancel,
             &mut purchase,
         ),
@@ -312,7 +332,9 @@ fn try_one(
     Checked {
         key: settings.key.clone(),
         duration: started.elapsed(),
-        request_id: purchase.0,
+        request_id: purchase.request_id,
+        complaints: purchase.complaints,
+        kept_in: None,
         outcome,
     }
 }
@@ -322,7 +344,7 @@ fn run(
     settings: &AlgoSettings,
     adapter: &dyn Adapter,
     picture: &Path,
-    out_dir: &Path,
+    (out_dir, log): (&Path, &Path),
     cancel: &Cancel,
     purchase: &mut Purchase,
 ) -> CheckOutcome {
@@ -346,7 +368,7 @@ fn run(
         started_at: context.clock.now(),
         stop: JobStop::new(cancel.clone(), deadline),
         // Beside the folder that is looked at afterwards, and as short-lived.
-        log_path: Some(out_dir.with_extension("log")),
+        log_path: Some(log.to_owned()),
         reporter: purchase,
     };
     let made = catch_unwind(AssertUnwindSafe(|| adapter.generate(&request, &mut job)));
@@ -431,8 +453,12 @@ fn failed(error: AdapterError) -> CheckOutcome {
     }
 }
 
-/// Keeps the id of what was bought; there is no job to keep it for.
-struct Purchase(Option<String>);
+/// Keeps what an adapter reports; there is no job to keep it for.
+#[derive(Default)]
+struct Purchase {
+    request_id: Option<String>,
+    complaints: Vec<String>,
+}
 
 impl JobReporter for Purchase {
     fn progress(&mut self, _: f64, _: Option<&str>) {}
@@ -442,8 +468,12 @@ impl JobReporter for Purchase {
     }
 
     fn submitted(&mut self, request_id: &str, _: Option<f64>) -> Result<(), AdapterError> {
-        self.0 = Some(request_id.to_owned());
+        self.request_id = Some(request_id.to_owned());
         Ok(())
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.complaints.push(message.to_owned());
     }
 
     fn made(&mut self, _: &GenerationResult) {}
