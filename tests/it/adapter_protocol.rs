@@ -247,7 +247,7 @@ fn a_cost_that_can_be_none_is_told_and_counts_as_the_price() {
         "float(\"inf\")",
         "[1]",
     ] {
-        let program = format!("made(estimated_cost_usd={})", cost.replace("\\", ""));
+        let program = format!("made(estimated_cost_usd={cost})");
         let workspace = buyer(&program, &["unit_price_usd: 0.4"]);
         let _ = workspace
             .worker(&[])
