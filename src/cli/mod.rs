@@ -31,6 +31,7 @@ pub mod explain;
 pub mod guard;
 pub mod help;
 pub mod init;
+pub mod judge;
 pub mod local_time;
 pub mod man;
 pub mod panic;
@@ -140,6 +141,9 @@ enum Command {
     /// Build a page that shows what a run brought for the money
     #[command(subcommand, after_help = "Examples:\n  archi3d report build r1 --open")]
     Report(report::ReportCommand),
+    /// Take in what people say of the models, and rank the algorithms
+    #[command(subcommand)]
+    Judge(judge::JudgeCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
     /// Look for what is wrong with the workspace, and mend what can be mended safely
@@ -199,6 +203,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Report(command) => report::run(&command, &cli.global, &ui),
+        Command::Judge(command) => judge::run(&command, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),

@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "doctor",
     "help",
     "init",
+    "judge",
     "man",
     "registry",
     "report",

@@ -27,6 +27,7 @@ pub mod patch;
 pub mod plan;
 pub mod products;
 pub mod purchase;
+pub mod rank;
 pub mod reconcile;
 pub mod retry;
 pub mod secret;

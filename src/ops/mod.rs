@@ -38,6 +38,7 @@ pub mod guard;
 mod identity;
 pub mod init;
 pub mod job_list;
+pub mod judge;
 mod lost_money;
 pub mod money;
 pub mod names;

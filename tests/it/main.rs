@@ -111,6 +111,7 @@ mod harmed_ledger;
 #[cfg(unix)]
 mod hostile;
 mod init;
+mod judge;
 mod kill_and_resume;
 mod known_failures;
 mod ledger;

@@ -173,10 +173,9 @@ fn damaged_and_missing_models_are_told_in_a_sentence_and_the_rest_is_shown() {
 fn a_folder_that_is_no_report_is_never_written_into() {
     let place = made();
     place.write("mine/notes.txt", b"keep");
-    let mine = place.path("mine");
+    let mine = format!("--out={}", place.path("mine").display());
     let _ = place
-        .archi3d(&["report", "build", "rk", "--out"])
-        .arg(&mine)
+        .archi3d(&["report", "build", "rk", &mine])
         .run()
         .expect_code(2)
         .expect_stderr("holds no report");

@@ -7,6 +7,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::patch::DRY_RUN;
 use crate::ops::cost::{self, By, JobCost};
+use crate::ops::judge;
 use crate::ops::report::data::{
     Accept, Algo, Cost, Data, Item, Job, LeftOut, Pose, Run, SCHEMA, Score,
 };
@@ -136,6 +137,8 @@ struct Gathering<'a> {
     models: Vec<String>,
     created: BTreeMap<String, String>,
     rehearsed: usize,
+    accepts: Vec<Accept>,
+    votes: usize,
     warnings: Vec<String>,
 }
 
@@ -152,8 +155,22 @@ impl<'a> Gathering<'a> {
             models: Vec::new(),
             created: BTreeMap::new(),
             rehearsed: 0,
+            accepts: Vec::new(),
+            votes: 0,
             warnings: Vec::new(),
         };
+        let (verdicts, votes) = judge::verdicts(context)?;
+        gathering.votes = votes;
+        let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
+        let of_runs = verdicts
+            .into_iter()
+            .filter(|one| wanted.contains(one.run_id.as_str()));
+        gathering.accepts.extend(of_runs.map(|one| Accept {
+            job_id: one.job_id,
+            run_id: one.run_id,
+            judge: one.judge,
+            accepted: one.accepted,
+        }));
         for run in request.all_runs() {
             let report = cost::cost_report(context, Some(run), By::Algo, false)?;
             gathering.warnings.extend(report.warnings);
@@ -313,8 +330,8 @@ impl<'a> Gathering<'a> {
                 items: self.items,
                 jobs: self.jobs,
                 costs: self.lines,
-                accepts: Vec::<Accept>::new(),
-                votes: 0,
+                accepts: self.accepts,
+                votes: self.votes,
                 left_out: left_out.into_iter().collect(),
             },
             models: self.models,

@@ -1,0 +1,205 @@
+//! `archi3d judge`: votes and verdicts of people, and what they come to.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::cli::error::{CliError, Exit};
+use crate::cli::run_arg::RunArg;
+use crate::cli::table::{Fitted, Page, dollars};
+use crate::cli::ui::Ui;
+use crate::domain::rank::wilson;
+use crate::domain::text::counted;
+use crate::ops::OpsContext;
+use crate::ops::judge::{Imported, RankRequest, Ranked, Ranking, import, ranking};
+
+/// The commands about judging.
+#[derive(Debug, Subcommand)]
+pub enum JudgeCommand {
+    /// Merge votes and verdicts that the Judge page of a report saved
+    Import(ImportArgs),
+    /// Rank algorithms by the votes, with acceptance and the price of an accepted model
+    Rank(RankArgs),
+}
+
+/// The options of `judge import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d judge import ~/Downloads/votes-ana-2026-11-17.csv ~/Downloads/accepts-ana-2026-11-17.csv
+
+Every vote has an id: importing a file twice changes nothing.")]
+pub struct ImportArgs {
+    /// The files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// The options of `judge rank`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d judge rank
+  archi3d judge rank r1 --mode clay --category Chairs
+
+Points are Bradley-Terry strengths on the scale of chess (400 points are odds of 10 to 1), ties
+count half, 1500 is the average. Intervals hold 95 % of 1000 sets of votes that were drawn again
+by item and judge; algorithms whose intervals overlap are not told apart.")]
+pub struct RankArgs {
+    #[command(flatten)]
+    run: RunArg,
+    /// Only votes on models drawn so: textured or clay
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// Only items of this category
+    #[arg(long, value_name = "NAME")]
+    category: Option<String>,
+}
+
+/// Merges files, or shows the ranking.
+pub fn run(command: &JudgeCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    let context = OpsContext::open(global.workspace.as_deref())?;
+    match command {
+        JudgeCommand::Import(args) => {
+            let imported = import(&context, &args.files)?;
+            show_import(&imported, ui)
+        }
+        JudgeCommand::Rank(args) => {
+            let request = RankRequest {
+                run: args.run.given()?,
+                mode: args.mode.clone(),
+                category: args.category.clone(),
+            };
+            show_ranking(&ranking(&context, &request)?, ui)
+        }
+    }
+}
+
+fn show_import(imported: &Imported, ui: &Ui) -> Result<Exit, CliError> {
+    for refused in &imported.refused {
+        ui.warn(&format!("skipped: {refused}"));
+    }
+    if ui.is_json() {
+        ui.data_json(&serde_json::to_value(imported).expect("plain data"))?;
+    } else {
+        ui.data(&format!(
+            "{} and {} added, {} known already\n",
+            counted(imported.votes, "vote"),
+            counted(imported.accepts, "verdict"),
+            imported.known
+        ))?;
+    }
+    Ok(if imported.refused.is_empty() {
+        Exit::Done
+    } else {
+        Exit::JobsFailed
+    })
+}
+
+fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
+    if ui.is_json() {
+        ui.data_json(&to_json(ranking))?;
+        return Ok(Exit::Done);
+    }
+    if ranking.algos.is_empty() {
+        ui.data("no votes and no verdicts yet\n")?;
+        ui.hint("`archi3d report build` makes a page to judge on; `archi3d judge import` takes its files");
+        return Ok(Exit::Done);
+    }
+    let mut table = Fitted::new([
+        "algo",
+        "points",
+        "95 % interval",
+        "best",
+        "accepted",
+        "per accepted",
+    ]);
+    for one in &ranking.algos {
+        table.row(cells(one));
+    }
+    for line in table.lines(Page::of_list()) {
+        ui.data(&format!("{line}\n"))?;
+    }
+    let agreement = ranking.agreement.map_or_else(String::new, |alpha| {
+        format!("; judges agree with alpha {alpha:.2}")
+    });
+    ui.data(&format!("{}{agreement}\n", counted(ranking.votes, "vote")))?;
+    for (first, second) in ranking.algos.iter().zip(ranking.algos.iter().skip(1)) {
+        if overlap(first, second) {
+            ui.say(&format!(
+                "{} and {} cannot be told apart yet",
+                first.algo, second.algo
+            ));
+        }
+    }
+    if !ranking.unconnected.is_empty() {
+        ui.warn(&format!(
+            "not ranked, because no votes connect them with the others in both directions: {}",
+            ranking.unconnected.join(", ")
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn overlap(first: &Ranked, second: &Ranked) -> bool {
+    let interval = |one: &Ranked| one.standing.and_then(|standing| standing.interval);
+    match (interval(first), interval(second)) {
+        (Some((low, _)), Some((_, high))) => low <= high,
+        _ => false,
+    }
+}
+
+fn cells(one: &Ranked) -> Vec<String> {
+    let standing = one.standing;
+    let interval = standing.and_then(|standing| standing.interval);
+    let (low, high) = wilson(one.accepted, one.judged);
+    vec![
+        one.algo.clone(),
+        standing.map_or_else(|| "-".into(), |standing| format!("{:.0}", standing.points)),
+        interval.map_or_else(
+            || "-".into(),
+            |(low, high)| format!("{low:.0} to {high:.0}"),
+        ),
+        standing.map_or_else(
+            || "-".into(),
+            |standing| format!("{:.0} %", standing.best * 100.0),
+        ),
+        if one.judged == 0 {
+            "-".into()
+        } else {
+            let share = format!("{:.0} to {:.0} %", low * 100.0, high * 100.0);
+            format!("{} of {} ({share})", one.accepted, one.judged)
+        },
+        one.per_accepted_micros()
+            .map_or_else(|| "-".into(), |micros| dollars(micros / 1e6)),
+    ]
+}
+
+fn to_json(ranking: &Ranking) -> Value {
+    let algos: Vec<Value> = ranking
+        .algos
+        .iter()
+        .map(|one| {
+            let interval = one.standing.and_then(|standing| standing.interval);
+            json!({
+                "algo": one.algo,
+                "points": one.standing.map(|standing| standing.points),
+                "interval": interval.map(|(low, high)| [low, high]),
+                "best": one.standing.map(|standing| standing.best),
+                "votes": one.standing.map(|standing| standing.votes),
+                "judged": one.judged,
+                "accepted": one.accepted,
+                "spent_usd": one.spent_micros as f64 / 1e6,
+                "per_accepted_usd": one.per_accepted_micros().map(|micros| micros / 1e6),
+            })
+        })
+        .collect();
+    json!({
+        "algos": algos,
+        "votes": ranking.votes,
+        "both_unusable": ranking.both_unusable,
+        "left_out": ranking.left_out,
+        "agreement": ranking.agreement,
+        "unconnected": ranking.unconnected,
+    })
+}

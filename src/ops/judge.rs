@@ -1,0 +1,519 @@
+//! `judge`: votes on pairs and verdicts on single models, kept in two tables that only
+//! grow, and what they come to.
+//!
+//! `tables/votes.csv` and `tables/accepts.csv` are merged by the id that each vote got
+//! where it was cast: importing a file twice, or on two machines, changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::id::RunId;
+use crate::domain::rank::{self, Answer, Standing, Vote};
+use crate::domain::text::formula_safe;
+use crate::ops::cost::{self, By};
+use crate::ops::table_file::{self, Columns};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::csv;
+use crate::store::csv::table::Table;
+use crate::store::error::IoContext;
+use crate::workspace::durable;
+use crate::workspace::lock::FileLock;
+
+/// The columns of `tables/votes.csv`.
+pub const VOTE_COLUMNS: &[&str] = &[
+    "vote_id",
+    "at",
+    "judge",
+    "run_id_a",
+    "job_a",
+    "run_id_b",
+    "job_b",
+    "item",
+    "mode",
+    "side_of_a",
+    "answer",
+    "ms",
+    "seed",
+];
+
+/// The columns of `tables/accepts.csv`.
+pub const ACCEPT_COLUMNS: &[&str] = &[
+    "accept_id",
+    "at",
+    "judge",
+    "run_id",
+    "job_id",
+    "item",
+    "accepted",
+    "reason",
+];
+
+/// What an import came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Imported {
+    /// Votes that were new.
+    pub votes: usize,
+    /// Verdicts that were new.
+    pub accepts: usize,
+    /// Rows that were there already.
+    pub known: usize,
+    /// Rows that say nothing usable, with file and line.
+    pub refused: Vec<String>,
+}
+
+/// Which of the two tables a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Votes,
+    Accepts,
+}
+
+impl Kind {
+    fn of(table: &Table) -> Option<Self> {
+        if table
+            .require(&["vote_id", "job_a", "job_b", "answer"])
+            .is_ok()
+        {
+            return Some(Self::Votes);
+        }
+        let accepts = table.require(&["accept_id", "job_id", "accepted"]);
+        accepts.is_ok().then_some(Self::Accepts)
+    }
+
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Votes => VOTE_COLUMNS,
+            Self::Accepts => ACCEPT_COLUMNS,
+        }
+    }
+
+    fn path(self, context: &OpsContext) -> PathBuf {
+        context.workspace.tables().join(match self {
+            Self::Votes => "votes.csv",
+            Self::Accepts => "accepts.csv",
+        })
+    }
+
+    /// Tells what is wrong with a row, if anything.
+    fn fault(self, row: &[String]) -> Option<String> {
+        let known: &[&str] = match self {
+            Self::Votes => &["a", "b", "tie", "none"],
+            Self::Accepts => &["yes", "no"],
+        };
+        let said = match self {
+            Self::Votes => &row[10],
+            Self::Accepts => &row[6],
+        };
+        if row[0].trim().is_empty() {
+            return Some("it has no id".to_owned());
+        }
+        (!known.contains(&said.as_str()))
+            .then(|| format!("it says {said:?}, not one of {}", known.join(", ")))
+    }
+}
+
+/// Merges files of votes and verdicts into the workspace's tables.
+pub fn import(context: &OpsContext, files: &[PathBuf]) -> Result<Imported, OpsError> {
+    context.expect_workspace()?;
+    let mut imported = Imported::default();
+    let mut incoming: Vec<(Kind, Vec<Vec<String>>)> = Vec::new();
+    for file in files {
+        incoming.push(read_file(file, &mut imported.refused)?);
+    }
+    let folder = context.workspace.tables();
+    std::fs::create_dir_all(&folder).context("create", &folder)?;
+    for kind in [Kind::Votes, Kind::Accepts] {
+        let rows = incoming.iter().filter(|(of, _)| *of == kind);
+        let rows: Vec<&Vec<String>> = rows.flat_map(|(_, rows)| rows).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let (new, known) = merge(context, kind, &rows)?;
+        imported.known += known;
+        match kind {
+            Kind::Votes => imported.votes += new,
+            Kind::Accepts => imported.accepts += new,
+        }
+    }
+    Ok(imported)
+}
+
+fn read_file(file: &Path, refused: &mut Vec<String>) -> Result<(Kind, Vec<Vec<String>>), OpsError> {
+    let setup = |what: &str| OpsError::Setup {
+        message: format!("{}: {what}", file.display()),
+        hint: Some("take the files that the Judge page of a report saves".to_owned()),
+    };
+    let table = table_file::read(file)?.ok_or_else(|| setup("there is no such file"))?;
+    let kind = Kind::of(&table).ok_or_else(|| setup("it holds neither votes nor verdicts"))?;
+    let columns = Columns::find(&table, kind.columns());
+    let mut rows = Vec::new();
+    for number in 0..table.len() {
+        let row: Result<Vec<String>, _> = (0..kind.columns().len())
+            .map(|index| {
+                columns
+                    .text(&table, number, index)
+                    .map(|text| text.trim().to_owned())
+            })
+            .collect();
+        let fault = match &row {
+            Ok(row) => kind.fault(row),
+            Err(error) => Some(error.to_string()),
+        };
+        match (row, fault) {
+            (Ok(row), None) => rows.push(row),
+            (_, fault) => refused.push(format!(
+                "{}, line {}: {}",
+                file.display(),
+                table.line_of(number),
+                fault.unwrap_or_default()
+            )),
+        }
+    }
+    Ok((kind, rows))
+}
+
+/// Adds rows whose id is not there yet; returns how many were new and how many known.
+fn merge(
+    context: &OpsContext,
+    kind: Kind,
+    rows: &[&Vec<String>],
+) -> Result<(usize, usize), OpsError> {
+    let path = kind.path(context);
+    let lock = path.with_extension("lock");
+    let _held = FileLock::acquire(&lock, |_| true).context("lock", &lock)?;
+    let mut table = match table_file::read(&path)? {
+        Some(table) => table,
+        None => table_file::empty_like(kind.columns(), None),
+    };
+    table.ensure_columns(kind.columns());
+    let ids = table.column(kind.columns()[0]);
+    let mut seen: HashSet<String> = (0..table.len())
+        .filter_map(|row| table.text(row, ids?).ok().map(std::borrow::Cow::into_owned))
+        .collect();
+    let positions: Vec<Option<usize>> = kind
+        .columns()
+        .iter()
+        .map(|name| table.column(name))
+        .collect();
+    let mut added = Vec::new();
+    for row in rows {
+        if !seen.insert(row[0].clone()) {
+            continue;
+        }
+        let cells = positions.iter().zip(row.iter());
+        added.push(
+            cells
+                .filter_map(|(place, text)| Some((place.as_ref().copied()?, formula_safe(text))))
+                .collect::<Vec<(usize, String)>>(),
+        );
+    }
+    if !added.is_empty() {
+        table.append(&added);
+        durable::replace(&path, table.bytes(), "judge").context("write", &path)?;
+    }
+    Ok((added.len(), rows.len() - added.len()))
+}
+
+/// One verdict on one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The run.
+    pub run_id: String,
+    /// The job.
+    pub job_id: String,
+    /// Who judged.
+    pub judge: String,
+    /// Whether it would be used as it is.
+    pub accepted: bool,
+}
+
+/// Returns every verdict, and how many votes there are.
+pub fn verdicts(context: &OpsContext) -> Result<(Vec<Verdict>, usize), OpsError> {
+    let votes = rows_of(context, Kind::Votes)?.len();
+    let verdicts = rows_of(context, Kind::Accepts)?
+        .into_iter()
+        .map(|row| Verdict {
+            run_id: row[3].clone(),
+            job_id: row[4].clone(),
+            judge: row[2].clone(),
+            accepted: row[6] == "yes",
+        });
+    Ok((verdicts.collect(), votes))
+}
+
+/// Which votes count.
+#[derive(Debug, Clone, Default)]
+pub struct RankRequest {
+    /// Only models of this run.
+    pub run: Option<RunId>,
+    /// Only votes on models drawn so (`textured`, `clay`).
+    pub mode: Option<String>,
+    /// Only items of this category.
+    pub category: Option<String>,
+}
+
+/// How one algorithm stands.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    /// Its key.
+    pub algo: String,
+    /// How it stands among those that votes connect it with.
+    pub standing: Option<Standing>,
+    /// Models with a verdict, by what most judges say.
+    pub judged: usize,
+    /// Of these, the accepted.
+    pub accepted: usize,
+    /// What was spent on it in the runs that were judged, in millionths of a dollar.
+    pub spent_micros: i64,
+    /// Models that were made in those runs.
+    pub made: usize,
+}
+
+impl Ranked {
+    /// Returns what one accepted model costs: what was spent, over the models that would
+    /// be accepted if those not judged are like those that were.
+    pub fn per_accepted_micros(&self) -> Option<f64> {
+        let share = self.accepted as f64 / self.judged.max(1) as f64;
+        let expected = share * self.made as f64;
+        (expected > 0.0).then(|| self.spent_micros as f64 / expected)
+    }
+}
+
+/// What judging came to.
+#[derive(Debug, Clone, Default)]
+pub struct Ranking {
+    /// The algorithms, best first; those that cannot be ranked last.
+    pub algos: Vec<Ranked>,
+    /// Votes that count.
+    pub votes: usize,
+    /// Votes that say both are unusable; they rank nobody.
+    pub both_unusable: usize,
+    /// Votes on jobs that the registry does not have, or that compare an algorithm with itself.
+    pub left_out: usize,
+    /// How far judges agree on the pairs that several of them saw.
+    pub agreement: Option<f64>,
+    /// Algorithms that no votes connect with the others in both directions.
+    pub unconnected: Vec<String>,
+}
+
+/// What is known of a job that was judged.
+struct Judged {
+    algo: String,
+    category: String,
+}
+
+/// Sums votes and verdicts up.
+pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, OpsError> {
+    context.expect_workspace()?;
+    let votes = rows_of(context, Kind::Votes)?;
+    let accepts = rows_of(context, Kind::Accepts)?;
+    let jobs = judged_jobs(context)?;
+    let fits = |run: &str, job: &str| {
+        let known = jobs.get(&(run.to_owned(), job.to_owned()))?;
+        let in_run = request
+            .run
+            .as_ref()
+            .is_none_or(|wanted| wanted.as_str() == run);
+        let in_category = request
+            .category
+            .as_ref()
+            .is_none_or(|wanted| *wanted == known.category);
+        (in_run && in_category).then_some(known)
+    };
+    let mut ranking = Ranking::default();
+    let mut algos: BTreeSet<String> = BTreeSet::new();
+    let mut cast: Vec<(String, String, Answer, String, String)> = Vec::new();
+    let mut spoken: Vec<(String, String)> = Vec::new();
+    for vote in &votes {
+        if request.mode.as_ref().is_some_and(|mode| *mode != vote[8]) {
+            continue;
+        }
+        let (a, b) = (fits(&vote[3], &vote[4]), fits(&vote[5], &vote[6]));
+        let (Some(a), Some(b)) = (a, b) else {
+            ranking.left_out += 1;
+            continue;
+        };
+        spoken.push((
+            format!("{} {} {} {}", vote[3], vote[4], vote[6], vote[8]),
+            vote[10].clone(),
+        ));
+        let answer = match vote[10].as_str() {
+            "a" => Answer::First,
+            "b" => Answer::Second,
+            "tie" => Answer::Tie,
+            _ => {
+                ranking.both_unusable += 1;
+                continue;
+            }
+        };
+        if a.algo == b.algo {
+            ranking.left_out += 1;
+            continue;
+        }
+        algos.extend([a.algo.clone(), b.algo.clone()]);
+        cast.push((
+            a.algo.clone(),
+            b.algo.clone(),
+            answer,
+            vote[7].clone(),
+            vote[2].clone(),
+        ));
+    }
+    ranking.votes = cast.len();
+    ranking.agreement = rank::agreement(
+        spoken
+            .iter()
+            .map(|(unit, word)| (unit.as_str(), word.as_str())),
+    );
+    let mut verdicts: BTreeMap<(String, String), i64> = BTreeMap::new();
+    for accept in &accepts {
+        if let Some(known) = fits(&accept[3], &accept[4]) {
+            algos.insert(known.algo.clone());
+            let verdict = verdicts
+                .entry((accept[3].clone(), accept[4].clone()))
+                .or_default();
+            *verdict += if accept[6] == "yes" { 1 } else { -1 };
+        }
+    }
+    let names: Vec<String> = algos.into_iter().collect();
+    let standings = standings(&names, &cast, &mut ranking.unconnected);
+    let spent = spent(context, request, &votes, &accepts)?;
+    for (place, algo) in names.iter().enumerate() {
+        let of_algo =
+            |key: &(String, String)| jobs.get(key).is_some_and(|known| known.algo == *algo);
+        let of_algo = verdicts.iter().filter(|(key, _)| of_algo(key));
+        let said: Vec<bool> = of_algo.map(|(_, sum)| *sum > 0).collect();
+        let (spent_micros, made) = spent.get(algo).copied().unwrap_or_default();
+        ranking.algos.push(Ranked {
+            algo: algo.clone(),
+            standing: standings.get(&place).copied(),
+            judged: said.len(),
+            accepted: said.iter().filter(|accepted| **accepted).count(),
+            spent_micros,
+            made,
+        });
+    }
+    let points = |one: &Ranked| {
+        one.standing
+            .map_or(f64::NEG_INFINITY, |standing| standing.points)
+    };
+    ranking
+        .algos
+        .sort_by(|a, b| points(b).total_cmp(&points(a)));
+    Ok(ranking)
+}
+
+/// Ranks the largest group that votes connect; names the others.
+fn standings(
+    names: &[String],
+    cast: &[(String, String, Answer, String, String)],
+    unconnected: &mut Vec<String>,
+) -> HashMap<usize, Standing> {
+    let place = |algo: &String| {
+        names
+            .iter()
+            .position(|name| name == algo)
+            .unwrap_or_default()
+    };
+    let votes: Vec<Vote> = cast
+        .iter()
+        .map(|(first, second, answer, item, judge)| Vote {
+            first: place(first),
+            second: place(second),
+            answer: *answer,
+            item: item.clone(),
+            judge: judge.clone(),
+        })
+        .collect();
+    if votes.is_empty() {
+        return HashMap::new();
+    }
+    let groups = rank::groups(names.len(), &votes);
+    let Some(group) = groups.first().filter(|group| group.len() > 1) else {
+        unconnected.extend(names.iter().cloned());
+        return HashMap::new();
+    };
+    unconnected.extend(groups[1..].iter().flatten().map(|one| names[*one].clone()));
+    let inside = |at: usize| group.iter().position(|member| *member == at);
+    let votes: Vec<Vote> = votes
+        .into_iter()
+        .filter_map(|vote| {
+            let (first, second) = (inside(vote.first)?, inside(vote.second)?);
+            Some(Vote {
+                first,
+                second,
+                ..vote
+            })
+        })
+        .collect();
+    let ranked = rank::rank(group.len(), &votes, 0).unwrap_or_default();
+    group.iter().copied().zip(ranked).collect()
+}
+
+fn rows_of(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsError> {
+    let Some(table) = table_file::read(&kind.path(context))? else {
+        return Ok(Vec::new());
+    };
+    let columns = Columns::find(&table, kind.columns());
+    let rows = (0..table.len()).filter_map(|row| {
+        (0..kind.columns().len())
+            .map(|index| {
+                columns
+                    .text(&table, row, index)
+                    .ok()
+                    .map(std::borrow::Cow::into_owned)
+            })
+            .collect::<Option<Vec<String>>>()
+    });
+    Ok(rows.collect())
+}
+
+fn judged_jobs(context: &OpsContext) -> Result<HashMap<(String, String), Judged>, OpsError> {
+    let Some(table) = table_file::read(&context.workspace.registry())? else {
+        return Ok(HashMap::new());
+    };
+    let columns = Columns::find(&table, &["run_id", "job_id", "algo", "category_l3"]);
+    let mut jobs = HashMap::new();
+    for row in 0..table.len() {
+        let text = |index| {
+            columns
+                .text(&table, row, index)
+                .map(std::borrow::Cow::into_owned)
+        };
+        if let (Ok(run), Ok(job), Ok(algo), Ok(category)) = (text(0), text(1), text(2), text(3)) {
+            jobs.insert((run, job), Judged { algo, category });
+        }
+    }
+    Ok(jobs)
+}
+
+/// Returns what was spent on each algorithm, and how many models it made, in the runs
+/// that were judged.
+fn spent(
+    context: &OpsContext,
+    request: &RankRequest,
+    votes: &[Vec<String>],
+    accepts: &[Vec<String>],
+) -> Result<HashMap<String, (i64, usize)>, OpsError> {
+    let of_votes = votes.iter().flat_map(|vote| [&vote[3], &vote[5]]);
+    let runs: BTreeSet<&String> = of_votes
+        .chain(accepts.iter().map(|accept| &accept[3]))
+        .collect();
+    let mut spent: HashMap<String, (i64, usize)> = HashMap::new();
+    for run in runs {
+        let Ok(run) = RunId::parse(run) else {
+            continue;
+        };
+        let wanted = request.run.as_ref().is_none_or(|wanted| *wanted == run);
+        if !wanted || !context.workspace.has_run(&run) {
+            continue;
+        }
+        csv::refuse_linked_run(&context.workspace, &run)?;
+        for (algo, tally) in cost::cost_report(context, Some(&run), By::Algo, false)?.lines {
+            let entry = spent.entry(algo).or_default();
+            entry.0 += tally.billed_micros;
+            entry.1 += tally.completed;
+        }
+    }
+    Ok(spent)
+}
