@@ -104,6 +104,8 @@ mod tests {
             nonce: Nonce::new("n"),
             cut_off: false,
             void: false,
+            intent_at: None,
+            submitted_at: None,
             error: None,
         }
     }

@@ -26,6 +26,7 @@ use crate::workspace::durable;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 mod next;
+mod purchase;
 
 pub use next::NextStep;
 use next::next_steps;
@@ -125,6 +126,7 @@ pub fn run_explain(
         now,
     }
     .tell();
+    why.extend(purchase::story(&attempts));
     let kept = csv::kept(&context.workspace, run_id);
     let kept: Vec<Kept> = kept
         .into_iter()

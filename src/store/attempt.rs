@@ -55,6 +55,12 @@ pub struct AttemptRecord {
     pub cost_usd: Option<f64>,
     /// The provider's name for what was bought.
     pub request_id: Option<String>,
+    /// When it noted that it was about to buy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent_at: Option<Timestamp>,
+    /// When it noted what it had bought, or had found to be bought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submitted_at: Option<Timestamp>,
     /// Whether it re-attached to a purchase of an earlier attempt.
     pub resumed: bool,
     /// Where the price comes from.

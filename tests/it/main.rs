@@ -25,6 +25,7 @@
 //! - [`doctor_losses`]: records that were lost or spoilt are told with what really brings them back.
 //! - [`doubt`]: what cannot be told is neither taken for death nor for a job that was never tried.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
+//! - `faithful_double`: fal's own client takes the double for fal.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
@@ -103,6 +104,8 @@ mod doctor;
 mod doctor_losses;
 mod doubt;
 mod engine;
+#[cfg(target_os = "linux")]
+mod faithful_double;
 mod fault_points;
 mod first_hour;
 mod fixtures;

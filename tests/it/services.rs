@@ -111,6 +111,27 @@ fn an_order_that_is_not_listed_is_bought_again_only_when_a_person_says_so() {
 }
 
 #[test]
+fn the_story_of_a_purchase_is_told_with_its_times() {
+    let market = Market::open(FAL, 1, "");
+    market.control(json!({"faults": [nth("submit", &[1], "hold_after")]}));
+    let running = market.worker(&[]).spawn();
+    market.wait_for("submit");
+    let _ = running.kill();
+    market.let_go("submit");
+    let _ = work(&market, &["--only-status", "enqueued,running"], 0);
+    let id = market.workspace.id(0).to_owned();
+    let words = ["run", "explain", "--run-id", "rk", &id, "--json"];
+    let told = market.command(&words).run().expect_code(0).json();
+    let why = told["why"].to_string();
+    assert!(why.contains("attempt 1 noted at 20"), "{why}");
+    assert!(why.contains("no answer was noted"), "{why}");
+    assert!(
+        why.contains("attempt 2 looked for that purchase and found it at 20"),
+        "{why}"
+    );
+}
+
+#[test]
 fn before_the_time_a_missing_order_proves_nothing_even_to_a_person() {
     let market = Market::open(FAL, 1, "");
     // Taken, and listed only much later.

@@ -209,7 +209,7 @@ impl Ledger {
     /// Notes what happened to an attempt that is known.
     fn note(&mut self, what: What, at: Timestamp) {
         let (nonce, outcome) = match &what {
-            What::Submitted { nonce, .. } => (nonce, None),
+            What::Submitted { nonce, .. } | What::Intent { nonce, .. } => (nonce, None),
             What::Made(line) => (&line.nonce, None),
             What::Released {
                 nonce,
@@ -238,6 +238,7 @@ impl Ledger {
                 let same = record.request_id.as_ref() == Some(&request_id);
                 let earlier = record.cost_usd.filter(|_| !same);
                 record.request_id = Some(request_id);
+                record.submitted_at = Some(at);
                 record.resumed = false;
                 // Several purchases add up.
                 record.cost_usd = match (cost_usd, earlier) {
@@ -246,6 +247,7 @@ impl Ledger {
                 };
                 record.price_source = cost_usd.map(|_| "adapter".to_owned());
             }
+            What::Intent { .. } => record.intent_at = Some(at),
             What::Made(line) => {
                 let price = line.result.price;
                 record.cost_usd = record.cost_usd.or(price.estimated_usd);
@@ -329,6 +331,8 @@ fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> A
         nonce: Nonce::new(""),
         cut_off: false,
         void: false,
+        intent_at: None,
+        submitted_at: None,
         error: None,
     }
 }

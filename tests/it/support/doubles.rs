@@ -69,7 +69,8 @@ pub struct Market {
     pub workspace: TestWorkspace,
     pub service: Service,
     pub port: u16,
-    proxy: Option<u16>,
+    /// Where it answers for every name, by https.
+    pub proxy: Option<u16>,
     _running: Running,
 }
 

@@ -42,6 +42,11 @@ pub fn python_with_filelock(version: &str) -> Option<PathBuf> {
     required(&format!("ARCHI3D_TEST_PYTHON_{suffix}"), must_have_all())
 }
 
+/// Returns the Python interpreter that has fal's own client, under the same condition.
+pub fn python_with_fal_client() -> Option<PathBuf> {
+    required("ARCHI3D_TEST_PYTHON_FAL", must_have_all())
+}
+
 /// Returns the folder of the Khronos validator for Node, under the same condition.
 pub fn gltf_validator() -> Option<PathBuf> {
     required("ARCHI3D_TEST_GLTF_VALIDATOR", must_have_all())
