@@ -27,9 +27,8 @@ def judge(round_):
     wrong += bills.judge(round_, endings=("completed", "failed"))
     consent = ask_a_person(round_, wrong)
     end_upserter(round_, wrong)
-    found = oracle.check(
-        round_.workspace, round_.before, round_.ids, {}, most=len(round_.ids), changed=("notes",), after_cut=round_.was_cut
-    )
+    how = {"most": len(round_.ids), "changed": ("notes",), "after_cut": round_.was_cut}
+    found = oracle.check(round_.workspace, round_.before, round_.ids, {}, **how)
     wrong += [line for line in found if not line.startswith("worker.log")]
     wrong += bills.judge(round_, allowed=consent, doubts=False)
     judge_log(round_, wrong)

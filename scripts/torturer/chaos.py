@@ -22,11 +22,16 @@ MOCKS = """  plain: {kind: mock, sleep_ms: 150, count_file: count.txt, unit_pric
 """
 # A rerun in doubt may be paid for twice, which here nobody could tell from a mistake.
 PROGRAMS = tuple(name for name in KINDS if name != "rerun")
-HABITS = {"sleep_s": 0.03, "linger_s": 0.05, "previews": 2, "folder": True, "readonly": True}
+HABITS = {"sleep_s": 0.03, "linger_s": 0.05, "previews": 4, "odd": True, "folder": True}
 # How often workers beat and for how long they bear silence: not all the same.
 RHYTHMS = ((0.2, 1.5), (0.5, 4.0), (0.1, 1.0))
 OPTIONS = ("--only-status", "enqueued,running", "--max-parallel", "3")
 JOBS = 240
+COUNTED = (
+    "jobs", "models by programs", "charges", "kills", "stops", "takeovers", "rolled forward", "fenced",
+    "locks held", "clock steps", "rehearsals", "full disks", "no inodes", "disk errors", "power cuts",
+    "python upserts", "table reads", "cut log lines", "for a person", "lost", "doubled",
+)
 WHO = (("guard",), ("worker",), ("adapter",), ("guard", "worker", "adapter"))
 
 
@@ -47,10 +52,7 @@ def torture(seconds, workers, seed=None, programs=True):
             number += 1
     finally:
         disk.drop() if disk else shutil.rmtree(folder, ignore_errors=True)
-    names = ("jobs", "models by programs", "charges", "kills", "stops", "takeovers", "rolled forward", "fenced")
-    names += ("locks held", "clock steps", "rehearsals", "full disks", "no inodes", "disk errors", "power cuts")
-    names += ("python upserts", "table reads", "cut log lines", "for a person", "lost", "doubled")
-    figures = {name: totals[name] for name in names}
+    figures = {name: totals[name] for name in COUNTED}
     if not disk:
         figures["disks"] = "not harmed (needs root)"
     return figures | {"rounds": number, "seed": seed, "seconds": round(time.monotonic() - began)}, wrong
@@ -84,7 +86,7 @@ class Round(Stage):
         try:
             return self.run_until(until)
         finally:
-            self.upserter.poll() is None and os.killpg(self.upserter.pid, signal.SIGKILL)
+            send(self.upserter.pid, signal.SIGKILL)
             self.upserter.wait()
 
     def run_until(self, until):
@@ -127,7 +129,8 @@ class Round(Stage):
         for place, process in enumerate(self.workers):
             if process.poll() is not None:
                 self.workers[place] = self.start_worker()
-        harms = ((self.kill_some, 60), (self.stop, 8), (self.hold_lock, 20), (self.step_clock, 10), (self.rehearse, 3))
+        harms = ((self.kill_some, 60), (self.stop, 8), (self.hold_lock, 20), (self.step_clock, 10))
+        harms += ((self.rehearse, 3),)
         harms += ((self.fill, 1.5), (self.take_inodes, 1.0)) if self.disk else ()
         chosen = self.rng.choices([h for h, _ in harms], [weight for _, weight in harms])[0]
         chosen()

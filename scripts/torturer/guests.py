@@ -32,7 +32,7 @@ def odd(habits, point=None, user=False):
             for _ in range(3):
                 ran = scene.run("--only-status", "enqueued,running", **how)
             # One job's files concern no other job.
-            wrong = [] if ran.code in (0, 1) else [f"a later start ended with {ran.code}: {ran.err[-300:]}"]
+            wrong = later_start(ran)
             # Links are refused, and the model is kept all the same.
             endings = ("completed", "failed") if habits.get("links") else ("completed",)
             name = f"odd-{'-'.join(habits)}-{point}-{user}"
@@ -41,6 +41,10 @@ def odd(habits, point=None, user=False):
             return wrong + scene.judge(name, endings=endings, doubts=doubts)
 
     return tell
+
+
+def later_start(ran):
+    return [] if ran.code in (0, 1) else [f"a later start ended with {ran.code}: {ran.err[-300:]}"]
 
 
 def as_user(scene, home=None):
@@ -72,7 +76,7 @@ def killed_user(who):
             scene.release()
             for _ in range(2):
                 ran = scene.run("--only-status", "enqueued,running", **how)
-            wrong = [] if ran.code in (0, 1) else [f"a later start ended with {ran.code}: {ran.err[-300:]}"]
+            wrong = later_start(ran)
             return wrong + scene.judge(f"user-killed-{'-'.join(who)}", doubts=False)
 
     return tell
@@ -148,9 +152,12 @@ def stories():
             short = point == "finish.unlocked" and "names" in name
             found.append(Story(f"{name}, killed at {point}", odd(habits, point), short))
     for who in (("worker",), ("guard", "worker", "adapter")):
-        found.append(Story(f"an ordinary user's {' and '.join(who)} killed", killed_user(who), len(who) == 1))
+        name = f"an ordinary user's {' and '.join(who)} killed"
+        found.append(Story(name, killed_user(who), len(who) == 1))
     for elsewhere in (False, True):
-        found.append(Story(f"several rhythms{' on two machines' if elsewhere else ''}", mixed_rhythms(elsewhere), elsewhere))
+        name = f"several rhythms{' on two machines' if elsewhere else ''}"
+        found.append(Story(name, mixed_rhythms(elsewhere), elsewhere))
     for offset in (366 * 86_400_000, -366 * 86_400_000, 3_600_000):
-        found.append(Story(f"a clock that is {offset // 1000} s ahead", wrong_clock(offset), offset > 1e10))
+        name = f"a clock that is {offset // 1000} s ahead"
+        found.append(Story(name, wrong_clock(offset), offset > 1e10))
     return found

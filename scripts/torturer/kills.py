@@ -146,12 +146,15 @@ def stories():
     for who in WHO:
         for moment in (0.0, 0.3):
             short = moment == 0.3 or who == ("worker",)
-            found.append(Story(f"{' and '.join(who)} killed while tidying, {moment} s", lingering(who, moment), short))
+            name = f"{' and '.join(who)} killed while tidying, {moment} s"
+            found.append(Story(name, lingering(who, moment), short))
     for moment in (0.0, 0.02, 0.1, 0.3):
-        found.append(Story(f"killed while hashing, {moment} s", while_hashing(24, moment), moment in (0.02, 0.1)))
+        short = moment in (0.02, 0.1)
+        found.append(Story(f"killed while hashing, {moment} s", while_hashing(24, moment), short))
     for step in ("bought", "making", "said"):
         for whole in (False, True):
             short = (step, whole) in (("said", False), ("making", True))
-            found.append(Story(f"frozen at {step}{' with its programs' if whole else ''}", frozen(step, whole), short))
+            name = f"frozen at {step}{' with its programs' if whole else ''}"
+            found.append(Story(name, frozen(step, whole), short))
     found.append(Story("guard killed beside a frozen worker", between_guard_and_worker))
     return found

@@ -38,7 +38,8 @@ def spreadsheet(path, change=lambda row: row, drop=(), ends="\r\n", mark=""):
     """Saves a table as a spreadsheet does: numbers mangled, other line ends and quotes, no mark."""
     rows = list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
     head, rows = rows[0], [dict(zip(rows[0], cells)) for cells in rows[1:]]
-    rows = [change({k: as_number(v) for k, v in row.items()}) for n, row in enumerate(rows) if n not in drop]
+    rows = [row for number, row in enumerate(rows) if number not in drop]
+    rows = [change({name: as_number(cell) for name, cell in row.items()}) for row in rows]
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator=ends)
     writer.writerow(head)
@@ -215,7 +216,8 @@ def capped_reruns():
         for _ in range(2):
             scene.run("--only-status", "enqueued,running", *budget)
         allowed = bills.Counter({job: 3 for job in scene.ids})
-        return scene.judge("capped-reruns", cap=cap, allowed=allowed, endings=("completed", "enqueued", "running"))
+        endings = ("completed", "enqueued", "running")
+        return scene.judge("capped-reruns", cap=cap, allowed=allowed, endings=endings)
 
 
 def stories():
@@ -226,11 +228,13 @@ def stories():
             name = f"a spreadsheet saves the table at {step}{', the worker dies' if again else ''}"
             found.append(Story(name, story, again))
     found.append(Story("rows dropped and words changed", saved("making", False, drop=(1, 2), change=reworded)))
-    found.append(Story("words changed, the worker dies", saved("making", True, change=reworded, ends="\n"), False))
+    story = saved("making", True, change=reworded, ends="\n")
+    found.append(Story("words changed, the worker dies", story, False))
     for how in HARMS:
         found.append(Story(f"the ledger is {how}", ledger_harmed(how), how in ("deleted", "cut", "older")))
         found.append(Story(f"a live journal is {how}", journal_harmed(how), how in ("deleted", "copied")))
     for options in ((), ("--only-status", "failed"), ("--only-status", "enqueued,running,failed")):
-        found.append(Story(f"rehearsals between real runs {options[1:]}", rehearsed(*options), options != ()))
+        name = f"rehearsals between real runs, {options[-1] if options else 'as they come'}"
+        found.append(Story(name, rehearsed(*options), options != ()))
     found.append(Story("reruns in doubt under a cap", capped_reruns))
     return found

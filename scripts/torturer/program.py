@@ -26,7 +26,7 @@ import time
 
 
 def main():
-    request = json.load(sys.stdin)
+    request = json.loads(sys.stdin.readline())
     does = request["defaults"]
     if does.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -43,6 +43,15 @@ def append(path, facts):
 
 def say(**event):
     os.write(1, json.dumps(event).encode() + b"\n")
+
+
+def say_and_wait(request, **event):
+    """Says that something is about to be bought, or was; from version 2 on it waits until that is noted."""
+    say(**event)
+    if request["protocol"] >= 2:
+        answer = json.loads(sys.stdin.readline() or "{}")
+        if answer.get("ack") != event["event"]:
+            sys.exit(75)  # Nobody listens any more.
 
 
 def until_full(step):
@@ -74,7 +83,8 @@ def model(seed, size):
     text += b" " * (-len(text) % 4)
     length = 12 + 8 + len(text) + 8 + len(binary)
     head = struct.pack("<4sII", b"glTF", 2, length)
-    return head + struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(binary), b"BIN\0") + binary
+    chunks = ((b"JSON", text), (b"BIN\0", binary))
+    return head + b"".join(struct.pack("<I4s", len(data), kind) + data for kind, data in chunks)
 
 
 class Program:
@@ -111,21 +121,21 @@ class Program:
         if request.get("resume_request_id"):
             return self.call(do="fetch", id=request["resume_request_id"])
         key = request["idempotency_key"] if does.get("keys") else None
-        if does.get("lookup") and request["attempt"] > 1:
+        if does.get("lookup") and request.get("open_intent"):
             found = self.call(do="find", key=key)
             if found:
                 return self.bought(found)
         if does.get("warns"):
             say(event="error", **{"class": "unknown"}, message="whether it was billed is not known")
         elif not does.get("silent"):
-            say(event="intent", correlation=f"{self.job}-{self.attempt}")
+            say_and_wait(request, event="intent", correlation=f"{self.job}-{self.attempt}")
         self.hold("buying")
         return self.bought(self.call(do="buy", job=self.job, attempt=self.attempt, key=key))
 
     def bought(self, identity):
         self.hold("bought")
         if self.does.get("ids"):
-            say(event="submitted", request_id=identity, cost_usd=0.4)
+            say_and_wait(self.request, event="submitted", request_id=identity, cost_usd=0.4)
             self.hold("submitted")
         return self.call(do="fetch", id=identity)
 

@@ -81,8 +81,10 @@ def stories():
     for point in bench.points():
         found.append(Story(f"programs: killed at {point}", at_point(point, "kill"), point in SHORT))
         found.append(Story(f"programs: killed at {point}, time 3", at_point(point, "kill", 3), False))
-        found.append(Story(f"programs: guard killed at {point}", guard_killed(point), point == "made.journalled"))
-        found.append(Story(f"programs: woken at {point}", woken(point), point in ("made.before", "finish.locked")))
+        short = point == "made.journalled"
+        found.append(Story(f"programs: guard killed at {point}", guard_killed(point), short))
+        short = point in ("made.before", "finish.locked")
+        found.append(Story(f"programs: woken at {point}", woken(point), short))
     for point in bench.failing_points():
         for error in ("ENOSPC", "EIO"):
             short = error == "ENOSPC" and point in SHORT_FAILURES

@@ -142,11 +142,12 @@ def stories():
     found.append(Story("no room while tidying", no_room_while_tidying))
     found.append(Story("read-only between two workers", read_only_between))
     for how in ("error", "cut"):
-        for step in ("submitted", "made", "said"):
-            if step != "submitted":
-                found.append(Story(f"disk {how} at {step}", failing(step, how), step == "said"))
+        for step in ("made", "said"):
+            found.append(Story(f"disk {how} at {step}", failing(step, how), step == "said"))
     for what in ("run", "workspace"):
         for step in ("making", "said"):
             for seconds in (0.3, None):
-                found.append(Story(f"{what} moved away at {step}, {seconds} s", moved(what, step, seconds), step == "said" and seconds is None))
+                while_it = "for a moment" if seconds else "until the worker ends"
+                short = step == "said" and not seconds
+                found.append(Story(f"{what} moved at {step} {while_it}", moved(what, step, seconds), short))
     return found

@@ -14,13 +14,14 @@ from . import bench, oracle
 from .provider import PRICE, Provider
 
 RESUME = ("--only-status", "enqueued,running", "--max-parallel", "2")
-# What the settings of a user who shops in this way are: who has neither keys nor a wish to pay twice
-# has a person asked.
+# How one can shop, as settings and as habits of the program. Who has keys, or can look a purchase up, finds
+# out what came of an intent; who has neither and does not want to pay twice has a person asked.
+FINDS_OUT = {"protocol": 2, "reconciles": True}
 KINDS = {
-    "keyed": ({}, {"keys": True, "ids": True}),
-    "looked": ({}, {"keys": True, "ids": True, "lookup": True}),
+    "keyed": (FINDS_OUT, {"keys": True, "ids": True}),
+    "looked": (FINDS_OUT, {"keys": True, "ids": True, "lookup": True}),
     "keyonly": ({}, {"keys": True}),
-    "idonly": ({"on_interrupt": "ask"}, {"ids": True}),
+    "idonly": ({"on_interrupt": "ask", "protocol": 2}, {"ids": True}),
     "blind": ({"on_interrupt": "ask"}, {}),
     "warned": ({"on_interrupt": "ask"}, {"warns": True}),
     "free": ({}, None),
