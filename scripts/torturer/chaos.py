@@ -35,17 +35,19 @@ COUNTED = (
 WHO = (("guard",), ("worker",), ("adapter",), ("guard", "worker", "adapter"))
 
 
-def torture(seconds, workers, seed=None, programs=True):
+def torture(seconds, workers, seed=None):
     """Goes on in rounds, each a run of its own, until the time is up."""
     seed = random.randrange(1 << 30) if seed is None else seed
     rng, totals, wrong = random.Random(seed), Counter(), []
     began, number = time.monotonic(), 0
     until = began + seconds
+    # What little can be done in a short time is to be done to the end.
+    jobs = JOBS if seconds >= 30 else JOBS // 2
     disk = disks.small("chaos", megabytes=192, inodes=8000, options="loop,errors=remount-ro")
     folder = disk.path if disk else bench.scratch("chaos", on_disk=True)
     try:
         while time.monotonic() < until and len(wrong) < 10:
-            with Round(folder / f"round-{number}", disk, rng, workers, programs) as round_:
+            with Round(folder / f"round-{number}", disk, rng, workers, jobs) as round_:
                 found = round_.run(until)
             wrong += [f"seed {seed}, round {number}: {line}" for line in found]
             totals.update(round_.counts)
@@ -61,11 +63,10 @@ def torture(seconds, workers, seed=None, programs=True):
 class Round(Stage):
     """One run of some jobs, from its first worker to the judgement."""
 
-    def __init__(self, workspace, disk, rng, workers, programs):
+    def __init__(self, workspace, disk, rng, workers, jobs):
         self.disk, self.rng, self.count = disk, rng, workers
         self.counts, self.wrong = Counter(), []
-        kinds = ("plain", "buy", *(PROGRAMS if programs else ()))
-        algos = [rng.choice(kinds) for _ in range(JOBS)]
+        algos = [rng.choice(("plain", "buy", *PROGRAMS)) for _ in range(jobs)]
         super().__init__(workspace, algos, foreign=200, more=MOCKS, **HABITS)
         table = self.workspace / "tables/generations.csv"
         raw = table.read_bytes()

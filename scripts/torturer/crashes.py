@@ -2,10 +2,13 @@
 
 import os
 import shutil
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from . import bench, money, repairs, scenarios
+from .bench import worker
+from .scenarios import clean
 
 HITS = (1, 2, 5)
 ALL = scenarios.ALL + money.ALL + repairs.ALL
@@ -105,6 +108,12 @@ class Torture:
 
     def judge(self, scenario, workspace, label, after_error=False):
         wrong = scenario.recover(workspace)
+        for _ in range(2):
+            if has_wreckage(workspace):
+                # In a copy only silence tells that a holder is dead. A start may break it once, and what is
+                # not dead beyond doubt keeps its files until the next one.
+                time.sleep(2 * scenarios.SILENCE)
+                wrong += clean(worker(workspace, *scenarios.RESUME))
         if after_error:
             # A job whose own files could not be written has failed, which is no loss.
             wrong += scenario.again(workspace)
@@ -120,3 +129,8 @@ class Torture:
         workspace = self.root / f"{scenario.name}-{name}"
         shutil.copytree(scenario.template, workspace, symlinks=True)
         return workspace
+
+
+def has_wreckage(workspace):
+    run = workspace / "runs/r"
+    return any(run.glob("state/*.inprogress")) or any(run.glob("outputs/.staging/*"))

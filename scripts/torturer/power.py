@@ -4,6 +4,7 @@ import hashlib
 import os
 import random
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import bench, oracle
@@ -17,6 +18,9 @@ ADAPTERS = """  plain: {kind: mock, sleep_ms: 15, unit_price_usd: 0.4}
 ALGOS = ("plain", "buy", "plain", "bad", "buy", "plain") * 4
 PAGE = 4096
 OPTIONS = ("--only-status", "enqueued,running", "--max-parallel", "2")
+# What is written again are other files, so only silence tells that their worker is dead.
+SILENCE = 0.3
+OPTIONS += ("--heartbeat-secs", "0.1", "--stale-secs", str(SILENCE))
 
 
 def torture(cuts, seed=None):
@@ -170,6 +174,7 @@ class Cuts:
         bought = purchases(workspace)
         # A folder beside a damaged lease is swept by the start after the one that mends it.
         for _ in range(2):
+            time.sleep(SILENCE)
             ran = bench.run(worker(workspace, *OPTIONS))
             if ran.code not in (0, 1):
                 return [f"the next start ended with {ran.code}: {ran.err[-300:]}"], len(reported)
