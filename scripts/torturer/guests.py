@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 
-from . import bench
+from . import bench, bills
 from .stories import Scene, Skipped, Story
 
 ALGOS = ("idonly", "blind", "keyed", "free")
@@ -143,6 +143,24 @@ def wrong_clock(offset_ms):
     return tell
 
 
+def given_up():
+    """What was about to be bought under a clock that was ahead is given up when a person says so."""
+    with Scene(("blind", "keyonly", "idonly")) as scene:
+        clock = scene.outside / "clock"
+        clock.write_text(str(86_400_000))
+        scene.hold("bought")
+        guard = scene.start("--max-parallel", "3", clock=clock)
+        scene.wait_held("bought", 3)
+        scene.kill(guard, "worker")
+        bench.finish(guard)
+        scene.release()
+        scene.mend()
+        ran = scene.run("--only-status", "failed,running", "--resubmit-unknown")
+        wrong = [] if ran.code == 0 else [f"with a person's word it ended with {ran.code}: {ran.err[-300:]}"]
+        allowed = dict.fromkeys(scene.ids, 1)
+        return wrong + scene.judge("given-up", allowed=bills.Counter(allowed), doubts=False)
+
+
 def stories():
     found = []
     for name, habits in ODD.items():
@@ -160,4 +178,5 @@ def stories():
     for offset in (366 * 86_400_000, -366 * 86_400_000, 3_600_000):
         name = f"a clock that is {offset // 1000} s ahead"
         found.append(Story(name, wrong_clock(offset), offset > 1e10))
+    found.append(Story("a purchase is given up after the clock was ahead", given_up))
     return found

@@ -144,8 +144,13 @@ class Wreckage(Scenario):
         damaged = "timestamp: 2026-01-01T00:00:00.000000+00:00\npid: 1\nhost: x\n"
         damaged += 'archi3d: {"v":1}\ncheck: 0000000000000000\n'
         state(workspace, jobs[6], "failed").write_text(damaged)
-        (workspace / "runs/r/outputs/.staging" / f"{jobs[9]}.1-0123").mkdir()
-        (workspace / "runs/r/state" / f".{jobs[9]}.inprogress.h-1-x.tmp").write_text("half")
+        nobodys = workspace / "runs/r/outputs/.staging" / f"{jobs[9]}.1-0123"
+        nobodys.mkdir()
+        half = workspace / "runs/r/state" / f".{jobs[9]}.inprogress.h-1-x.tmp"
+        half.write_text("half")
+        # Old enough that whoever made them, which nothing tells, is gone.
+        for path in (nobodys, half):
+            os.utime(path, (0, 0))
 
     def wreck(self, workspace, job, point):
         copy = Path(f"{workspace}-copy")

@@ -309,7 +309,9 @@ impl Pool<'_> {
         let intent = lease.intent.as_deref()?;
         let given_up = by_person || self.conditions.forget_requests;
         // What this pool meant to buy, nobody can have looked for.
-        (!given_up || intent.at >= self.began).then_some(intent)
+        let intended = self.intended.lock();
+        let intended = intended.unwrap_or_else(PoisonError::into_inner);
+        (!given_up || intended.contains(&lease.job_id)).then_some(intent)
     }
 
     fn call(

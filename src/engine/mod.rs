@@ -172,6 +172,8 @@ struct Pool<'a> {
     twins: Twins,
     /// Purchases of this pool; only older ones are ever given up.
     bought: Mutex<HashSet<(JobId, String)>>,
+    /// Jobs that this pool meant to buy; only older intents are ever given up.
+    intended: Mutex<HashSet<JobId>>,
     /// What people were told once.
     told: Mutex<HashSet<String>>,
     heartbeat: Heartbeat,
@@ -274,6 +276,7 @@ pub fn run(
         till: Till::of(conditions.money.as_ref()),
         twins: Twins::default(),
         bought: Mutex::default(),
+        intended: Mutex::default(),
         told: Mutex::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),

@@ -57,6 +57,9 @@ impl JobReporter for Reporter<'_> {
         match self.pool.store.intent(self.lease, correlation, now) {
             Ok(Beat::Held) => {
                 self.intent = Some(correlation.to_owned());
+                let intended = self.pool.intended.lock();
+                let mut intended = intended.unwrap_or_else(PoisonError::into_inner);
+                intended.insert(self.lease.job_id.clone());
                 Ok(())
             }
             Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
