@@ -426,6 +426,6 @@ def gone(process):
 
 
 ALL = [
-    Wreckage, Fresh, Redo, Perform, Rehearsal, Retry, Stop, Cancel, Fence, Provider, Budget, Batch,
+    Fresh, Wreckage, Redo, Perform, Rehearsal, Retry, Stop, Cancel, Fence, Provider, Budget, Batch,
     Catalog, Consolidate,
 ]
