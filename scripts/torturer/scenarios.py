@@ -268,6 +268,8 @@ class Fence(Scenario):
     options = ("--only-status", "enqueued,running,failed", "--max-parallel", "3")
     options += ("--heartbeat-secs", "60")
     most = 2
+    # One that dies when its late result is aside and nothing is noted leaves a question; see `check`.
+    statuses = {0: ("completed", "failed")}
 
     def prepare(self, workspace):
         path = workspace / "config/adapters.yaml"
@@ -293,6 +295,15 @@ class Fence(Scenario):
             state(workspace, self.ids[1], "completed").write_text(done)
             shutil.copy(workspace / "older", state(workspace, self.ids[2], "failed"))
         (workspace / "go").touch()
+
+    def check(self, workspace):
+        wrong, first = super().check(workspace), self.ids[0]
+        if self.rows(workspace)[first]["status"] == "failed":
+            told = run(["run", "explain", "--run-id", "r", first, "--workspace", str(workspace)]).out
+            kept = list((workspace / "runs/r/outputs/.late").glob(f"{first}.*/generated.glb"))
+            if not any(path.parent.name in told for path in kept):
+                wrong.append(f"{first}: failed, and no model that is named is kept aside")
+        return wrong
 
     def recover(self, workspace):
         (workspace / "go").touch()
