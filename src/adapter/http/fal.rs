@@ -60,15 +60,18 @@ impl Fal {
 
     /// Asks the history for one page of requests.
     fn history(&self, desk: &Desk<'_>, row: &Row, more: &[(&str, &str)]) -> Result<Value, Fault> {
-        let mut url = format!(
-            "{}/models/requests/by-endpoint?endpoint_id={}&expand=payloads&limit=100",
-            self.api,
+        let mut path = format!(
+            "/models/requests/by-endpoint?endpoint_id={}&expand=payloads&limit=100",
             encoded(&row.endpoint)
         );
         for (name, value) in more {
-            let _ = write!(url, "&{name}={}", encoded(value));
+            let _ = write!(path, "&{name}={}", encoded(value));
         }
-        let answer = desk.get(&url)?;
+        let mut answer = desk.get(&format!("{}{path}", self.api))?;
+        // The version is part of the address, and easily left out of one's own.
+        if answer.status == 404 && !self.api.ends_with("/v1") {
+            answer = desk.get(&format!("{}/v1{path}", self.api))?;
+        }
         match answer.json().filter(|page| page["items"].is_array()) {
             Some(page) if answer.is_success() => Ok(page),
             _ => Err(refused("fal", "its list of requests", &answer, |_| {

@@ -133,9 +133,12 @@ impl Market {
 
     /// Prepares a command that reaches the double.
     pub fn command(&self, words: &[&str]) -> Invocation {
-        let mut invocation = self.workspace.archi3d(words);
-        invocation = invocation
+        self.reaching(self.workspace.archi3d(words))
             .env(self.service.key, KEY)
+    }
+
+    fn reaching(&self, invocation: Invocation) -> Invocation {
+        let mut invocation = invocation
             .env("ARCHI3D_HTTP_POLL_MS", "10")
             .env("ARCHI3D_HTTP_TIMEOUT_S", "3")
             .env("ARCHI3D_HTTP_DOUBT_S", "1");
@@ -148,6 +151,11 @@ impl Market {
             invocation = invocation.env(name, format!("http://127.0.0.1:{}{path}", self.port));
         }
         invocation
+    }
+
+    /// The same without a key in the environment.
+    pub fn keyless(&self, words: &[&str]) -> Invocation {
+        self.reaching(self.workspace.archi3d(words))
     }
 
     /// Prepares a worker on the run.
