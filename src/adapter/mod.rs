@@ -7,6 +7,7 @@
 pub mod endpoint;
 pub mod http;
 pub mod mock;
+mod preview;
 pub mod process;
 pub mod registry;
 pub mod relief;

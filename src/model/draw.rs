@@ -6,11 +6,11 @@
 //! services deliver is often turned inside out.
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::{ExtendedColorType, ImageEncoder, ImageError, Rgb, RgbImage};
+use image::{ExtendedColorType, ImageEncoder, ImageError, RgbImage};
 
 use crate::model::number::{byte, ceil, floor};
 use crate::model::vector::{cross, difference, dot, unit};
-use crate::model::{Material, Model, Part};
+use crate::model::{Model, Part};
 
 /// The side of a preview, in pixels.
 pub const PREVIEW_SIDE: u32 = 512;
@@ -192,12 +192,6 @@ struct Canvas {
     tones: Tones,
 }
 
-/// What a triangle shows at one of its points.
-struct Shown {
-    colour: [f32; 4],
-    normal: [f32; 3],
-}
-
 impl Canvas {
     fn new(pixels: u32) -> Self {
         let side = pixels as usize * SAMPLES;
@@ -214,7 +208,7 @@ impl Canvas {
     /// Notes where a triangle is the nearest one so far.
     fn cover(&mut self, number: u32, part: &Part, triangle: [u32; 3], corners: &[Corner]) {
         let [a, b, c] = triangle.map(|vertex| corners[vertex as usize]);
-        let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+        let area = area(triangle, corners);
         if area.abs() < 1e-9 {
             return;
         }
@@ -259,84 +253,134 @@ impl Canvas {
 
     /// Lights what every sample shows and averages them over the background.
     fn finish(self, model: &Model, corners: &[Vec<Corner>], camera: &Camera) -> RgbImage {
-        let mut starts = Vec::with_capacity(model.parts.len());
-        let mut first = 0_usize;
-        for part in &model.parts {
-            starts.push(first);
-            first += part.triangles.len();
-        }
-        let shade = |sample: usize| {
-            let number = self.triangle[sample] as usize;
-            let at = starts.partition_point(|start| *start <= number) - 1;
-            let part = &model.parts[at];
-            let triangle = part.triangles[number - starts[at]];
-            let shown = self.shown(part, triangle, &corners[at], self.weights[sample]);
-            self.tones.lit(&shown, camera, &part.material)
-        };
-        let side = self.pixels;
-        RgbImage::from_fn(side, side, |x, y| {
-            let background = backdrop(x, y, side);
+        let mut faces = Faces::new(model, corners, camera, &self.tones);
+        let mut picture = RgbImage::new(self.pixels, self.pixels);
+        let samples = (SAMPLES * SAMPLES) as f32;
+        for (x, y, pixel) in picture.enumerate_pixels_mut() {
+            let background = backdrop(x, y, self.pixels);
             let mut sums = [0.0_f32; 3];
             for down in 0..SAMPLES {
+                let row = (y as usize * SAMPLES + down) * self.side;
                 for across in 0..SAMPLES {
-                    let row = y as usize * SAMPLES + down;
-                    let sample = row * self.side + x as usize * SAMPLES + across;
-                    let colour = if self.triangle[sample] == NOTHING {
+                    let sample = row + x as usize * SAMPLES + across;
+                    let number = self.triangle[sample];
+                    let colour = if number == NOTHING {
                         background
                     } else {
-                        shade(sample).map(f32::from)
+                        faces.colour(number, self.weights[sample], &self.tones)
                     };
                     for (sum, value) in sums.iter_mut().zip(colour) {
                         *sum += value;
                     }
                 }
             }
-            let samples = (SAMPLES * SAMPLES) as f32;
-            Rgb(sums.map(|sum| byte(sum / samples)))
-        })
+            pixel.0 = sums.map(|sum| byte(sum / samples));
+        }
+        picture
     }
+}
 
-    fn shown(
-        &self,
-        part: &Part,
-        triangle: [u32; 3],
-        corners: &[Corner],
-        weights: [f32; 2],
-    ) -> Shown {
-        let [a, b, c] = triangle.map(|vertex| corners[vertex as usize]);
-        let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
-        let level = texture_level(part, triangle, area);
-        Shown {
-            colour: self.tones.colour(part, triangle, weights, level),
-            normal: normal(part, triangle, weights),
+/// The triangles of a model, lit. Neighbouring samples mostly show the same one, so what
+/// is known of the last is kept.
+struct Faces<'a> {
+    model: &'a Model,
+    corners: &'a [Vec<Corner>],
+    camera: &'a Camera,
+    /// The number of each part's first triangle.
+    starts: Vec<usize>,
+    /// How each vertex is lit, and how it shines; empty for parts without normals.
+    lights: Vec<Vec<[f32; 2]>>,
+    last: Option<(u32, Face<'a>)>,
+}
+
+#[derive(Clone, Copy)]
+struct Face<'a> {
+    part: &'a Part,
+    triangle: [u32; 3],
+    /// Which copy of its texture it shows.
+    level: usize,
+    lights: [[f32; 2]; 3],
+}
+
+impl<'a> Faces<'a> {
+    fn new(
+        model: &'a Model,
+        corners: &'a [Vec<Corner>],
+        camera: &'a Camera,
+        tones: &Tones,
+    ) -> Self {
+        let mut first = 0;
+        let starts = model.parts.iter().map(|part| {
+            first += part.triangles.len();
+            first - part.triangles.len()
+        });
+        let starts = starts.collect();
+        let lights = model.parts.iter().map(|part| {
+            let normals = part.normals.iter();
+            normals
+                .map(|normal| tones.light(*normal, camera, part))
+                .collect()
+        });
+        Self {
+            model,
+            corners,
+            camera,
+            starts,
+            lights: lights.collect(),
+            last: None,
         }
     }
+
+    /// Returns the colour of a point of a triangle, as files store it.
+    fn colour(&mut self, number: u32, weights: [f32; 2], tones: &Tones) -> [f32; 3] {
+        let face = match self.last {
+            Some((last, face)) if last == number => face,
+            _ => self.face(number, tones),
+        };
+        self.last = Some((number, face));
+        let [red, green, blue, _] = tones.colour(face.part, face.triangle, weights, face.level);
+        let [light, gloss] = mix(face.lights, weights);
+        [red, green, blue].map(|value| tones.stored(value * light + gloss))
+    }
+
+    fn face(&self, number: u32, tones: &Tones) -> Face<'a> {
+        let number = number as usize;
+        let at = self.starts.partition_point(|start| *start <= number) - 1;
+        let part = &self.model.parts[at];
+        let triangle = part.triangles[number - self.starts[at]];
+        let lights = &self.lights[at];
+        let flat = || {
+            let [a, b, c] = triangle.map(|vertex| part.positions[vertex as usize]);
+            let normal = unit(cross(difference(b, a), difference(c, a)));
+            [tones.light(normal, self.camera, part); 3]
+        };
+        Face {
+            part,
+            triangle,
+            level: texture_level(part, triangle, area(triangle, &self.corners[at])),
+            lights: if lights.is_empty() {
+                flat()
+            } else {
+                triangle.map(|vertex| lights[vertex as usize])
+            },
+        }
+    }
+}
+
+/// Returns twice the area that a triangle covers, negative where it is seen from behind.
+fn area(triangle: [u32; 3], corners: &[Corner]) -> f32 {
+    let [a, b, c] = triangle.map(|vertex| corners[vertex as usize]);
+    (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
 /// Mixes three values by the shares of the first two.
 fn mix<const N: usize>(values: [[f32; N]; 3], [wa, wb]: [f32; 2]) -> [f32; N] {
     let wc = 1.0 - wa - wb;
-    std::array::from_fn(|i| wa * values[0][i] + wb * values[1][i] + wc * values[2][i])
-}
-
-/// Returns where the surface looks: as the file says, else as the triangle lies.
-fn normal(part: &Part, triangle: [u32; 3], weights: [f32; 2]) -> [f32; 3] {
-    let flat = || {
-        let [a, b, c] = triangle.map(|vertex| part.positions[vertex as usize]);
-        unit(cross(difference(b, a), difference(c, a)))
-    };
-    if part.normals.is_empty() {
-        return flat();
+    let mut mixed = [0.0; N];
+    for (i, slot) in mixed.iter_mut().enumerate() {
+        *slot = wa * values[0][i] + wb * values[1][i] + wc * values[2][i];
     }
-    let smooth = unit(mix(
-        triangle.map(|vertex| part.normals[vertex as usize]),
-        weights,
-    ));
-    if dot(smooth, smooth) > 0.5 {
-        smooth
-    } else {
-        flat()
-    }
+    mixed
 }
 
 /// Returns which copy of its texture suits a triangle that covers `area` twice in samples.
@@ -408,21 +452,24 @@ impl Tones {
         colour
     }
 
-    fn lit(&self, shown: &Shown, camera: &Camera, material: &Material) -> [u8; 3] {
-        let (light, gloss) = if material.unlit {
-            (1.0, 0.0)
-        } else {
-            let mut normal = camera.turn(shown.normal);
-            if normal[2] < 0.0 {
-                normal = normal.map(|value| -value);
-            }
-            self.shade(normal)
-        };
-        let [red, green, blue, _] = shown.colour;
-        [red, green, blue].map(|value| {
-            let step = floor((value * light + gloss) * 1023.0 + 0.5);
-            self.stored[step.min(1023)]
-        })
+    /// Returns how strongly a surface that looks there is lit, and how much it shines;
+    /// its back is lit as its front.
+    fn light(&self, normal: [f32; 3], camera: &Camera, part: &Part) -> [f32; 2] {
+        if part.material.unlit {
+            return [1.0, 0.0];
+        }
+        let mut normal = camera.turn(unit(normal));
+        if normal[2] < 0.0 {
+            normal = normal.map(|value| -value);
+        }
+        let (light, gloss) = self.shade(normal);
+        [light, gloss]
+    }
+
+    /// Returns a brightness as files store it.
+    fn stored(&self, brightness: f32) -> f32 {
+        let step = floor(brightness * 1023.0 + 0.5);
+        f32::from(self.stored[step.min(1023)])
     }
 
     /// Returns how strongly a surface is lit, and how much it shines.

@@ -35,11 +35,12 @@ fn with_a_key_every_service_makes_its_models() {
         market.expect_all_made(2, 2, 2);
         assert_eq!(cell(&market, "estimated_cost_usd"), cost, "{service:?}");
         assert_eq!(cell(&market, "price_source"), source, "{service:?}");
-        let has_preview = service.name != "replicate";
         let folder = format!("runs/rk/outputs/{}", market.workspace.id(0));
         let is_there = |name: &str| market.workspace.path(&format!("{folder}/{name}")).is_file();
         assert!(is_there("generated.glb"), "{service:?}");
-        assert!(!has_preview || is_there("preview_1.png"), "{service:?}");
+        // What a service does not send is drawn: three views of the model.
+        let shown = if service.name == "replicate" { 3 } else { 1 };
+        assert!(is_there(&format!("preview_{shown}.png")), "{service:?}");
         market.expect_no_key(&[&output]);
     }
 }

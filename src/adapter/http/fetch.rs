@@ -10,7 +10,7 @@ use super::download::{Download, Missing};
 use super::driver::Driver;
 use super::provider::{Output, Ticket, Verdict};
 use super::row::Made;
-use crate::adapter::{AdapterError, GenerationResult};
+use crate::adapter::{AdapterError, GenerationResult, preview};
 use crate::domain::glb;
 use crate::domain::naming;
 use crate::domain::retry::ErrorClass;
@@ -65,7 +65,17 @@ impl Driver<'_, '_> {
                 }
             }
         }
-        let previews = self.previews(&current);
+        let mut previews = self.previews(&current);
+        if previews.is_empty() {
+            self.say(0.97, "drawing previews");
+            match preview::draw(&path, &self.request.out_dir) {
+                Ok(drawn) => previews = drawn,
+                Err(reason) => self
+                    .desk
+                    .client
+                    .note(&format!("no preview drawn: {reason}")),
+            }
+        }
         let cost = output.cost.or(current.cost);
         Ok(GenerationResult {
             success: true,
