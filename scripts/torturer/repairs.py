@@ -140,4 +140,35 @@ class Doctor(Batch):
         return wrong + clean(worker(workspace, *RESUME), (0,))
 
 
-ALL = [Withdraw, Restore, Rebuild, Doctor]
+class Adopt(Scenario):
+    """A result that was kept aside, because somebody else had taken the job, is brought in."""
+
+    algos = ("slow", "plain")
+    most = 2
+    codes = (2,)
+
+    def prepare(self, workspace):
+        first = self.ids[0]
+        options = ("--jobs", first, "--heartbeat-secs", "60")
+        process = bench.start(worker(workspace, *options), faults="fence.aside=1*return(kill)")
+        lease = state(workspace, first, "inprogress")
+        wait_for(lambda: lease.exists() or gone(process))
+        foreign = workspace / "runs/r/state/foreign"
+        foreign.write_text("timestamp: 2026-01-01T00:00:00.000000+00:00\npid: 1\nhost: elsewhere\n")
+        os.replace(foreign, lease)
+        (workspace / "go").touch()
+        bench.finish(process)
+        lease.unlink(missing_ok=True)
+        run(worker(workspace, "--jobs", first, *RESUME))
+        found = self.rows(workspace)[first]["status"]
+        assert found == "failed", found
+
+    def command(self, workspace):
+        return ["run", "adopt", "--run-id", "r", self.ids[0], "--workspace", str(workspace)]
+
+    def recover(self, workspace):
+        # What is adopted already is refused.
+        return clean(self.command(workspace), (0, 1, 2)) + clean(worker(workspace, *RESUME))
+
+
+ALL = [Withdraw, Restore, Rebuild, Doctor, Adopt]

@@ -115,7 +115,7 @@ class Wreckage(Scenario):
     """A worker finds what many dead ones have left, in every state there is."""
 
     algos = ("plain", "buy", "buy", "plain", "plain", "bad", "plain", "plain", "plain", "ask")
-    algos += ("plain", "buy", "bad", "buy")
+    algos += ("plain", "buy", "bad", "buy", "plain")
     options = ("--only-status", "enqueued,running,failed", "--max-parallel", "2")
     # A result that was found missing is made again.
     most = 2
@@ -139,6 +139,7 @@ class Wreckage(Scenario):
         self.wreck(workspace, jobs[8], "close.before")
         self.leave_void_lease(workspace, jobs[8])
         self.wreck(workspace, jobs[10], "turn_lease.written")
+        self.wreck(workspace, jobs[14], "finish.before")
         self.wreck(workspace, jobs[13], "finish.unlocked")
         (workspace / "runs/r/outputs" / jobs[13] / "generated.glb").write_bytes(b"")
         damaged = "timestamp: 2026-01-01T00:00:00.000000+00:00\npid: 1\nhost: x\n"
