@@ -9,6 +9,7 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
+use crate::domain::issue::IssueKind;
 use crate::domain::item::ImageOrder;
 use crate::domain::text::counted;
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
@@ -120,6 +121,9 @@ fn to_text(report: &CatalogReport) -> String {
     );
     for (kind, count) in &report.issues {
         let _ = write!(text, "\n  {:<24}{count}", kind.word());
+        if *kind == IssueKind::MissingGt {
+            text.push_str(" (only scores need a ground truth)");
+        }
     }
     text
 }

@@ -157,6 +157,9 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     if let Some(exit) = guard::stand(&context, &request, ui)? {
         return Ok(exit);
     }
+    for warning in &context.settings.warnings {
+        ui.warn(warning);
+    }
     let cancel = Cancel::new();
     let signals = Signals::listen(&cancel, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");

@@ -14,6 +14,7 @@ use crate::config::yaml::Document;
 use crate::domain::algo::{AlgoSettings, ImageMode};
 use crate::domain::id::AlgoKey;
 use crate::domain::kind;
+use crate::domain::nearest::suggestion;
 
 /// The key everything else stands under.
 const ROOT: &str = "adapters";
@@ -39,7 +40,11 @@ pub(super) fn load(documents: &[Document]) -> Result<(Vec<AlgoSettings>, Layers)
 
 /// Returns the entries of one file after checking everything but the kinds' options.
 fn checked_entries(document: &Document) -> Result<Vec<(&str, &Value)>, ConfigError> {
-    if let Some(key) = document.root.keys().find(|key| *key != ROOT) {
+    if let Some((key, entry)) = document.root.iter().find(|(key, _)| *key != ROOT) {
+        if entry.is_object() && suggestion(key, [ROOT]).is_empty() {
+            let said = format!("unknown key `{key}`; entries stand under `{ROOT}:`, indented");
+            return Err(document.fault(&[key], said));
+        }
         return Err(schema::unknown_key(document, &[key], [ROOT]));
     }
     let Some(root) = document.root.get(ROOT) else {

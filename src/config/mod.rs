@@ -12,6 +12,7 @@ mod layer;
 mod locate;
 mod origin;
 mod schema;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod yaml;

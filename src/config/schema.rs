@@ -133,8 +133,24 @@ fn check_key(
         return check_value(document, &path, value, *shape);
     }
     let usable = |(_, shape): &&(&str, Shape)| !matches!(shape, InAdapters);
+    if let Some(parent) = parent_of(key, keys) {
+        let said = format!(
+            "unknown key `{}`; `{key}` belongs under `{parent}:`",
+            path.join(".")
+        );
+        return Err(document.fault(&path, said));
+    }
     let names = keys.iter().filter(usable).map(|(name, _)| *name);
     Err(unknown_key(document, &path, names))
+}
+
+/// Returns the key under which `key` would be known, one level down.
+fn parent_of(key: &str, keys: &[(&'static str, Shape)]) -> Option<&'static str> {
+    let has = |(_, shape): &&(&str, Shape)| match shape {
+        Map(inner) => inner.iter().any(|(name, _)| *name == key),
+        _ => false,
+    };
+    keys.iter().find(has).map(|(name, _)| *name)
 }
 
 fn in_adapters(document: &Document, path: &[&str]) -> ConfigError {

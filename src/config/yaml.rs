@@ -14,6 +14,7 @@ use serde_yaml::Deserializer;
 use crate::config::error::ConfigError;
 use crate::config::file;
 use crate::config::origin::Origin;
+use crate::config::syntax;
 use crate::domain::text::one_line;
 
 /// How many values a file may have once its aliases are written out.
@@ -66,7 +67,13 @@ impl Document {
             let budget = Budget::default();
             Node(&budget)
                 .deserialize(Deserializer::from_str(&text))
-                .map_err(|error| invalid(line(&error), message(&error)))?
+                .map_err(|error| {
+                    let said = error.to_string();
+                    match syntax::explain(&text, &said, line(&error)) {
+                        Some((line, message)) => invalid(Some(line), presentable(&message)),
+                        None => invalid(line(&error), message(&error)),
+                    }
+                })?
         } else {
             Value::Null
         };

@@ -116,8 +116,14 @@ pub fn journal_file(worker: &WorkerId) -> String {
 
 /// Returns the long GLB name that existing workspaces use.
 pub fn long_glb_name(product_id: &str, variant: &str, algo: &str, job: &JobId) -> String {
+    let ending = long_glb_ending(job);
+    format!("{product_id}_{}_{algo}{ending}", variant_slug(variant))
+}
+
+/// Returns how the long GLB name of a job ends, whatever its product is.
+pub fn long_glb_ending(job: &JobId) -> String {
     let short: String = job.as_str().chars().take(8).collect();
-    format!("{product_id}_{}_{algo}_{short}.glb", variant_slug(variant))
+    format!("_{short}.glb")
 }
 
 /// Returns a variant as it stands in long GLB names.

@@ -147,6 +147,8 @@ pub fn build(
 struct Catalog<'a> {
     items: Vec<(Item, Option<&'a Enrichment>)>,
     issues: Vec<Issue>,
+    /// Whether no item has a ground truth.
+    without_gt: bool,
     has_products: bool,
 }
 
@@ -171,11 +173,17 @@ impl<'a> Catalog<'a> {
             issues.extend(issues_of(&item, known, &troubles));
             items.push((item, known));
         }
+        let without_gt = !items.is_empty() && items.iter().all(|(item, _)| item.gt_candidates == 0);
+        if without_gt {
+            // Whoever has no ground truth at all does not miss it.
+            issues.retain(|issue: &Issue| issue.kind != IssueKind::MissingGt);
+        }
         let lost = found.unusable.iter().cloned();
         issues.extend(lost.map(|(name, trouble)| Issue::of_folder(&name, trouble)));
         Self {
             items,
             issues,
+            without_gt,
             has_products: products.is_some(),
         }
     }

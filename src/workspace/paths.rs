@@ -144,6 +144,12 @@ pub struct RunPaths {
 }
 
 impl RunPaths {
+    /// Returns `path` as tables hold it, relative to the workspace.
+    pub fn stored(&self, path: &Path) -> Option<String> {
+        let root = self.root.parent()?.parent()?;
+        Workspace::new(root).relative(path)
+    }
+
     /// Returns `runs/<run_id>/`.
     pub fn root(&self) -> &Path {
         &self.root

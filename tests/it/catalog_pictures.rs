@@ -44,9 +44,35 @@ fn settings_that_nothing_reads_are_warned_of_with_file_and_line() {
         "config/global.yaml",
         b"batch: {}\nthresholds: {fscore_min: 0.9}\n",
     );
-    let _ = workspace
-        .archi3d(&["config", "show"])
-        .run()
-        .expect_code(0)
-        .expect_stderr("config/global.yaml:2: `thresholds` is not used by archi3d");
+    let warning = "config/global.yaml:2: `thresholds` is not used by archi3d";
+    let show = workspace.archi3d(&["config", "show"]);
+    for command in [show, workspace.worker(&["--dry-run"])] {
+        let output = command.run().expect_code(0);
+        assert_eq!(output.stderr.matches(warning).count(), 1, "{output}");
+    }
+}
+
+#[test]
+fn a_dataset_without_any_ground_truth_has_one_note_and_no_issue_about_it() {
+    let workspace = TestWorkspace::empty();
+    for product in ["1", "2", "3"] {
+        workspace.write(&format!("dataset/{product}/images/a.jpg"), b"x");
+    }
+    let build = || {
+        workspace
+            .archi3d(&["catalog", "build"])
+            .run()
+            .expect_code(0)
+    };
+    let issues = || String::from_utf8(workspace.bytes("tables/items_issues.csv")).expect("text");
+    let _ = build()
+        .expect_stdout("no issues")
+        .expect_stderr("no product has a ground truth");
+    assert!(!issues().contains("missing_gt"), "{}", issues());
+    // Where others have one, it is missing.
+    workspace.write("dataset/2/gt/m.glb", b"x");
+    let built = build().expect_stdout("2 (only scores need a ground truth)");
+    assert!(!built.stderr.contains("ground truth"), "{built}");
+    assert!(issues().contains("1,default,missing_gt,"), "{}", issues());
+    assert_eq!(issues().matches("missing_gt").count(), 2);
 }

@@ -232,6 +232,36 @@ fn an_unknown_key_is_refused_with_file_line_and_nearest_name() {
             "adapters",
         ),
         (
+            "adapters.yaml",
+            "adapters:\nmock:\n  kind: mock\n",
+            "adapters.yaml:2:",
+            "entries stand under `adapters:`",
+        ),
+        (
+            "adapters.yaml",
+            "adapters:\n  mock:\n   kind: mock\n    sleep_ms: 5\n",
+            "adapters.yaml:4: the end of the value is expected before `:`",
+            "`sleep_ms: 5`",
+        ),
+        (
+            "adapters.yaml",
+            "adapters:\n  mock: }\n",
+            "adapters.yaml:2: a value is expected here",
+            "`mock: }`",
+        ),
+        (
+            "global.yaml",
+            "algoritms: [mock]\n",
+            "global.yaml:1:",
+            "did you mean `algorithms`?",
+        ),
+        (
+            "global.yaml",
+            "batch: {}\nrun_usd: 5\n",
+            "global.yaml:2:",
+            "`run_usd` belongs under `budget:`",
+        ),
+        (
             "global.yaml",
             "# mine\nthresholds:\n  fscore_mni: 0.5\n",
             "global.yaml:3:",

@@ -105,7 +105,7 @@ fn a_rehearsal_of_an_enqueued_run_completes_six_jobs_and_changes_no_other_cell()
         .worker(&["--dry-run"])
         .run()
         .expect_code(0)
-        .expect_stderr("6 completed, 0 failed");
+        .expect_stderr("6 rehearsed, 0 failed");
     assert_rest_untouched(&table, &workspace.bytes(TABLE));
     let registry = workspace.registry();
     assert_eq!((registry.rows.len(), registry.count("completed")), (6, 6));
@@ -260,5 +260,33 @@ fn the_log_of_the_original_is_moved_once_and_ours_is_json_from_the_first_line() 
             .as_str()
             .is_some_and(|name| name.starts_with("job_"));
         assert_eq!(line["attempt"].is_u64(), about_job, "{line}");
+    }
+}
+
+#[test]
+fn a_result_of_the_original_that_its_row_does_not_know_gets_its_files_into_the_row() {
+    let workspace = finished();
+    let told = workspace.registry().rows;
+    let snapshot = workspace.bytes("tables/generations.phase2.snapshot");
+    workspace.write(TABLE, &snapshot);
+    // One result has the standard name, one has no model at all.
+    let path_of = |index: usize| workspace.path(&told[index]["gen_object_path"]);
+    let standard = path_of(0).with_file_name("generated.glb");
+    fs::rename(path_of(0), &standard).expect("ours");
+    fs::remove_file(path_of(1)).expect("ours");
+    let _ = workspace.worker(&["--dry-run"]).run().expect_code(0);
+    let registry = workspace.registry();
+    assert_eq!(registry.count("completed"), 6);
+    for (index, old) in told.iter().enumerate() {
+        let row = registry.row("r1", &old["job_id"]);
+        let path = match index {
+            0 => format!("runs/r1/outputs/{}/generated.glb", &old["job_id"]),
+            1 => String::new(),
+            _ => old["gen_object_path"].to_owned(),
+        };
+        assert_eq!(&row["gen_object_path"], path);
+        for column in ["preview_1_path", "preview_2_path", "preview_3_path"] {
+            assert_eq!(row[column], old[column], "{column}");
+        }
     }
 }

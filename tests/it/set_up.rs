@@ -2,6 +2,8 @@
 //! starts, and what cannot run here and now is left alone while the rest goes on.
 
 use crate::support::TestWorkspace;
+use crate::support::process::shell;
+use crate::support::wait::wait_until;
 
 fn with_adapters(yaml: &str, products: usize) -> TestWorkspace {
     let workspace = TestWorkspace::with_products(products).algo("mine");
@@ -117,4 +119,37 @@ fn a_key_that_is_swapped_in_dot_env_reaches_the_next_job() {
         .run()
         .expect_code(1);
     assert_eq!(workspace.bytes("seen.3"), b"of-the-shell");
+}
+
+#[test]
+fn a_key_that_is_swapped_while_a_worker_runs_reaches_its_next_job() {
+    let script = "echo \"$MY_KEY\" >> \"$ARCHI3D_WORKSPACE/seen\"; \
+                  while [ ! -e \"$ARCHI3D_WORKSPACE/go\" ]; do sleep 0.02; done; exit 1";
+    let yaml = format!(
+        "adapters:\n  mine:\n    kind: process\n    command: [/bin/sh, -c, {script:?}]\n    env: [MY_KEY]\n"
+    );
+    let workspace = with_adapters(&yaml, 2);
+    workspace.write(".env", b"MY_KEY=the-first-key\n");
+    let worker = workspace.worker(&[]).spawn();
+    let seen = || std::fs::read_to_string(workspace.path("seen")).unwrap_or_default();
+    wait_until("the first job has its key", || seen().ends_with('\n'));
+    workspace.write(".env", b"MY_KEY=the-second-key\n");
+    workspace.write("go", b"");
+    let _ = worker.wait().expect_code(1);
+    assert_eq!(seen(), "the-first-key\nthe-second-key\n");
+}
+
+#[test]
+fn a_program_that_tells_no_version_is_named_by_its_endpoint_or_itself() {
+    let script = "cp \"$ARCHI3D_WORKSPACE/cube.glb\" generated.glb";
+    for (option, version) in [
+        ("endpoint: acme/chairs", "acme/chairs"),
+        ("version: '7'", "7"),
+        ("retries: 0", "make.sh"),
+    ] {
+        let workspace = shell(1, script, &[option]);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        let row = workspace.row(workspace.id(0));
+        assert_eq!(&row["algo_version"], version, "{option}");
+    }
 }

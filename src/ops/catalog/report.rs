@@ -87,6 +87,11 @@ impl CatalogReport {
         self.items_with_img = items().filter(|item| !item.images.is_empty()).count();
         self.items_with_gt = items().filter(|item| item.gt.is_some()).count();
         self.issues = catalog.issue_counts();
+        if catalog.without_gt {
+            self.notices.push(
+                "no product has a ground truth (gt/*.glb or gt/*.fbx); only scores need one".into(),
+            );
+        }
         self.risky_cells = catalog.risky_cells();
     }
 

@@ -114,7 +114,7 @@ impl History {
         let record = ruling.record();
         let nobody = WorkerFacts::default();
         let facts = record.and_then(|record| told.workers.get(&record.worker_id));
-        let latest = Wanted::by_evidence(&evidence, facts.unwrap_or(&nobody));
+        let latest = Wanted::by_evidence(paths, &job, &evidence, facts.unwrap_or(&nobody));
         let held = record
             .filter(|record| record.kind == RecordKind::InProgress)
             .map(|record| &record.nonce);

@@ -39,6 +39,7 @@ mod committer;
 mod evidence;
 mod examine;
 mod finish;
+mod foreign;
 mod give_back;
 mod history;
 mod hollow;

@@ -22,6 +22,7 @@ use crate::workspace::paths::RunPaths;
 
 use super::codec::decode;
 use super::evidence::Evidence;
+use super::foreign;
 use super::marker::{Marker, RecordKind};
 use super::registry::RowColumns;
 use super::table::{RowEdit, Table};
@@ -60,11 +61,16 @@ pub(super) enum Proof {
 
 impl Wanted {
     /// Returns what the ruling marker asks for, or nothing if no marker rules.
-    pub(super) fn by_evidence(evidence: &Evidence, worker: &WorkerFacts) -> Option<Self> {
+    pub(super) fn by_evidence(
+        paths: &RunPaths,
+        job: &JobId,
+        evidence: &Evidence,
+        worker: &WorkerFacts,
+    ) -> Option<Self> {
         let marker = evidence.ruling()?;
         let patch = match marker.record() {
             Some(record) => record.row_patch(worker),
-            None => Patch::status(marker.kind.status()),
+            None => foreign::patch(paths, job, marker.kind.status()),
         };
         let record = marker.record();
         Some(Self {
@@ -90,7 +96,7 @@ impl Hint {
             return Ok(Some(Cow::Borrowed(self)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        let wanted = Wanted::by_evidence(&evidence, worker);
+        let wanted = Wanted::by_evidence(paths, &self.job, &evidence, worker);
         Ok(wanted.map(|wanted| {
             Cow::Owned(Self {
                 job: self.job.clone(),
@@ -122,7 +128,7 @@ impl Hint {
             return Ok(Some(Cow::Borrowed(&self.wanted)));
         }
         let evidence = Evidence::read(paths, &self.job)?;
-        Ok(Wanted::by_evidence(&evidence, worker).map(Cow::Owned))
+        Ok(Wanted::by_evidence(paths, &self.job, &evidence, worker).map(Cow::Owned))
     }
 }
 
@@ -381,7 +387,7 @@ pub(super) fn disagreements(
             continue;
         }
         let evidence = Evidence::read(paths, &job)?;
-        if let Some(wanted) = Wanted::by_evidence(&evidence, worker) {
+        if let Some(wanted) = Wanted::by_evidence(paths, &job, &evidence, worker) {
             let proof = proof_of(&evidence);
             hints.push(Hint { job, wanted, proof });
         }

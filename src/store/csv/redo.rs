@@ -68,7 +68,9 @@ impl CsvStore {
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let mut hint = read_hint(job);
-        if let Some(wanted) = Wanted::by_evidence(&evidence, &self.identity.facts) {
+        if let Some(wanted) =
+            Wanted::by_evidence(self.paths(), job, &evidence, &self.identity.facts)
+        {
             hint.wanted = wanted;
         }
         Ok(hint)
