@@ -142,7 +142,10 @@ enum Command {
     #[command(subcommand, after_help = "Examples:\n  archi3d report build r1 --open")]
     Report(report::ReportCommand),
     /// Take in what people say of the models, and rank the algorithms
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d judge import votes-ana.csv\n  archi3d judge rank"
+    )]
     Judge(judge::JudgeCommand),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),

@@ -18,26 +18,35 @@ use crate::domain::text::hex;
 const WITHOUT_EFFECT: &[&str] = &[
     "breaker_failures",
     "count_file",
+    "credit_usd",
+    "deprecated",
     "empty_output",
     "env",
     "fail",
     "fail_class",
     "fail_first",
     "fail_rate",
+    "intent",
     "large_error",
     "max_parallel",
     "on_interrupt",
     "panic",
+    "patience_s",
+    "previews",
+    "protocol",
     "provider",
     "rate_per_min",
+    "reconciles",
     "retries",
     "retry_after_s",
     "simulate_ms",
     "sleep_ms",
     "stall_s",
     "stamp_file",
+    "start_timeout_s",
     "submit",
     "timeout_s",
+    "units",
     "version",
     "wait_file",
 ];
@@ -154,7 +163,15 @@ mod tests {
         counting.dedup();
         assert_eq!(
             counting,
-            ["command", "depth", "resolution", "seed", "smooth"]
+            [
+                "command",
+                "depth",
+                "images",
+                "model",
+                "resolution",
+                "seed",
+                "smooth"
+            ]
         );
     }
 

@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(
             text,
             "{\"event\":\"job_busy\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\
-             \"run_id\":\"r\",\"job_id\":\"j\"}\n"
+             \"run_id\":\"r\",\"job_id\":\"j\",\"worker_id\":\"host-7-abcd\"}\n"
         );
     }
 

@@ -122,7 +122,7 @@ fn jobs_that_only_one_of_the_tables_has_are_reported_and_left_out() {
         .run()
         .expect_code(0)
         .expect_stderr("1 job of the manifest has no row")
-        .expect_stderr("1 waiting job of tables/generations.csv is not in the manifest");
+        .expect_stderr("1 job of tables/generations.csv is not in the manifest");
     assert_eq!(workspace.log().jobs("job_completed"), [workspace.id(1)]);
     assert_eq!(&workspace.row(&last)["status"], "enqueued");
 }
@@ -198,7 +198,7 @@ fn a_key_that_is_not_utf_8_is_reported_and_its_row_left_alone() {
         .run()
         .expect_code(0)
         .expect_stderr("tables/generations.csv line 2");
-    assert!(output.stderr.contains("1 completed"), "{output}");
+    assert!(output.stderr.contains("1 rehearsed"), "{output}");
     let line = |bytes: &[u8]| bytes.split(|b| *b == b'\n').nth(1).map(<[u8]>::to_vec);
     let (old, new) = (line(&table), line(&workspace.bytes(TABLE)));
     let (old, new) = (old.expect("a row"), new.expect("a row"));

@@ -60,7 +60,7 @@ fn a_line_of_shell_is_an_adapter() {
             "protocol": 1, "job_id": "d610ebfd455b", "product_id": "100001",
             "variant": "default", "algo": "mock", "used_images": [], "out_dir": out_dir,
             "workspace": bench.workspace.path(), "extra": {}, "attempt": 3,
-            "idempotency_key": "key", "resume_request_id": null, "defaults": {},
+            "idempotency_key": "key", "resume_request_id": null, "open_intent": null, "defaults": {},
         })
     );
 }

@@ -489,11 +489,11 @@ pub(crate) mod tests {
           algo            enqueued  running  failed      median     each
           trellis_single         3        1       1  1 min 20 s  unknown
 
-          running       for         progress             worker     algo            host  last beat  holder
-          d610ebfd455b  3 min 12 s  slow 42 % texturing  box-12-ab  trellis_single  ?     4.2 s ago  alive
+          running  algo            for         progress             worker     last beat  holder  job
+                   trellis_single  3 min 12 s  slow 42 % texturing  box-12-ab  4.2 s ago  alive   d610ebfd455b
 
-          failed  newest        reason
-          1 ×     41ee2eedbabf  GPU [2J out of memory
+          failed  newest  algo  reason                 job
+          1 ×                   GPU [2J out of memory  41ee2eedbabf
         ");
     }
 
@@ -504,7 +504,7 @@ pub(crate) mod tests {
             let longest = text.lines().map(|line| line.chars().count()).max();
             assert!(longest <= Some(width), "{text}");
             assert!(text.contains("4 jobs of unknown price"), "{text}");
-            assert!(text.contains("d610ebfd455b"), "{text}");
+            assert!(width < 80 || text.contains("d610ebfd455b"), "{text}");
         }
     }
 
