@@ -154,6 +154,8 @@ codes! {
         "a damaged marker is never counted as finished",
     DamagedJournal "damaged_journal" Warning
         "lines that cannot be read are left out of costs and recovery",
+    ReplacedPicture "replaced_picture" Note
+        "results made before show the old picture, jobs that wait are made from the new one",
     ResultMissing "result_missing" Warning
         "the table promises a model that is not there",
     ResultAltered "result_altered" Warning

@@ -210,6 +210,11 @@ impl Pool<'_> {
             Ok(images) => images,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
         };
+        for picture in self.conditions.pictures.replaced(workspace, &job.images) {
+            self.warn_once(format!(
+                "picture {picture} was replaced since the batch was made; the new one is used"
+            ));
+        }
         let mut request = GenerationRequest {
             job_id: job.job_id.to_string(),
             product_id: job.product_id.clone(),

@@ -27,6 +27,7 @@ use crate::domain::time::{Clock, Timestamp};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
+use crate::workspace::pictures::PictureMarks;
 
 mod attempt;
 mod breaker;
@@ -154,6 +155,8 @@ pub struct Conditions {
     pub reuse: Option<Arc<dyn ReuseIndex>>,
     /// Whether some jobs of each algorithm go first on trial.
     pub canary: Option<Canary>,
+    /// How the pictures looked when the jobs were made.
+    pub pictures: PictureMarks,
 }
 
 /// Everything the threads of a pool share.

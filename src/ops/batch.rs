@@ -26,6 +26,7 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
+use crate::workspace::pictures::PictureMarks;
 
 mod items;
 pub(in crate::ops) mod manifest;
@@ -336,6 +337,13 @@ fn write(
         let record = births::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
         replace(&record_path, &record, &tag)?;
         fault::here("batch.record_written");
+        let pictures_path = workspace.run(run_id).pictures();
+        let mut pictures = PictureMarks::read(&pictures_path);
+        let images = plan.jobs.iter().flat_map(|job| &job.item.images);
+        pictures.look(workspace, images.map(String::as_str));
+        let pictures = pictures.to_bytes().context("write", &pictures_path)?;
+        replace(&pictures_path, &pictures, &tag)?;
+        fault::here("batch.pictures_written");
         replace(&registry_path, registry.bytes(), &tag)?;
     }
     fault::here("batch.registry_written");

@@ -38,7 +38,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const NAMED: usize = 10;
 
 /// What a run's own folder holds.
-const OWN: &[&str] = &["manifest.csv", "rows.csv", "state", "outputs", "logs"];
+const OWN: &[&str] = &[
+    "manifest.csv",
+    "rows.csv",
+    "pictures.csv",
+    "state",
+    "outputs",
+    "logs",
+];
 
 /// What removing a run would take away.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,6 +21,7 @@ use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
 use crate::store::{NoticeSink, Store, StoreNotice};
+use crate::workspace::pictures::PictureMarks;
 
 mod carriers;
 mod prepare;
@@ -255,6 +256,7 @@ fn work(
         money,
         canary: request.spending.canary,
         reuse: request.reuse.then(|| reuse::index(context)),
+        pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
     };
     let Prepared {
         jobs,

@@ -7,6 +7,7 @@ pub mod limits;
 pub mod lock;
 pub mod log;
 pub mod paths;
+pub mod pictures;
 pub mod provider;
 pub mod runs;
 pub mod scan;

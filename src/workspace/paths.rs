@@ -160,6 +160,11 @@ impl RunPaths {
         self.root.join("manifest.csv")
     }
 
+    /// Returns the record of how the run's pictures looked.
+    pub fn pictures(&self) -> PathBuf {
+        self.root.join("pictures.csv")
+    }
+
     /// Returns the run's rows of the registry as they were made.
     pub fn rows(&self) -> PathBuf {
         self.root.join("rows.csv")

@@ -76,3 +76,69 @@ fn a_dataset_without_any_ground_truth_has_one_note_and_no_issue_about_it() {
     assert!(issues().contains("1,default,missing_gt,"), "{}", issues());
     assert_eq!(issues().matches("missing_gt").count(), 2);
 }
+
+/// Makes a run of three products whose pictures are larger than what is compared of them.
+fn batch() -> TestWorkspace {
+    let workspace = TestWorkspace::empty();
+    for product in ["1", "2", "3"] {
+        let picture = format!("dataset/{product}/images/a, b.jpg");
+        workspace.write(&picture, &vec![0x21; 20_000]);
+    }
+    for command in [
+        &["catalog", "build"][..],
+        &["batch", "create", "--run-id", "rk", "--algos", "mock"],
+    ] {
+        let _ = workspace.archi3d(command).run().expect_code(0);
+    }
+    workspace
+}
+
+#[test]
+fn a_picture_that_was_replaced_under_its_name_is_told_and_used() {
+    let workspace = batch();
+    let say = |command: &[&str]| {
+        let output = workspace.archi3d(command).run();
+        format!("{}{}", output.stdout, output.stderr)
+    };
+    let replaced = "replaced since the batch was made";
+    // Written again as it was: another time, the same picture.
+    workspace.write("dataset/1/images/a, b.jpg", &vec![0x21; 20_000]);
+    for command in [&["run", "plan", "rk"][..], &["doctor"]] {
+        let said = say(command);
+        assert!(!said.contains(replaced), "{said}");
+    }
+    let mut other = vec![0x21; 20_000];
+    other[19_999] = 0x22;
+    workspace.write("dataset/2/images/a, b.jpg", &other);
+    workspace.write("dataset/3/images/a, b.jpg", b"short");
+    let plan = say(&["run", "plan", "rk"]);
+    let names = "2 pictures (dataset/2/images/a, b.jpg, dataset/3/images/a, b.jpg)";
+    assert!(plan.contains(&format!("{names}: {replaced}")), "{plan}");
+    assert!(say(&["doctor"]).contains(&format!("{names}: {replaced}")));
+    let done = workspace.worker(&[]).run().expect_code(0);
+    assert_eq!(done.stderr.matches(replaced).count(), 2, "{done}");
+    let done = done.expect_stderr("picture dataset/3/images/a, b.jpg was replaced");
+    assert!(done.stderr.contains("3 completed"), "{done}");
+}
+
+#[test]
+fn a_later_batch_of_the_run_knows_the_pictures_of_its_own_jobs() {
+    let workspace = batch();
+    workspace.write("dataset/4/images/a.jpg", b"new");
+    for command in [
+        &["catalog", "build"][..],
+        &["batch", "create", "--run-id", "rk", "--algos", "mock"],
+    ] {
+        let _ = workspace.archi3d(command).run().expect_code(0);
+    }
+    workspace.write("dataset/1/images/a, b.jpg", b"other");
+    workspace.write("dataset/4/images/a.jpg", b"other");
+    let _ = workspace
+        .archi3d(&["run", "plan", "rk"])
+        .run()
+        .expect_stderr("2 pictures (dataset/1/images/a, b.jpg, dataset/4/images/a.jpg)");
+    let _ = workspace
+        .archi3d(&["run", "remove", "rk", "--yes"])
+        .run()
+        .expect_code(0);
+}

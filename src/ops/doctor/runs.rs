@@ -13,6 +13,7 @@ use crate::ops::births;
 use crate::store::csv;
 use crate::store::csv::table::Table;
 use crate::workspace::paths::Workspace;
+use crate::workspace::pictures::PictureMarks;
 
 use super::{Checkup, DoctorRequest, Patient, unreadable};
 
@@ -41,6 +42,7 @@ pub(super) fn look(
             checkup: &mut *checkup,
         };
         run.look_at_tables(table.as_deref_mut());
+        run.look_at_pictures();
         let now = patient.clock.now();
         match csv::examine(workspace, run_id, table.as_deref_mut(), now, request.deep) {
             Ok(exam) => {
@@ -143,6 +145,21 @@ pub(super) struct RunCheck<'a> {
 }
 
 impl RunCheck<'_> {
+    /// Tells of pictures that are others than when the jobs were made.
+    fn look_at_pictures(&mut self) {
+        let path = self.workspace.run(self.run_id).pictures();
+        let replaced = PictureMarks::read(&path).all_replaced(self.workspace);
+        if replaced.is_empty() {
+            return;
+        }
+        let names = such_as(replaced.len(), "picture", &replaced);
+        let what = format!("{names}: replaced since the batch was made");
+        let typed = shell_word(self.run_id.as_str());
+        let fix =
+            format!("to make results again: archi3d run worker {typed} --redo --item PRODUCT");
+        self.find(Finding::new(Code::ReplacedPicture, what).fix(fix));
+    }
+
     pub(super) fn find(&mut self, finding: Finding) {
         self.checkup.find(finding.of_run(self.run_id));
     }

@@ -2,7 +2,7 @@
 //! selection, `--limit`, canaries, an earlier result, the adapter, its provider,
 //! its breaker, the money, the pictures.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::domain::budget::{Caps, Ledger};
@@ -19,6 +19,7 @@ use crate::ops::reuse::Forecast;
 use crate::ops::run::{WorkerRequest, arrange, carrier, on_trial, selection};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
+use crate::workspace::pictures::PictureMarks;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 use super::words::{entered, left_out, unusable};
@@ -40,6 +41,10 @@ pub(in crate::ops) struct Planner<'a> {
     /// What jobs of an algorithm turned out to cost, where that is more than its price.
     pub(super) dearest: HashMap<String, f64>,
     pub(super) warnings: Vec<String>,
+    /// How the pictures looked when the jobs were made.
+    marks: PictureMarks,
+    /// Those that are other pictures now.
+    pub(super) replaced: BTreeSet<String>,
     closed: Vec<Closure>,
     paused: Vec<Closure>,
     unpublished: HashMap<JobId, u32>,
@@ -98,6 +103,8 @@ impl<'a> Planner<'a> {
             identical: Identical::default(),
             keys: HashSet::new(),
             pictures: HashMap::new(),
+            marks: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
+            replaced: BTreeSet::new(),
             started: 0,
             planned_micros: 0,
             planned_today_micros: 0,
@@ -432,7 +439,11 @@ impl<'a> Planner<'a> {
             return Some(Reason::new("ask_first", words));
         }
         if !self.pictures.contains_key(&job.images) {
-            let why = unusable_picture(&self.context.workspace, &job.images);
+            let workspace = &self.context.workspace;
+            let replaced = self.marks.replaced(workspace, &job.images);
+            self.replaced
+                .extend(replaced.into_iter().map(str::to_owned));
+            let why = unusable_picture(workspace, &job.images);
             self.pictures.insert(job.images.clone(), why);
         }
         let why = self.pictures[&job.images].clone();

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::domain::finding::such_as;
 use crate::domain::forecast::{self, Portion};
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::Limits;
@@ -16,6 +17,11 @@ impl Planner<'_> {
     /// Sums the jobs up.
     pub(super) fn finish(mut self, mut jobs: Vec<JobPlan>, mut warnings: Vec<String>) -> Plan {
         warnings.append(&mut self.warnings);
+        let replaced: Vec<String> = std::mem::take(&mut self.replaced).into_iter().collect();
+        if !replaced.is_empty() {
+            let names = such_as(replaced.len(), "picture", &replaced);
+            warnings.push(format!("{names}: replaced since the batch was made"));
+        }
         let past = past_medians(self.context, &mut warnings);
         let mut algos = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();

@@ -21,6 +21,7 @@ use archi3d::domain::time::Clock;
 use archi3d::engine::event::{Event, EventKind, Sink, Summary};
 use archi3d::engine::{self, Carrier, Conditions, PlannedJob};
 use archi3d::store::Store;
+use archi3d::workspace::pictures::PictureMarks;
 
 use crate::support::bench::{Bench, MemoryBench, STALE, listing, state};
 
@@ -85,6 +86,7 @@ impl Worker {
                 money: None,
                 reuse: None,
                 canary: None,
+                pictures: PictureMarks::default(),
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,
