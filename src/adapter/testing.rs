@@ -117,6 +117,7 @@ pub(super) fn entry(kind: Option<&str>, options: Value) -> AlgoSettings {
         endpoint: None,
         unit_price_usd: None,
         price_source: None,
+        listed_price: None,
         defaults: Map::new(),
         options,
     }

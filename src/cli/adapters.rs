@@ -1,5 +1,5 @@
-//! `archi3d adapters …`: what makes the models, whether it works, and opening a
-//! provider that was closed.
+//! `archi3d adapters …`: what makes the models, whether it works, what it costs, and
+//! opening a provider that was closed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use crate::cli::Global;
 use crate::cli::attempts::dollars;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::guard;
+use crate::cli::prices::{self, PricesArgs};
 use crate::cli::signal::Signals;
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
@@ -35,6 +36,8 @@ pub enum AdaptersCommand {
     List(ListArgs),
     /// Run adapters on one picture in a temporary folder and show what comes back
     Check(CheckArgs),
+    /// Show what a generation costs and who says so; ask fal for its prices
+    Prices(PricesArgs),
     /// Open a provider that was closed, or let a paused algorithm go on, for all workers
     Resume(ResumeArgs),
 }
@@ -86,6 +89,7 @@ pub fn run(command: &AdaptersCommand, global: &Global, ui: &Ui) -> Result<Exit, 
     match command {
         AdaptersCommand::List(args) => list(args, global, ui),
         AdaptersCommand::Check(args) => check(args, global, ui),
+        AdaptersCommand::Prices(args) => prices::run(args, global, ui),
         AdaptersCommand::Resume(args) => resume(args, global, ui),
     }
 }

@@ -36,6 +36,7 @@ pub mod local_time;
 pub mod man;
 pub mod panic;
 pub mod plan;
+pub mod prices;
 pub mod program;
 pub mod progress;
 pub mod registry;

@@ -115,6 +115,12 @@ fn to_json(plan: &Plan) -> Value {
         "time_s": plan.time.map(|time| time.as_secs_f64()),
         "money": money_json(&plan.money),
         "after_usd": plan.after_usd(),
+        "listed_prices": plan.listed.as_ref().map(|listed| json!({
+            "algos": listed.algos,
+            "fetched_at": listed.fetched_at,
+            "age_s": plan.at.since(listed.fetched_at).as_secs(),
+            "source": listed.source,
+        })),
         "identical": {
             "results": plan.identical.results,
             "saves_usd": usd(plan.identical.saves_micros),
@@ -277,6 +283,11 @@ fn money(plan: &Plan) -> Vec<String> {
         dollars(plan.money.reserved_usd),
         amount_more(plan.after_usd(), plan.cost.unknown),
     ));
+    if let Some(listed) = &plan.listed {
+        let age = short_duration(plan.at.since(listed.fetched_at));
+        let (source, algos) = (&listed.source, one_line(&listed.algos.join(", ")));
+        lines.push(format!("  prices of {source}, {age} old: {algos}"));
+    }
     if plan.identical.results > 0 {
         let least = if plan.identical.at_least {
             "at least "

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::config::error::ConfigError;
 use crate::config::layer::Layers;
+use crate::config::origin::Origin;
+use crate::config::prices::Prices;
 use crate::config::schema::{self, ADAPTER_KEYS};
 use crate::config::yaml::Document;
 use crate::domain::algo::{AlgoSettings, ImageMode};
@@ -20,7 +22,11 @@ use crate::domain::nearest::suggestion;
 const ROOT: &str = "adapters";
 
 /// Lays `documents` over each other and reads every algorithm, in file order.
-pub(super) fn load(documents: &[Document]) -> Result<(Vec<AlgoSettings>, Layers), ConfigError> {
+/// Listed prices lie between the shipped ones and those of a workspace.
+pub(super) fn load(
+    documents: &[Document],
+    prices: &Prices,
+) -> Result<(Vec<AlgoSettings>, Layers), ConfigError> {
     let mut layers = Layers::default();
     for document in documents {
         for (key, entry) in checked_entries(document)? {
@@ -31,10 +37,13 @@ pub(super) fn load(documents: &[Document]) -> Result<(Vec<AlgoSettings>, Layers)
     for document in documents {
         check_options(document, &layers)?;
     }
-    let algos = match layers.get(&[ROOT]).and_then(Value::as_object) {
+    let mut algos: Vec<AlgoSettings> = match layers.get(&[ROOT]).and_then(Value::as_object) {
         Some(entries) => entries.iter().filter_map(read_entry).collect(),
         None => Vec::new(),
     };
+    for algo in &mut algos {
+        take_listed_price(algo, &mut layers, prices);
+    }
     Ok((algos, layers))
 }
 
@@ -143,6 +152,7 @@ fn read_entry((key, entry): (&String, &Value)) -> Option<AlgoSettings> {
         endpoint: text("endpoint"),
         unit_price_usd: entry.get("unit_price_usd").and_then(Value::as_f64),
         price_source: text("price_source"),
+        listed_price: None,
         defaults: entry
             .get("defaults")
             .and_then(Value::as_object)
@@ -150,6 +160,31 @@ fn read_entry((key, entry): (&String, &Value)) -> Option<AlgoSettings> {
             .unwrap_or_default(),
         options,
     })
+}
+
+/// Puts the service's own price in the place of the shipped one. A price that a
+/// workspace's file has stays.
+fn take_listed_price(algo: &mut AlgoSettings, layers: &mut Layers, prices: &Prices) {
+    let key = algo.key.to_string();
+    let path = [ROOT, key.as_str(), "unit_price_usd"];
+    let is_own = layers.get(&path).is_some() && layers.origin(&path) != Some(&Origin::Shipped);
+    let Some(listed) = prices.of(algo).filter(|_| !is_own) else {
+        return;
+    };
+    if listed.unit_usd().is_none() {
+        return;
+    }
+    algo.listed_price = Some(listed.clone());
+    let Some(usd) = listed.generation_usd(algo.units()) else {
+        return;
+    };
+    let source = listed.source_of_day();
+    let origin = Origin::File(prices.path.clone());
+    layers.set(&path, usd.into(), &origin);
+    let path = [ROOT, key.as_str(), "price_source"];
+    layers.set(&path, source.as_str().into(), &origin);
+    algo.unit_price_usd = Some(usd);
+    algo.price_source = Some(source);
 }
 
 fn image_mode(key: &str, word: Option<&str>) -> ImageMode {
@@ -173,7 +208,7 @@ mod tests {
 
     fn with(text: &str) -> Result<Vec<AlgoSettings>, String> {
         let own = Document::shipped("own.yaml", text).map_err(|error| error.to_string())?;
-        load(&[shipped(), own])
+        load(&[shipped(), own], &Prices::default())
             .map(|(algos, _)| algos)
             .map_err(|error| error.to_string())
     }
@@ -219,7 +254,7 @@ mod tests {
     #[test]
     fn the_shipped_file_lists_the_known_algorithms_with_mode_price_and_endpoint() {
         use ImageMode::{Multi, Single};
-        let (algos, _) = load(&[shipped()]).expect("valid");
+        let (algos, _) = load(&[shipped()], &Prices::default()).expect("valid");
         for (key, mode, price, endpoint) in [
             (
                 "trellis_multi_stochastic",
@@ -331,7 +366,7 @@ mod tests {
         let chairs = algo(&algos, "chairs_multi");
         assert_eq!(chairs.image_mode, ImageMode::Multi);
         assert_eq!(chairs.unit_price_usd, None);
-        let (of_shipped, _) = load(&[shipped()]).expect("valid");
+        let (of_shipped, _) = load(&[shipped()], &Prices::default()).expect("valid");
         assert_eq!(algos.len(), of_shipped.len() + 1);
     }
 
@@ -340,7 +375,7 @@ mod tests {
         let document = |text| Document::shipped("x.yaml", text).expect("YAML");
         let lower = document("adapters: {a: {defaults: {x: 1, y: {p: 1}}}}");
         let upper = document("adapters: {a: {defaults: {z: 3, y: {q: 2}}}}");
-        let (algos, _) = load(&[lower, upper]).expect("valid");
+        let (algos, _) = load(&[lower, upper], &Prices::default()).expect("valid");
         let defaults = Value::Object(algos[0].defaults.clone());
         assert_eq!(defaults, json!({"x": 1, "y": {"p": 1, "q": 2}, "z": 3}));
     }
@@ -365,7 +400,7 @@ mod tests {
         ];
         std::fs::write(&path, lines.join("\r\n")).expect("written");
         let own = Document::read(&path).expect("read").expect("there");
-        let (algos, _) = load(&[shipped(), own]).expect("valid");
+        let (algos, _) = load(&[shipped(), own], &Prices::default()).expect("valid");
         assert_eq!(algo(&algos, "rodin_multi").defaults["quality"], "high");
         assert_eq!(algo(&algos, "plain").image_mode, ImageMode::Single);
     }
@@ -417,7 +452,7 @@ mod tests {
         let document = |text| Document::shipped("x.yaml", text).expect("YAML");
         let lower = document("adapters: {a: {kind: mock, sleep_ms: 5, unit_price_usd: 1}}");
         let upper = document("adapters: {a: {kind: process, command: [run]}}");
-        let (algos, _) = load(&[lower, upper]).expect("valid");
+        let (algos, _) = load(&[lower, upper], &Prices::default()).expect("valid");
         assert_eq!(algos[0].options.keys().collect::<Vec<_>>(), ["command"]);
         assert_eq!(algos[0].unit_price_usd, Some(1.0));
     }

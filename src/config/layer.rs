@@ -28,6 +28,12 @@ impl Layers {
             .filter(|value| !value.is_null())
     }
 
+    /// Returns who said what `keys` lead to.
+    pub(super) fn origin(&self, keys: &[&str]) -> Option<&Origin> {
+        let path: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        self.origins.get(&path)
+    }
+
     /// Returns the map that `keys` lead to, to be changed.
     pub(super) fn map_mut(&mut self, keys: &[&str]) -> Option<&mut Map<String, Value>> {
         keys.iter().try_fold(&mut self.values, |map, key| {

@@ -11,6 +11,7 @@ mod global;
 mod layer;
 mod locate;
 mod origin;
+mod prices;
 mod schema;
 mod syntax;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use error::ConfigError;
 pub use global::GlobalSettings;
 pub use locate::{Os, WORKSPACE_VARIABLE, is_workspace};
 pub use origin::{Origin, SettingEntry, is_secret};
+pub use prices::{PRICES_FILE, Prices};
 
 /// The adapters the program knows by itself; `init` copies it into a workspace.
 pub const SHIPPED_ADAPTERS: &str = include_str!("../../config/adapters.yaml");
@@ -71,6 +73,8 @@ pub struct Settings {
     pub workspace_origin: Origin,
     /// Every algorithm, the shipped ones first, in file order.
     pub algos: Vec<AlgoSettings>,
+    /// What services listed when they were asked last.
+    pub prices: Prices,
     /// What holds for the whole workspace.
     pub global: GlobalSettings,
     /// The variables that the real environment does not have: those of the nearest
@@ -119,7 +123,8 @@ impl Settings {
 
         let config = workspace.join("config");
         let adapters = documents(&config, "adapters.yaml", SHIPPED_ADAPTERS)?;
-        let (algos, adapter_layers) = adapters::load(&adapters)?;
+        let prices = Prices::read(&config);
+        let (algos, adapter_layers) = adapters::load(&adapters, &prices)?;
         let global_files = documents(&config, "global.yaml", SHIPPED_GLOBAL)?;
         let mut global_layers = global::lay(&global_files)?;
         if let (Some((folder, named)), Some(user)) =
@@ -134,6 +139,7 @@ impl Settings {
             workspace,
             workspace_origin,
             algos,
+            prices,
             global: global::read(&global_layers),
             env_additions,
             entries: Vec::new(),
@@ -145,6 +151,7 @@ impl Settings {
             settings.collect_entries(sources, dot_envs, &global_layers, &adapter_layers);
         settings.warnings.clone_from(&dot_env.warnings);
         settings.warnings.extend(own_env.warnings.clone());
+        settings.warnings.extend(settings.prices.problem.clone());
         let unread = global_files.iter().skip(1).flat_map(global::unread);
         settings.warnings.extend(unread);
         settings.dot_envs = Mutex::new([dot_env, own_env]);

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::id::AlgoKey;
+use crate::domain::price::ListedPrice;
+use crate::domain::service;
 
 /// How many pictures an algorithm takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +34,25 @@ pub struct AlgoSettings {
     pub unit_price_usd: Option<f64>,
     /// Where the price comes from.
     pub price_source: Option<String>,
+    /// The service's own price of a unit, where no price of the workspace stands against it.
+    pub listed_price: Option<ListedPrice>,
     /// Arguments handed to the provider as they are.
     pub defaults: serde_json::Map<String, serde_json::Value>,
     /// The kind's own options that stand beside the others.
     pub options: BTreeMap<String, serde_json::Value>,
+}
+
+impl AlgoSettings {
+    /// Returns the listed price that the price of a generation was made of, if it was.
+    pub fn listed_in_use(&self) -> Option<&ListedPrice> {
+        self.listed_price
+            .as_ref()
+            .filter(|listed| self.price_source.as_deref() == Some(&listed.source_of_day()))
+    }
+
+    /// Returns how many billing units its entry says one generation has.
+    pub fn units(&self) -> Option<f64> {
+        let units = self.options.get("units")?;
+        service::units(units, &self.defaults)
+    }
 }

@@ -143,6 +143,7 @@ mod tests {
             endpoint: None,
             unit_price_usd: None,
             price_source: None,
+            listed_price: None,
             defaults: Map::new(),
             options: options
                 .iter()

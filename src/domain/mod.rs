@@ -25,6 +25,7 @@ pub mod nearest;
 pub mod order;
 pub mod patch;
 pub mod plan;
+pub mod price;
 pub mod products;
 pub mod purchase;
 pub mod rank;

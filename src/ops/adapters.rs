@@ -1,5 +1,5 @@
-//! `adapters list`, `check` and `resume`: what is configured, whether it can
-//! run, and opening a provider that was closed.
+//! `adapters list`, `check`, `prices` and `resume`: what is configured, whether it can
+//! run, what it costs, and opening a provider that was closed.
 //!
 //! Names of variables are shown, never their values. Nothing here runs a job
 //! of a run; `check` tries an adapter in a folder of its own.
@@ -24,6 +24,7 @@ use crate::workspace::provider::{Closure, ProviderGate};
 mod booking;
 mod check;
 mod look;
+mod prices;
 
 /// How long a program may take whose entry says nothing.
 const PROGRAM_TIME_LIMIT: Duration = Duration::from_secs(3600);
@@ -35,6 +36,7 @@ const SERVICE_TIME_LIMIT: Duration = Duration::from_secs(6 * 3600);
 pub(in crate::ops) use booking::CHECKS;
 pub use check::{CheckOutcome, CheckRequest, Checked, CheckedFile, PictureSource, check};
 pub use look::{Looked, look};
+pub use prices::{PriceEntry, Refreshed, prices, refresh_prices};
 
 /// One entry of `adapters.yaml`, as a person wants to see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -319,6 +321,7 @@ mod tests {
                 endpoint: None,
                 unit_price_usd: None,
                 price_source: None,
+                listed_price: None,
                 defaults: Map::new(),
                 options: std::collections::BTreeMap::new(),
             };

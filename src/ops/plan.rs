@@ -157,6 +157,17 @@ pub struct Identical {
     pub at_least: bool,
 }
 
+/// Prices that a service was asked for some time ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPrices {
+    /// The algorithms that have them.
+    pub algos: Vec<String>,
+    /// When the oldest of them was told.
+    pub fetched_at: Timestamp,
+    /// Who told it.
+    pub source: String,
+}
+
 /// What a worker would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -181,6 +192,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// The money of the run as it stands before.
     pub money: Money,
+    /// Prices that a service was asked for, where jobs that would start have them.
+    pub listed: Option<ListedPrices>,
     /// What `--reuse` would copy instead of buying, where it was not asked for.
     pub identical: Identical,
     /// How `--jobs` was understood, if it matches a job.
@@ -229,6 +242,7 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, request, &ledger, now)?.looking_for_copies();
     let mut warnings = run.warnings;
+    warnings.extend(context.settings.prices.problem.clone());
     let filters = Filters::among(
         request.jobs.as_ref(),
         &request.items,

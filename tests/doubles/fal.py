@@ -238,10 +238,23 @@ class Fal(Double):
 
     def pricing(self, handler, path, query, body):
         names = [name for value in query["endpoint_id"] for name in value.split(",")]
-        prices = self.control().get("prices", {})
-        return Answer(200, {"prices": [{"endpoint_id": name, "unit_price": prices.get(name, 0.02),
-                                        "unit": "generations", "currency": "USD"} for name in names],
-                            "next_cursor": None, "has_more": False})
+        self.write("priced", ids=len(names))
+        known = self.control().get("prices", {})
+        if len(names) > 50:
+            return Answer(422, {"error": {"type": "validation_error", "message": "at most 50 ids"}})
+        strangers = [name for name in names if known.get(name, 0.02) is None]
+        if strangers:
+            return Answer(404, {"error": {"type": "not_found", "message": f"no endpoint {strangers}"}})
+        prices = []
+        for name in names:
+            price = {"endpoint_id": name, "unit_price": 0.02, "unit": "generations", "currency": "USD"}
+            said = known.get(name, 0.02)
+            price.update(said if isinstance(said, dict) else {"unit_price": said})
+            prices.append(price)
+        offset, limit = int(query.get("cursor", ["0"])[0]), self.control().get("page", 100)
+        more = offset + limit < len(prices)
+        return Answer(200, {"prices": prices[offset : offset + limit], "has_more": more,
+                            "next_cursor": str(offset + limit) if more else None})
 
     def models(self, query):
         known = self.control().get("models", {})

@@ -39,6 +39,7 @@
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
 //! - [`plan`]: what a plan foretells is what a worker does, and it leaves no trace.
+//! - [`prices`]: prices that a service lists hold between the shipped ones and one's own.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
 //! - [`python_interop`]: Python tools and workers share one registry.
@@ -130,6 +131,7 @@ mod original_workspace;
 mod plan;
 #[cfg(target_os = "linux")]
 mod power_loss;
+mod prices;
 mod process_adapter;
 #[cfg(target_os = "linux")]
 mod process_guard;

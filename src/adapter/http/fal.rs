@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Answer, Call, Content};
+use super::client::{Answer, Call, Content, Trouble};
 use super::provider::{
     Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
     Ticket, Verdict, class_before_purchase, refused,
@@ -58,6 +58,16 @@ impl Fal {
         format!("{}/{}/requests/{id}{ending}", self.queue, app.join("/"))
     }
 
+    /// Asks the interface for what is no model: lists, prices.
+    pub(super) fn ask(&self, desk: &Desk<'_>, path: &str) -> Result<Answer, Trouble> {
+        let answer = desk.get(&format!("{}{path}", self.api))?;
+        // The version is part of the address, and easily left out of one's own.
+        if answer.status == 404 && !self.api.ends_with("/v1") {
+            return desk.get(&format!("{}/v1{path}", self.api));
+        }
+        Ok(answer)
+    }
+
     /// Asks the history for one page of requests.
     fn history(&self, desk: &Desk<'_>, row: &Row, more: &[(&str, &str)]) -> Result<Value, Fault> {
         let mut path = format!(
@@ -67,11 +77,7 @@ impl Fal {
         for (name, value) in more {
             let _ = write!(path, "&{name}={}", encoded(value));
         }
-        let mut answer = desk.get(&format!("{}{path}", self.api))?;
-        // The version is part of the address, and easily left out of one's own.
-        if answer.status == 404 && !self.api.ends_with("/v1") {
-            answer = desk.get(&format!("{}/v1{path}", self.api))?;
-        }
+        let answer = self.ask(desk, &path)?;
         match answer.json().filter(|page| page["items"].is_array()) {
             Some(page) if answer.is_success() => Ok(page),
             _ => Err(refused("fal", "its list of requests", &answer, |_| {

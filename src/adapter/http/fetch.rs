@@ -84,10 +84,19 @@ impl Driver<'_, '_> {
             algo_version: Some(self.row.endpoint.clone()),
             unit_price_usd: None,
             estimated_cost_usd: cost.map(|(usd, _)| usd),
-            price_source: cost.map(|(_, figure)| format!("{} {figure}", self.provider.name())),
+            price_source: cost.map(|(_, figure)| self.source_of(figure)),
             raw_metadata: Some(self.metadata(ticket, current.root)),
             detail: None,
         })
+    }
+
+    /// Says which figure was billed, and at whose price where that was asked for.
+    fn source_of(&self, figure: &str) -> String {
+        let name = self.provider.name();
+        match &self.row.listed {
+            Some(listed) => format!("{name} {figure}, {}", listed.source_of_day()),
+            None => format!("{name} {figure}"),
+        }
     }
 
     fn metadata(&self, ticket: &Ticket, output: Value) -> Map<String, Value> {

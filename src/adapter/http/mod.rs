@@ -19,6 +19,7 @@ mod lookup;
 mod meshy;
 mod pace;
 mod picture;
+mod pricing;
 mod provider;
 mod replicate;
 mod row;
@@ -46,6 +47,7 @@ use provider::{Desk, Provider};
 use row::Row;
 
 pub use lookup::{Description, describe};
+pub use pricing::listed_prices;
 
 /// Looks a variable up.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -77,12 +79,13 @@ impl Http {
             env,
         })
     }
+}
 
-    fn secrets(&self, key: &str) -> Secrets {
-        let name = self.service.key_name();
-        let parts = key.split(':').map(|part| (name, part));
-        Secrets::of(parts.chain([(name, key)]))
-    }
+/// Returns what must be masked of an account's key.
+fn secrets(service: &Service, key: &str) -> Secrets {
+    let name = service.key_name();
+    let parts = key.split(':').map(|part| (name, part));
+    Secrets::of(parts.chain([(name, key)]))
 }
 
 /// Returns the variables of a service that are set at this moment.
@@ -149,7 +152,7 @@ impl Adapter for Http {
         let row = Row::new(&self.settings, provider.as_ref());
         let pace = Pace::new(&env);
         let log = Arc::new(AttemptLog::new(context.log_path.clone()));
-        let client = || Client::new(pace.limit, self.secrets(&key), Arc::clone(&log));
+        let client = || Client::new(pace.limit, secrets(self.service, &key), Arc::clone(&log));
         // What is asked can be cut short when the job must stop; an order cannot.
         let (asking, buying) = (client(), client());
         let auth = provider.auth(&key);

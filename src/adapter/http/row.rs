@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::provider::Provider;
 use crate::domain::algo::{AlgoSettings, ImageMode};
-use crate::domain::service::{self, ImageField};
+use crate::domain::price::ListedPrice;
+use crate::domain::service::ImageField;
 
 /// Stands for whatever in an output is a model.
 const ANY_MODEL: &str = "*";
@@ -23,6 +24,8 @@ pub(super) struct Row {
     pub(super) price_usd: Option<f64>,
     /// How many of the service's billing units one generation has.
     units: f64,
+    /// What the service itself lists for a unit.
+    pub(super) listed: Option<ListedPrice>,
     /// What a credit costs.
     pub(super) credit_usd: Option<f64>,
     pub(super) start_timeout: Option<f64>,
@@ -64,9 +67,8 @@ impl Row {
             previews: texts("previews", provider.previews()),
             arguments: settings.defaults.clone(),
             price_usd: settings.unit_price_usd,
-            units: option("units")
-                .and_then(|value| service::units(value, &settings.defaults))
-                .unwrap_or(1.0),
+            units: settings.units().unwrap_or(1.0),
+            listed: settings.listed_price.clone(),
             credit_usd: number("credit_usd"),
             start_timeout: number("start_timeout_s"),
             patience: number("patience_s").and_then(|s| Duration::try_from_secs_f64(s).ok()),
@@ -132,7 +134,10 @@ impl Row {
 
     /// Returns what a number of billing units costs.
     pub(super) fn cost_of(&self, units: f64) -> Option<f64> {
-        self.price_usd.map(|price| price / self.units * units)
+        let listed = self.listed.as_ref().and_then(ListedPrice::unit_usd);
+        let unit = listed.or_else(|| self.price_usd.map(|price| price / self.units));
+        // To a billionth: prices are decimal.
+        unit.map(|price| (price * units * 1e9).round() / 1e9)
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::domain::algo::AlgoSettings;
 use crate::domain::finding::such_as;
 use crate::domain::forecast::{self, Portion};
 use crate::domain::id::AlgoKey;
@@ -11,7 +12,7 @@ use crate::domain::limits::Limits;
 use crate::ops::{OpsContext, money};
 use crate::store::csv;
 
-use super::{AlgoPlan, Fate, JobPlan, Plan, Planner, Sums};
+use super::{AlgoPlan, Fate, JobPlan, ListedPrices, Plan, Planner, Sums};
 
 impl Planner<'_> {
     /// Sums the jobs up.
@@ -52,6 +53,7 @@ impl Planner<'_> {
         Plan {
             reading: None,
             identical: self.identical,
+            listed: self.listed(&algos),
             run_id: request.run_id.clone(),
             at: self.now,
             dry_run: request.dry_run,
@@ -81,6 +83,29 @@ impl Planner<'_> {
             },
             time: None,
         }
+    }
+
+    /// Returns the listed prices of the algorithms of which jobs would start.
+    fn listed(&self, algos: &[AlgoPlan]) -> Option<ListedPrices> {
+        let starts = |algo: &&AlgoPlan| {
+            let mut fates = Fate::ALL.into_iter().filter(|fate| fate.starts());
+            fates.any(|fate| algo.fates[fate as usize] > 0)
+        };
+        let mut listed: Option<ListedPrices> = None;
+        for algo in algos.iter().filter(starts) {
+            let settings = self.context.settings.algo(&algo.algo);
+            let Some(price) = settings.and_then(AlgoSettings::listed_in_use) else {
+                continue;
+            };
+            let sum = listed.get_or_insert_with(|| ListedPrices {
+                algos: Vec::new(),
+                fetched_at: price.fetched_at,
+                source: price.source.clone(),
+            });
+            sum.algos.push(algo.algo.clone());
+            sum.fetched_at = sum.fetched_at.min(price.fetched_at);
+        }
+        listed
     }
 
     /// Fills in how long each algorithm takes and returns how long all take;

@@ -40,7 +40,8 @@ pub(super) fn prepare(
     let recovery = store.recover(now)?;
     // A leftover of a dead worker is no reason not to start.
     let _ = ProviderGate::new(&teller.context.workspace).sweep();
-    for warning in recovery.warnings {
+    let prices = teller.context.settings.prices.problem.clone();
+    for warning in recovery.warnings.into_iter().chain(prices) {
         teller.warn(warning);
     }
     for job_id in &recovery.rolled_forward {

@@ -223,7 +223,7 @@ pub fn refuse_links_outside(
         ]);
     }
     let mut folders = folders.iter();
-    folders.try_for_each(|folder| check_inside(workspace, folder))
+    folders.try_for_each(|folder| refuse_link_outside(workspace, folder))
 }
 
 /// Refuses a link in the place of a run's folder, wherever it leads.
@@ -240,7 +240,7 @@ pub fn refuse_linked_run(workspace: &Workspace, run_id: &RunId) -> Result<(), St
 }
 
 /// Refuses a folder that a link moves out of the workspace.
-fn check_inside(workspace: &Workspace, folder: &Path) -> Result<(), StoreError> {
+pub fn refuse_link_outside(workspace: &Workspace, folder: &Path) -> Result<(), StoreError> {
     let is_link = folder
         .symlink_metadata()
         .is_ok_and(|found| found.is_symlink());
