@@ -3,6 +3,7 @@
 //! The same stream feeds the log, the console and machine output; none of them
 //! looks anywhere else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -199,6 +200,8 @@ pub struct WorkerStarted {
     pub caps: Caps,
     /// How many jobs were selected.
     pub total_jobs: usize,
+    /// How many of each algorithm.
+    pub jobs_of_algo: BTreeMap<String, usize>,
     /// What those that may start are expected to cost, as far as prices are known.
     pub expected_cost_usd: f64,
     /// How many of these have no known price.

@@ -1,6 +1,7 @@
 //! `run worker`: opens the store and the adapters of a run and lets the engine
 //! carry out its jobs.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::domain::order::JobOrder;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Canary, Conditions};
+use crate::engine::{self, Canary, Conditions, PlannedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
@@ -232,6 +233,7 @@ fn work(
         canary: request.spending.canary.map(|canary| canary.per_algo),
         caps: caps(&context.settings, request.spending.budget_usd),
         total_jobs: prepared.jobs.len(),
+        jobs_of_algo: jobs_of_algo(request, &prepared.jobs),
         expected_cost_usd: due.usd,
         unpriced_jobs: due.unpriced,
         reuse: request.reuse,
@@ -352,4 +354,16 @@ pub(super) fn notice_text(notice: StoreNotice) -> String {
         ),
         StoreNotice::Warning(message) => message,
     }
+}
+
+/// Counts jobs by the algorithm that carries them out.
+fn jobs_of_algo(request: &WorkerRequest, jobs: &[PlannedJob]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for planned in jobs {
+        let algo = request.adapter.as_ref().or(planned.job.algo.as_ref().ok());
+        if let Some(algo) = algo {
+            *counts.entry(algo.to_string()).or_default() += 1;
+        }
+    }
+    counts
 }
