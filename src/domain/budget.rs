@@ -1,8 +1,9 @@
 //! Money: what is spent, what is reserved, and whether one more job may start.
 //!
 //! A job's price is reserved before it starts and settled when it ends. A
-//! reservation whose worker died stays, so it counts as spent, until the job's
-//! next attempt takes it over or a journal tells what was billed. Pure sums over
+//! reservation whose worker died stays, so it counts as spent, until an attempt that
+//! asks for the purchase ends it, one that buys again reserves beside it, or a
+//! journal tells what was billed. Pure sums over
 //! the lines of a ledger; where the lines are is none of its business.
 
 use std::collections::{BTreeMap, HashSet};

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use crate::domain::budget::{Bill, Caps, Grant, Level, Stake, WARN_FROM};
 use crate::domain::id::{JobId, Nonce};
-use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::engine::Pool;
 use crate::engine::event::{EventKind, Summary};
@@ -39,8 +38,6 @@ pub(super) struct Till(Mutex<Drawer>);
 struct Drawer {
     /// Jobs that a limit did not allow.
     waiting: Vec<Waiting>,
-    /// Jobs for which an earlier attempt has money reserved.
-    inherited: HashSet<JobId>,
     /// The cheapest price that was refused; what costs as much need not ask.
     refused_usd: Option<f64>,
     /// The limit that refused it.
@@ -187,7 +184,7 @@ impl Pool<'_> {
                 purchase: Some(_),
                 ..
             }
-        ) || self.buys_in_doubt(job, waiting.planned.entry == Entry::Takeover);
+        ) || self.buys_blindly(job);
         let now = self.clock.now();
         let mut refused_by = None;
         money.purse.look(&mut |ledger| {
@@ -203,12 +200,20 @@ impl Pool<'_> {
         Ok(refused_by)
     }
 
-    /// Tells whether a job is bought once more while an earlier attempt of it, whose
-    /// money is still reserved, may have been billed: both bills may come. An adapter
-    /// that can look at its provider buys only what was not bought.
-    fn buys_in_doubt(&self, job: &JobRecord, took_over: bool) -> bool {
-        let looks = self.carrier_of(job).is_ok_and(|c| c.adapter.reconciles());
-        !looks && (took_over || self.till.open().inherited.contains(&job.job_id))
+    /// Tells whether a job is bought without a look at what earlier attempts bought:
+    /// where one of them left its money reserved, it may have been billed, and both
+    /// bills may come. An adapter that can look at its provider buys only what was not
+    /// bought.
+    fn buys_blindly(&self, job: &JobRecord) -> bool {
+        !self.carrier_of(job).is_ok_and(|c| c.adapter.reconciles())
+    }
+
+    /// Returns whose money is reserved for a job, and how much.
+    fn reserved_for(&self, money: &Money, job: &JobId) -> Result<Option<(Stake, f64)>, StoreError> {
+        let mut open = Vec::new();
+        let run = self.store.run_id();
+        money.purse.look(&mut |ledger| open = ledger.open(run))?;
+        Ok(open.into_iter().find(|(stake, _)| stake.job_id == *job))
     }
 
     /// Reserves the money of a job that was claimed.
@@ -250,29 +255,38 @@ impl Pool<'_> {
     ) -> Result<Grant, StoreError> {
         let now = self.clock.now();
         let stake = Stake::from(lease);
+        let bought = lease.request_id.is_some() && !self.forgets(lease);
         // What is given up may be billed all the same.
-        let unbought = lease.request_id.is_none();
-        let anew = self.forgets(lease) || unbought && self.buys_in_doubt(job, lease.took_over);
+        let anew = !bought && (lease.request_id.is_some() || self.buys_blindly(job));
+        let earlier = if lease.attempt > 1 {
+            self.reserved_for(money, &lease.job_id)?
+        } else {
+            None
+        };
+        if anew && earlier.is_some() {
+            // Its journal may tell that nothing was billed.
+            self.try_settle_what_others_left(money, Some(&lease.job_id))?;
+        }
         let Cost::Usd(usd) = cost else {
-            if anew {
+            if anew && earlier.is_some() {
                 money.purse.write_off(&stake, now)?;
             }
             return Ok(Grant::Yes(None));
         };
-        let grant = if anew {
-            money.purse.reserve_anew(&stake, usd, money.caps, now)?
-        } else {
+        let (grant, usd) = match earlier {
+            // The reservation of what is asked for stays as it is.
+            Some((_, reserved)) if bought => (Grant::Yes(None), reserved),
             // What is bought already costs nothing new to ask for.
-            let bought = lease.request_id.is_some();
-            let caps = if bought { Caps::default() } else { money.caps };
-            money.purse.reserve(&stake, usd, caps, now)?
+            _ if bought => {
+                let caps = Caps::default();
+                (money.purse.reserve(&stake, usd, caps, now)?, usd)
+            }
+            _ if anew => (money.purse.reserve_anew(&stake, usd, money.caps, now)?, usd),
+            _ => (money.purse.reserve(&stake, usd, money.caps, now)?, usd),
         };
         if matches!(grant, Grant::Yes(_)) {
             let mut drawer = self.till.open();
             drawer.reserved.insert(lease.nonce.clone(), usd);
-            if anew {
-                drawer.inherited.remove(&lease.job_id);
-            }
         }
         Ok(grant)
     }
@@ -390,8 +404,7 @@ impl Pool<'_> {
         if reserved.is_none() && usd <= 0.0 {
             return;
         }
-        let (stake, now) = (Stake::from(lease), self.clock.now());
-        if let Err(error) = money.purse.settle(&stake, usd, now) {
+        if let Err(error) = self.settle_reserved(money, lease, usd) {
             let what = format!(
                 "cannot settle the money of job {}; it stays reserved until the next start",
                 lease.job_id
@@ -403,6 +416,19 @@ impl Pool<'_> {
         if reserved.is_some_and(|reserved| usd < reserved) {
             self.till.open().freed = true;
         }
+    }
+
+    /// Settles an attempt. One that asked for what an earlier attempt bought, and hears
+    /// that it costs nothing, ends the reservation of that one.
+    fn settle_reserved(&self, money: &Money, lease: &Lease, usd: f64) -> Result<(), StoreError> {
+        let mut stake = Stake::from(lease);
+        if usd <= 0.0
+            && lease.request_id.is_some()
+            && let Some((earlier, _)) = self.reserved_for(money, &lease.job_id)?
+        {
+            stake = earlier;
+        }
+        money.purse.settle(&stake, usd, self.clock.now())
     }
 
     /// Settles what dead workers reserved where their journals tell what was
@@ -439,12 +465,7 @@ impl Pool<'_> {
         let fates = self.store.fates(&stakes)?;
         for ((stake, reserved), fate) in stakes.iter().zip(amounts).zip(fates) {
             let usd = match fate {
-                Fate::Open if stake.run_id != *run => continue,
-                Fate::Open => {
-                    let job = stake.job_id.clone();
-                    self.till.open().inherited.insert(job);
-                    continue;
-                }
+                Fate::Open => continue,
                 Fate::Billed(usd) => usd.unwrap_or(reserved),
                 Fate::NotBilled => 0.0,
             };

@@ -277,11 +277,12 @@ impl Pool<'_> {
             purchase: failure.end,
             cost_usd: failure.cost_usd,
         };
+        // First, so that whoever takes the job next finds nothing reserved that is not owed.
+        self.bill(lease, failure.bill(lease));
         if let Err(error) = self.store.put_off(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
             return;
         }
-        self.bill(lease, failure.bill(lease));
         self.count(|tally| tally.summary.retried += usize::from(counts));
         self.report(EventKind::JobPutOff {
             job_id: lease.job_id.clone(),

@@ -196,6 +196,29 @@ else:
 }
 
 #[test]
+fn a_purchase_that_turns_out_void_when_it_is_asked_for_costs_nothing() {
+    let workspace = buyer(
+        r#"
+if request["resume_request_id"]:
+    say("error", **{"class": "transient", "message": "404", "request": "void"})
+else:
+    say("submitted", request_id="r-" + str(request["attempt"])); heard("submitted")
+    if request["attempt"] == 1:
+        say("error", **{"class": "transient", "message": "503"})
+    else:
+        made()
+"#,
+        &["unit_price_usd: 0.4", "retries: 2"],
+    );
+    let _ = workspace
+        .worker(&["--budget-usd", "0.4"])
+        .run()
+        .expect_code(0);
+    assert!(reserved_usd(&workspace).abs() < 1e-9);
+    assert_eq!(workspace.log().summary()["spent_usd"], 0.4);
+}
+
+#[test]
 fn what_is_void_and_may_have_been_billed_stays_reserved() {
     let workspace = buyer(
         r#"

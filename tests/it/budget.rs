@@ -231,6 +231,17 @@ fn attempts_that_were_cut_off_never_free_money_for_others() {
 }
 
 #[test]
+fn a_retry_of_an_attempt_that_may_have_been_billed_reserves_beside_it() {
+    let workspace = priced(1, ", sleep_ms: 60000, timeout_s: 0.2");
+    for (cap, made, money) in [("0.30", 1, (0, 30)), ("0.60", 2, (30, 30))] {
+        let capped = ["--budget-usd", cap, "--retries", "3"];
+        let _ = workspace.worker(&capped).run().expect_code(4);
+        assert_eq!(executions(&workspace).len(), made);
+        assert_eq!(spent_and_reserved(&workspace), money);
+    }
+}
+
+#[test]
 fn that_an_attempt_was_not_billed_says_nothing_of_the_one_before_it() {
     let doubt = format!("{PRICE}, fail: no, fail_class: unknown");
     let workspace = one_job_each(&[("paid", &doubt)]);
