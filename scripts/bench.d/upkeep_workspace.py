@@ -2,11 +2,14 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 PATTERNS = 4
+# Files of results are links to one of so many: they are not what is measured, and ext4 allows no more than 65,000.
+LINKS = 50_000
 
 
 def main() -> None:
@@ -36,65 +39,78 @@ def read(path: str) -> str:
         return file.read()
 
 
+def content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def multiply(root: str, count: int) -> None:
     run = f"{root}/runs/r"
-    header, first, *_ = read(f"{root}/tables/generations.csv").splitlines()
+    state, outputs, journals = f"{run}/state", f"{run}/outputs", f"{run}/state/journal"
+    registry, births = f"{root}/tables/generations.csv", f"{run}/rows.csv"
+    header, first, *_ = read(registry).splitlines()
     job = first.split(",")[header.split(",").index("job_id")]
-    tables = {}
-    for path in (f"{root}/tables/generations.csv", f"{run}/manifest.csv", f"{run}/rows.csv"):
-        lines = read(path).splitlines()
-        tables[path] = (lines[0], next(line for line in lines[1:] if job in line))
-    journals = f"{run}/state/journal"
     [journal] = [name for name in os.listdir(journals) if name.endswith(".jsonl")]
-    lines = read(f"{journals}/{journal}").splitlines()
+    journal = f"{journals}/{journal}"
+    lines = read(journal).splitlines()
+    of_job = [line for line in lines if job in line]
+    nonce = of_job[0].split('"nonce":"')[1].split('"')[0]
+    head, record = read(f"{state}/{job}.completed").split("archi3d: ")
+    patterns = [name for name in os.listdir(outputs) if not name.startswith(".")]
+    files = {name: content(f"{outputs}/{job}/{name}") for name in os.listdir(f"{outputs}/{job}")}
+    ledgers = [f"{root}/tables/budget.jsonl", f"{root}/runs/.budget/ledger.jsonl"]
+
+    def template(text: str) -> list[str]:
+        """Cuts a text at the job's id and nonce."""
+        return re.split(f"({job}|{nonce})", text)
+
+    def turned(parts: list[str], name: str, own: str) -> str:
+        return "".join(name if part == job else own if part == nonce else part for part in parts)
+
+    texts = {}
+    for path in (registry, f"{run}/manifest.csv", births):
+        names, *rows = read(path).splitlines()
+        texts[path] = ("\ufeff" + names, [next(row for row in rows if job in row)], "")
     opened = next(line for line in lines if '"opened"' in line)
     closed = next(line for line in lines if '"closed"' in line)
-    of_job = [line for line in lines if job in line]
-    ledger = [line for line in read(f"{root}/tables/budget.jsonl").splitlines() if job in line]
-    nonce = of_job[0].split('"nonce":"')[1].split('"')[0]
-    marker = read(f"{run}/state/{job}.completed")
-    head, json_and_check = marker.split("archi3d: ")
-    json = json_and_check.splitlines()[0]
-    outputs = f"{run}/outputs"
-    patterns = [name for name in os.listdir(outputs) if not name.startswith(".")]
-
-    out = {path: open(path, "w", encoding="utf-8", newline="") for path in tables}
-    for path, (names, _) in tables.items():
-        out[path].write("\ufeff" + names + "\n")
-    lines_out = open(f"{journals}/{journal}", "w")
-    lines_out.write(opened + "\n")
-    money = open(f"{root}/tables/budget.jsonl", "w")
-    for number in range(count):
-        name = hashlib.sha1(str(number).encode()).hexdigest()[:12]
-        own = f"{number:0{len(nonce)}x}"[-len(nonce):]
-
-        def turned(text: str) -> str:
-            return text.replace(job, name).replace(nonce, own)
-
-        for path, (_, row) in tables.items():
-            row = turned(row)
-            if path.endswith("rows.csv"):
-                row = f"{number + 1}," + row.split(",", 1)[1]
-            out[path].write(row + "\n")
-        lines_out.write("".join(turned(line) + "\n" for line in of_job))
-        money.write("".join(turned(line) + "\n" for line in ledger))
-        text = turned(json)
-        check = hashlib.sha256(text.encode()).hexdigest()[:16]
-        with open(f"{run}/state/{name}.completed", "w") as file:
-            file.write(f"{head}archi3d: {text}\ncheck: {check}\n")
-        os.mkdir(f"{outputs}/{name}")
-        with open(f"{outputs}/{name}/generated.glb", "wb") as file:
-            file.write(b"glTF")
-    lines_out.write(closed + "\n")
-    for file in (*out.values(), lines_out, money):
-        file.close()
-    double = f"{root}/runs/.budget/ledger.jsonl"
-    if os.path.exists(double):
-        with open(f"{root}/tables/budget.jsonl", "rb") as source, open(double, "wb") as target:
-            target.write(source.read())
+    texts[journal] = (opened, of_job, closed)
+    for path in ledgers:
+        texts[path] = ("", [line for line in read(path).splitlines() if job in line], "")
     for name in patterns:
-        os.remove(f"{run}/state/{name}.completed")
+        os.remove(f"{state}/{name}.completed")
         shutil.rmtree(f"{outputs}/{name}")
+
+    names = [(hashlib.sha1(str(n).encode()).hexdigest()[:12], f"{n:0{len(nonce)}x}") for n in range(count)]
+    for path, (above, each, below) in texts.items():
+        parts = template("".join(line + "\n" for line in each))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(above + "\n" if above else "")
+            for number, (name, own) in enumerate(names, 1):
+                text = turned(parts, name, own)
+                file.write(f"{number}," + text.split(",", 1)[1] if path == births else text)
+            file.write(below + "\n" if below else "")
+    parts = template(record.splitlines()[0])
+    into = os.open(state, os.O_RDONLY)
+    for name, own in names:
+        text = turned(parts, name, own)
+        check = hashlib.sha256(text.encode()).hexdigest()[:16]
+        write(into, f"{name}.completed", f"{head}archi3d: {text}\ncheck: {check}\n".encode())
+    into = os.open(outputs, os.O_RDONLY)
+    for number, (name, _) in enumerate(names):
+        os.mkdir(name, dir_fd=into)
+        if number % LINKS == 0:
+            of_many = name
+            for file, bytes_of in files.items():
+                write(into, f"{name}/{file}", bytes_of)
+        else:
+            for file in files:
+                os.link(f"{of_many}/{file}", f"{name}/{file}", src_dir_fd=into, dst_dir_fd=into)
+
+
+def write(folder: int, name: str, content: bytes) -> None:
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=folder)
+    os.write(file, content)
+    os.close(file)
 
 
 if __name__ == "__main__":

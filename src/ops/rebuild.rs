@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::domain::id::RunId;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::OpsError;
+use crate::ops::table_file;
 use crate::platform::{self, fault};
 use crate::store::csv::{refuse_linked_run, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
@@ -24,7 +25,7 @@ mod manifests;
 mod report;
 mod sources;
 
-use sources::{Items, OldTable, RunRecords};
+use sources::{Items, OldTable};
 
 pub use report::RebuildReport;
 
@@ -53,9 +54,8 @@ pub fn rebuild(
         let (bytes, _, mut report) = made_again(workspace, request)?;
         report.dry_run = request.dry_run;
         if request.dry_run {
-            manifests::list_again(workspace, request, &bytes, &mut report)?;
-        }
-        if let Some(output) = request.output.as_deref().filter(|_| !request.dry_run) {
+            manifests::list_again(workspace, request, bytes, &mut report)?;
+        } else if let Some(output) = &request.output {
             publish(output, &bytes)?;
             report.written = Some(output.display().to_string());
         }
@@ -71,15 +71,15 @@ pub fn rebuild(
     })?;
     let (bytes, old, mut report) = made_again(workspace, request)?;
     if report.unchanged {
-        manifests::list_again(workspace, request, &bytes, &mut report)?;
+        manifests::list_again(workspace, request, bytes, &mut report)?;
         return Ok(report);
     }
     fault::here("rebuild.before");
     // A row may say `completed` only if its result would survive a power loss.
     let folder = File::open(workspace.root()).context("open", workspace.root())?;
     platform::sync_file_system(&folder).context("sync", workspace.root())?;
-    if let Some(old) = old.bytes {
-        report.kept_as = Some(keep_aside(workspace, &old, clock.now())?);
+    if old.exists {
+        report.kept_as = keep_aside(workspace, clock.now())?;
         fault::here("rebuild.kept_aside");
     }
     let path = workspace.registry();
@@ -87,7 +87,7 @@ pub fn rebuild(
     durable::replace(&path, &bytes, &tag).context("replace", &path)?;
     fault::here("rebuild.written");
     report.written = workspace.relative(&path);
-    manifests::list_again(workspace, request, &bytes, &mut report)?;
+    manifests::list_again(workspace, request, bytes, &mut report)?;
     Ok(report)
 }
 
@@ -115,31 +115,36 @@ fn made_again(
     workspace: &Workspace,
     request: &RebuildRequest,
 ) -> Result<(Vec<u8>, OldTable, RebuildReport), OpsError> {
-    let mut old = sources::old_table(workspace)?;
-    if let (Some(run_id), None) = (&request.run_id, &old.table) {
-        return Err(OpsError::Setup {
-            message: format!(
-                "{}: the rows of other runs than {run_id} would be left out",
-                old.trouble.unwrap_or_default()
-            ),
-            hint: Some("leave --run-id out to make the rows of all runs again".into()),
-        });
+    if let Some(run_id) = &request.run_id {
+        let old = sources::old_table(workspace)?;
+        if old.table.is_none() {
+            return Err(OpsError::Setup {
+                message: format!(
+                    "{}: the rows of other runs than {run_id} would be left out",
+                    old.trouble.unwrap_or_default()
+                ),
+                hint: Some("leave --run-id out to make the rows of all runs again".into()),
+            });
+        }
     }
     let mut report = RebuildReport::default();
-    report.warnings.extend(old.trouble.clone());
-    let items = Items::read(&workspace.items());
+    let items = Items::at(workspace.items());
     let mut runs = Vec::new();
+    let mut warnings = Vec::new();
     for run_id in sources::runs(workspace)? {
         let selected = request.run_id.as_ref().is_none_or(|only| *only == run_id);
-        let run = RunRecords {
-            selected,
-            ..sources::records(workspace, &run_id, &items)?
-        };
+        let mut run = sources::records(workspace, &run_id, &items)?;
+        run.selected = selected;
         if selected {
-            report.warnings.extend(run.warnings.iter().cloned());
+            warnings.extend(run.warnings.iter().cloned());
         }
         runs.push(run);
     }
+    // The largest of all, so it is read when nothing has to stand beside it any more
+    // that is not needed.
+    let mut old = sources::old_table(workspace)?;
+    report.warnings.extend(old.trouble.clone());
+    report.warnings.extend(warnings);
     let donors = sources::donors(workspace)?;
     let nothing = runs.iter().all(|run| run.rows.is_empty()) && donors.is_empty();
     if nothing && old.table.is_none() {
@@ -151,14 +156,18 @@ fn made_again(
             hint: Some("`archi3d batch create` makes the rows of a new run".into()),
         });
     }
-    let table = assemble::registry(old.table.take(), &donors, &runs, &mut report);
+    let table = assemble::registry(old.table.take(), &donors, &runs, &mut report)?;
     let bytes = table.into_bytes();
-    report.unchanged = old.bytes.as_deref() == Some(bytes.as_slice());
+    let path = workspace.registry();
+    report.unchanged = old.exists && durable::says(&path, &bytes).context("read", &path)?;
     Ok((bytes, old, report))
 }
 
-/// Keeps the table as it was under a name of its own, and returns that name.
-fn keep_aside(workspace: &Workspace, bytes: &[u8], now: Timestamp) -> Result<String, StoreError> {
+/// Keeps the table as it is under a name of its own, and returns that name.
+fn keep_aside(workspace: &Workspace, now: Timestamp) -> Result<Option<String>, StoreError> {
+    let Some(bytes) = table_file::read_bytes(&workspace.registry())? else {
+        return Ok(None);
+    };
     let stamp = now.as_datetime().format("%Y%m%dT%H%M%SZ").to_string();
     for number in 1u32.. {
         let again = if number == 1 {
@@ -168,9 +177,9 @@ fn keep_aside(workspace: &Workspace, bytes: &[u8], now: Timestamp) -> Result<Str
         };
         let name = format!("{}{stamp}{again}", sources::ASIDE);
         let path = workspace.tables().join(name);
-        if let Some(file) = platform::publish(&path, bytes).context("write", &path)? {
+        if let Some(file) = platform::publish(&path, &bytes).context("write", &path)? {
             file.sync_all().context("sync", &path)?;
-            return Ok(workspace.relative(&path).unwrap_or_default());
+            return Ok(Some(workspace.relative(&path).unwrap_or_default()));
         }
     }
     unreachable!("one of four billion names is free")

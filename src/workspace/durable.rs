@@ -24,6 +24,23 @@ pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
     }
 }
 
+/// Tells whether a file says just this; it is read piece by piece.
+pub fn says(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let mut file = open_plain(path)?;
+    if file.metadata()?.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    let mut piece = vec![0; 1 << 16];
+    for expected in bytes.chunks(piece.len()) {
+        let found = &mut piece[..expected.len()];
+        file.read_exact(found)?;
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Replaces several files of one folder: all are written and synced before the
 /// first is renamed, so an error while writing leaves every old file in place.
 pub fn replace_together(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {

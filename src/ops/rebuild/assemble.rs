@@ -9,6 +9,7 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::csv::table::{RowEdit, Table};
+use crate::store::error::StoreError;
 
 use super::report::RebuildReport;
 use super::sources::{Donor, Made, Origin, RunRecords};
@@ -16,13 +17,17 @@ use super::sources::{Donor, Made, Origin, RunRecords};
 /// A row's key.
 type Key = (String, String);
 
+/// How many rows are worked on at a time: cells of their own take ten times the room of
+/// the table's bytes.
+const AT_A_TIME: usize = 4096;
+
 /// Makes the registry again; `old` is what can be read of it.
 pub(super) fn registry(
     old: Option<Table>,
     donors: &[Donor],
-    runs: &[RunRecords],
+    runs: &[RunRecords<'_>],
     report: &mut RebuildReport,
-) -> Table {
+) -> Result<Table, StoreError> {
     let lost = old.is_none();
     let mut table = old.unwrap_or_else(|| empty(donors, runs));
     report.rows_before = table.len();
@@ -30,30 +35,32 @@ pub(super) fn registry(
         set_ids_right(&mut table, run, report);
     }
     let missing = missing(&mut table, runs);
-    let inserted: HashSet<Key> = missing.iter().map(|row| key(row.run, row.made)).collect();
     for row in &missing {
         report.count_restored(row.made.origin);
     }
-    insert(&mut table, runs, &missing);
-    let unrecorded = if lost {
-        take_unrecorded(&mut table, donors, report)
-    } else {
-        HashSet::new()
-    };
-    fill_from_donors(&mut table, donors, runs, &inserted, report);
-    let before: HashSet<usize> = new_rows(&mut table, &inserted, &unrecorded);
-    correct(&mut table, runs, &before, report);
+    let mut new = insert(&mut table, runs, &missing);
+    drop(missing);
+    let recorded = table.len();
+    if lost {
+        take_unrecorded(&mut table, donors, report);
+    }
+    fill_from_donors(&mut table, donors, runs, &new, report);
+    new.extend(recorded..table.len());
+    correct(&mut table, runs, &new, report)?;
     report.rows_after = table.len();
-    table
+    Ok(table)
 }
 
 /// Gives rows their id back that a spreadsheet has changed. Where the job has a row all the
 /// same, the changed one goes: it is no job of its own.
-fn set_ids_right(table: &mut Table, run: &RunRecords, report: &mut RebuildReport) {
+fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildReport) {
     let Some(column) = table.column("job_id") else {
         return;
     };
-    let recorded: HashSet<&str> = run.rows.iter().map(|made| made.job.as_str()).collect();
+    if table.index(run.run_id.as_str()).is_empty() {
+        return;
+    }
+    let recorded: HashSet<&str> = run.rows.iter().map(|made| &*made.job).collect();
     let known = KnownIds::new(recorded.iter().copied());
     let index = table.index(run.run_id.as_str());
     let mut taken: HashSet<&str> = recorded
@@ -92,19 +99,20 @@ fn set_ids_right(table: &mut Table, run: &RunRecords, report: &mut RebuildReport
 
 /// Returns the jobs of a run without a row by what they are made from; nothing where two
 /// are alike.
-fn by_content<'a>(run: &'a RunRecords, taken: &HashSet<&str>) -> HashMap<Key, Option<&'a str>> {
+fn by_content<'a>(run: &'a RunRecords<'_>, taken: &HashSet<&str>) -> HashMap<Key, Option<&'a str>> {
     let mut jobs = HashMap::new();
-    for made in &run.rows {
+    for made in run.rows.iter().filter(|made| !taken.contains(&*made.job)) {
+        let cells = run.cells(made);
         let text = |name: &str| {
-            let cell = made.cells.iter().find(|(column, _)| column == name);
+            let cell = cells.iter().find(|(column, _)| column == name);
             cell.map(|(_, text)| text.clone()).unwrap_or_default()
         };
         let key = (text("algo"), text("image_set_hash"));
-        if taken.contains(made.job.as_str()) || key.0.is_empty() || key.1.is_empty() {
+        if key.0.is_empty() || key.1.is_empty() {
             continue;
         }
-        let job = jobs.entry(key).or_insert(Some(made.job.as_str()));
-        if job.is_some_and(|other| other != made.job) {
+        let job = jobs.entry(key).or_insert(Some(&*made.job));
+        if job.is_some_and(|other| other != &*made.job) {
             *job = None;
         }
     }
@@ -116,12 +124,8 @@ fn text_at(table: &Table, row: usize, name: &str) -> String {
     String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
 }
 
-fn key(run: &RunRecords, made: &Made) -> Key {
-    (run.run_id.to_string(), made.job.clone())
-}
-
 /// Makes a table without rows that has the columns of the one that is lost.
-fn empty(donors: &[Donor], runs: &[RunRecords]) -> Table {
+fn empty(donors: &[Donor], runs: &[RunRecords<'_>]) -> Table {
     let latest = runs.iter().max_by_key(|run| run.last_place());
     let mut columns: Vec<&str> = Vec::new();
     let copied = donors
@@ -142,13 +146,13 @@ fn empty(donors: &[Donor], runs: &[RunRecords]) -> Table {
 
 /// A row that the table lacks.
 struct Missing<'a> {
-    run: &'a RunRecords,
+    run: &'a RunRecords<'a>,
     made: &'a Made,
 }
 
 /// Returns the rows that the table lacks, in the order in which they were made;
 /// those of which nobody knows the place were there before there was a record.
-fn missing<'a>(table: &mut Table, runs: &'a [RunRecords]) -> Vec<Missing<'a>> {
+fn missing<'a>(table: &mut Table, runs: &'a [RunRecords<'a>]) -> Vec<Missing<'a>> {
     let mut missing = Vec::new();
     for run in runs.iter().filter(|run| run.selected) {
         let index = table.index(run.run_id.as_str());
@@ -160,36 +164,41 @@ fn missing<'a>(table: &mut Table, runs: &'a [RunRecords]) -> Vec<Missing<'a>> {
     missing
 }
 
-/// Puts rows behind the row that stood before them.
-fn insert(table: &mut Table, runs: &[RunRecords], missing: &[Missing<'_>]) {
+/// Puts rows behind the row that stood before them; returns where they are.
+fn insert(table: &mut Table, runs: &[RunRecords<'_>], missing: &[Missing<'_>]) -> HashSet<usize> {
     if missing.is_empty() {
-        return;
+        return HashSet::new();
     }
     let selected = runs.iter().filter(|run| run.selected);
     let names = selected.flat_map(|run| &run.header).map(String::as_str);
     let names: Vec<&str> = names.chain(REGISTRY_COLUMNS.iter().copied()).collect();
     table.ensure_columns(&names);
     let first_new = table.len();
-    let cells: Vec<Vec<(usize, String)>> = missing
-        .iter()
-        .map(|row| {
-            let cells = row.made.cells.iter();
-            cells
-                .filter_map(|(name, text)| Some((table.column(name)?, text.clone())))
-                .collect()
-        })
-        .collect();
-    table.append(&cells);
+    for some in missing.chunks(AT_A_TIME) {
+        let cells: Vec<Vec<(usize, String)>> = some
+            .iter()
+            .map(|row| {
+                let cells = row.run.cells(row.made).into_iter();
+                cells
+                    .filter_map(|(name, text)| Some((table.column(&name)?, text)))
+                    .collect()
+            })
+            .collect();
+        table.append(&cells);
+    }
     let order = order(table, runs, missing, first_new);
     if order.windows(2).any(|pair| pair[0] > pair[1]) {
         *table = reordered(table, &order);
     }
+    let is_new = |(_, old): &(usize, &usize)| **old >= first_new;
+    let new = order.iter().enumerate().filter(is_new);
+    new.map(|(row, _)| row).collect()
 }
 
 /// Returns the rows of the table in the order they are to have.
 fn order(
     table: &mut Table,
-    runs: &[RunRecords],
+    runs: &[RunRecords<'_>],
     missing: &[Missing<'_>],
     first_new: usize,
 ) -> Vec<usize> {
@@ -240,11 +249,7 @@ fn reordered(table: &Table, order: &[usize]) -> Table {
 }
 
 /// Takes rows from copies that no record knows; only where the table itself is lost.
-fn take_unrecorded(
-    table: &mut Table,
-    donors: &[Donor],
-    report: &mut RebuildReport,
-) -> HashSet<Key> {
+fn take_unrecorded(table: &mut Table, donors: &[Donor], report: &mut RebuildReport) {
     let mut taken = HashSet::new();
     for donor in donors {
         let names: Vec<&str> = donor.table.columns().iter().map(String::as_str).collect();
@@ -268,7 +273,6 @@ fn take_unrecorded(
         report.note_copied_rows(&donor.name, rows.len());
         table.append(&rows);
     }
-    taken
 }
 
 fn key_of(table: &Table, row: usize) -> Key {
@@ -279,24 +283,25 @@ fn key_of(table: &Table, row: usize) -> Key {
 fn fill_from_donors(
     table: &mut Table,
     donors: &[Donor],
-    runs: &[RunRecords],
-    inserted: &HashSet<Key>,
+    runs: &[RunRecords<'_>],
+    inserted: &HashSet<usize>,
     report: &mut RebuildReport,
 ) {
+    if inserted.is_empty() {
+        return;
+    }
     for donor in donors {
         let names: Vec<&str> = donor.table.columns().iter().map(String::as_str).collect();
         let mut edits = Vec::new();
         for donor_row in 0..donor.table.len() {
             let (run, job) = key_of(&donor.table, donor_row);
-            if !inserted.contains(&(run.clone(), job.clone())) {
+            let row = table.index(&run).first_of(&job);
+            let Some(row) = row.filter(|row| inserted.contains(row)) else {
                 continue;
-            }
+            };
             let records = runs.iter().find(|records| records.run_id.as_str() == run);
             let vouched = records.is_some_and(|records| records.history.vouches_for(&job));
             table.ensure_columns(&names);
-            let Some(row) = table.index(&run).first_of(&job) else {
-                continue;
-            };
             let mut cells = Vec::new();
             for (name, cell) in names.iter().zip(donor.table.cells(donor_row)) {
                 let (Some(column), Ok(text)) = (table.column(name), str::from_utf8(&cell)) else {
@@ -317,100 +322,130 @@ fn fill_from_donors(
     }
 }
 
-fn new_rows(table: &mut Table, inserted: &HashSet<Key>, taken: &HashSet<Key>) -> HashSet<usize> {
-    let mut rows = HashSet::new();
-    for (run, job) in inserted.iter().chain(taken) {
-        rows.extend(table.index(run).rows_of(job));
-    }
-    rows
-}
-
 /// Gives every row what the records say, and tells what was different.
 fn correct(
     table: &mut Table,
-    runs: &[RunRecords],
+    runs: &[RunRecords<'_>],
     new: &HashSet<usize>,
     report: &mut RebuildReport,
-) {
-    let mut right = Table::parse(table.bytes().to_vec()).expect("it is a table");
-    let mut recorded = HashSet::new();
+) -> Result<(), StoreError> {
+    let mut recorded = 0;
     for run in runs.iter().filter(|run| run.selected) {
-        let edits = as_made(&mut right, run, new, &mut recorded);
-        right.patch(&edits);
-        run.history.replay(&mut right);
-    }
-    let names: Vec<&str> = right.columns().iter().map(String::as_str).collect();
-    table.ensure_columns(&names);
-    let mut edits = Vec::new();
-    for row in &recorded {
-        let mut cells = Vec::new();
-        let pairs = right.cells(*row).zip(table.cells(*row)).enumerate();
-        for (column, (wanted, found)) in pairs {
-            if wanted != found {
-                cells.push((column, String::from_utf8_lossy(&wanted).into_owned()));
+        let told = told_rows(table, run);
+        recorded += told.chunk_by(|a, b| a.0 == b.0).count();
+        let mut rest = told.as_slice();
+        while !rest.is_empty() {
+            let some;
+            (some, rest) = rest.split_at(end_of_some(rest));
+            let right = as_recorded(table, run, some, new)?;
+            let names: Vec<&str> = right.columns().iter().map(String::as_str).collect();
+            table.ensure_columns(&names);
+            let mut edits = Vec::new();
+            for (at, of_row) in some.chunk_by(|a, b| a.0 == b.0).enumerate() {
+                let row = of_row[0].0;
+                let mut cells = Vec::new();
+                let pairs = right.cells(at).zip(table.cells(row)).enumerate();
+                for (column, (wanted, found)) in pairs {
+                    if wanted != found {
+                        cells.push((column, String::from_utf8_lossy(&wanted).into_owned()));
+                    }
+                }
+                if cells.is_empty() {
+                    continue;
+                }
+                if !new.contains(&row) {
+                    let columns = cells.iter().map(|(column, _)| names[*column]);
+                    report.count_corrected(columns);
+                }
+                edits.push(RowEdit { row, cells });
+            }
+            if !edits.is_empty() {
+                table.patch(&edits);
             }
         }
-        if cells.is_empty() {
-            continue;
-        }
-        if !new.contains(row) {
-            let columns = cells.iter().map(|(column, _)| names[*column]);
-            report.count_corrected(columns);
-        }
-        edits.push(RowEdit { row: *row, cells });
     }
-    table.patch(&edits);
-    report.unrecorded = table.len() - recorded.len() - unselected(table, runs);
+    report.unrecorded = table.len() - recorded - unselected(table, runs);
+    Ok(())
 }
 
-fn unselected(table: &mut Table, runs: &[RunRecords]) -> usize {
+/// Returns the rows of a run that are recorded, each with the records of it.
+fn told_rows<'a>(table: &mut Table, run: &'a RunRecords<'_>) -> Vec<(usize, &'a Made)> {
+    let index = table.index(run.run_id.as_str());
+    let mut told: Vec<(usize, &Made)> = Vec::with_capacity(run.rows.len());
+    for made in &run.rows {
+        told.extend(index.rows_of(&made.job).map(|row| (row, made)));
+    }
+    told.sort_by_key(|(row, _)| *row);
+    told
+}
+
+/// Returns how many are to be worked on next; what belongs to one row stays together.
+fn end_of_some(rest: &[(usize, &Made)]) -> usize {
+    let end = rest.len().min(AT_A_TIME);
+    let row = rest[end - 1].0;
+    end + rest[end..].iter().take_while(|next| next.0 == row).count()
+}
+
+fn unselected(table: &mut Table, runs: &[RunRecords<'_>]) -> usize {
     let others = runs.iter().filter(|run| !run.selected);
     others
         .map(|run| table.index(run.run_id.as_str()).rows().count())
         .sum()
 }
 
-/// Returns what brings a run's rows back to what they were when they were made,
-/// as far as the records can bring them forward again.
-fn as_made(
-    table: &mut Table,
-    run: &RunRecords,
+/// Returns a table of some rows as the records say they should be: brought back to what
+/// they were when they were made, as far as the records can bring them forward again.
+fn as_recorded(
+    table: &Table,
+    run: &RunRecords<'_>,
+    some: &[(usize, &Made)],
     new: &HashSet<usize>,
-    recorded: &mut HashSet<usize>,
-) -> Vec<RowEdit> {
-    let column = |table: &Table, name: &str| table.column(name);
-    let error = column(table, "error_msg");
+) -> Result<Table, StoreError> {
+    let rows: Vec<usize> = some.chunk_by(|a, b| a.0 == b.0).map(|of| of[0].0).collect();
+    let mut right = excerpt(table, &rows);
+    let error = table.column("error_msg");
     let later: Vec<(usize, &str)> = WORKER_COLUMNS
         .iter()
         .chain(&["algo_version"])
         .filter_map(|name| Some((table.column(name)?, "")))
         .chain(table.column("status").map(|status| (status, "enqueued")))
         .collect();
-    let index = table.index(run.run_id.as_str());
-    let table = index.table();
     let mut edits = Vec::new();
-    for made in &run.rows {
-        for row in index.rows_of(&made.job) {
-            recorded.insert(row);
-            if new.contains(&row) {
-                continue;
-            }
+    for (at, of_row) in some.chunk_by(|a, b| a.0 == b.0).enumerate() {
+        for (row, made) in of_row.iter().filter(|(row, _)| !new.contains(row)) {
             let mut cells = Vec::new();
             if made.origin == Origin::Record {
-                let own = made.cells.iter().filter(|(name, _)| name != "status");
-                cells.extend(
-                    own.filter_map(|(name, text)| Some((column(table, name)?, text.clone()))),
-                );
+                let own = run.cells(made).into_iter();
+                let own = own.filter(|(name, _)| name != "status");
+                cells.extend(own.filter_map(|(name, text)| Some((table.column(&name)?, text))));
             }
             // Somebody found its result missing or broken; no record knows better.
             let downgraded = error.is_some_and(|error| {
-                String::from_utf8_lossy(&table.cell(row, error)).ends_with(DOWNGRADED)
+                String::from_utf8_lossy(&table.cell(*row, error)).ends_with(DOWNGRADED)
             });
             if run.history.vouches_for(&made.job) && !downgraded {
                 cells.extend(later.iter().map(|(at, text)| (*at, (*text).to_owned())));
             }
-            edits.push(RowEdit { row, cells });
+            edits.push(RowEdit { row: at, cells });
         }
     }
-    edits
+    right.patch(&edits);
+    drop(edits);
+    let jobs: HashSet<&str> = some.iter().map(|(_, made)| &*made.job).collect();
+    run.history.replay(&mut right, jobs.into_iter())?;
+    Ok(right)
+}
+
+/// Returns a table of these rows alone, in this order, byte for byte.
+fn excerpt(table: &Table, rows: &[usize]) -> Table {
+    let mut bytes = table.raw_header().to_vec();
+    bytes.extend_from_slice(table.line_end());
+    for row in rows {
+        let raw = table.raw(*row);
+        bytes.extend_from_slice(raw);
+        // A carriage return at the end is text: a plain line feed would swallow it.
+        let is_text = raw.ends_with(b"\r");
+        bytes.extend_from_slice(if is_text { b"\r\n" } else { table.line_end() });
+    }
+    Table::parse(bytes).expect("rows of a table are a table")
 }

@@ -31,10 +31,10 @@ pub(super) fn runs_in(table: &Table) -> BTreeSet<RunId> {
 pub(super) fn list_again(
     workspace: &Workspace,
     request: &RebuildRequest,
-    registry: &[u8],
+    registry: Vec<u8>,
     report: &mut RebuildReport,
 ) -> Result<(), OpsError> {
-    let Ok(mut table) = Table::parse(registry.to_vec()) else {
+    let Ok(mut table) = Table::parse(registry) else {
         return Ok(());
     };
     for run_id in runs_in(&table) {

@@ -1,6 +1,8 @@
 //! What a registry can be made again from: the table as it is, copies of it, and
 //! the records of each run.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::domain::conflict::{Beside, beside};
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::ops::births::{self, PLACE};
 use crate::ops::table_file;
@@ -22,8 +24,8 @@ pub(super) const ASIDE: &str = "generations.csv.before-rebuild-";
 
 /// The registry as it is.
 pub(super) struct OldTable {
-    /// Its bytes, if there is a file.
-    pub(super) bytes: Option<Vec<u8>>,
+    /// Whether there is a file.
+    pub(super) exists: bool,
     /// Its rows, as far as they can be read.
     pub(super) table: Option<Table>,
     /// Why they cannot, or what had to be left out.
@@ -43,12 +45,12 @@ pub(super) fn old_table(workspace: &Workspace) -> Result<OldTable, StoreError> {
     }
     let Some(bytes) = table_file::read_bytes(&path)? else {
         return Ok(OldTable {
-            bytes: None,
+            exists: false,
             table: None,
             trouble: Some("there is no tables/generations.csv".into()),
         });
     };
-    let (table, trouble) = match readable(&bytes) {
+    let (table, trouble) = match readable(bytes) {
         Ok((table, trouble)) => (Some(table), trouble),
         Err(error) => (
             None,
@@ -56,27 +58,28 @@ pub(super) fn old_table(workspace: &Workspace) -> Result<OldTable, StoreError> {
         ),
     };
     Ok(OldTable {
-        bytes: Some(bytes),
+        exists: true,
         table,
         trouble,
     })
 }
 
 /// Parses a table, giving up an end that a writer that died left unfinished.
-fn readable(mut bytes: &[u8]) -> Result<(Table, Option<String>), TableError> {
+fn readable(mut bytes: Vec<u8>) -> Result<(Table, Option<String>), TableError> {
     let mut trouble = None;
     let mut table = loop {
-        match Table::parse(bytes.to_vec()) {
+        match Table::try_parse(bytes) {
             Ok(table) => break table,
-            Err(TableError::UnclosedQuote { line }) if line > 1 => {
-                let mut breaks = memchr::memchr_iter(b'\n', bytes);
+            Err((TableError::UnclosedQuote { line }, mut cut)) if line > 1 => {
+                let mut breaks = memchr::memchr_iter(b'\n', &cut);
                 let end = breaks.nth(line - 2).map_or(0, |at| at + 1);
-                bytes = &bytes[..end];
+                cut.truncate(end);
+                bytes = cut;
                 trouble = Some(format!(
                     "tables/generations.csv is cut off or damaged from line {line} on"
                 ));
             }
-            Err(error) => return Err(error),
+            Err((error, _)) => return Err(error),
         }
     };
     table.require(&["run_id", "job_id", "status"])?;
@@ -120,7 +123,7 @@ pub(super) fn donors(workspace: &Workspace) -> Result<Vec<Donor>, StoreError> {
     found.sort();
     let donors = found.into_iter().rev().filter_map(|(_, name, path)| {
         let bytes = table_file::read_bytes(&path).ok()??;
-        let (table, _) = readable(&bytes).ok()?;
+        let (table, _) = readable(bytes).ok()?;
         Some(Donor { name, table })
     });
     Ok(donors.collect())
@@ -139,20 +142,27 @@ pub(super) enum Origin {
 
 /// A row as it was made, as far as anybody knows.
 pub(super) struct Made {
-    pub(super) job: String,
+    pub(super) job: Box<str>,
     /// Which row of the registry it was, counted from 1.
     pub(super) place: Option<usize>,
     pub(super) origin: Origin,
-    /// Columns and what they said; never empty texts.
-    pub(super) cells: Vec<(String, String)>,
+    /// Which row it is of the table it was found in.
+    row: usize,
 }
 
+/// A column and what it said.
+type Cell<'a> = (Cow<'a, str>, String);
+
 /// Everything that is known of one run.
-pub(super) struct RunRecords {
+pub(super) struct RunRecords<'a> {
     pub(super) run_id: RunId,
     /// Whether its rows are to be made again.
     pub(super) selected: bool,
     pub(super) rows: Vec<Made>,
+    /// Where the rows are told.
+    births: Option<Table>,
+    manifest: Option<Table>,
+    items: &'a Items,
     /// The columns of the registry when the last rows were made, and how they ended.
     pub(super) header: Vec<String>,
     pub(super) line_end: &'static [u8],
@@ -160,7 +170,26 @@ pub(super) struct RunRecords {
     pub(super) warnings: Vec<String>,
 }
 
-impl RunRecords {
+impl RunRecords<'_> {
+    /// Returns the columns of a row as it was made and what they said; never empty texts.
+    pub(super) fn cells(&self, made: &Made) -> Vec<Cell<'_>> {
+        match (made.origin, &self.births, &self.manifest) {
+            (Origin::Record, Some(births), _) => {
+                let mut cells = cells_of(births, made.row);
+                cells.retain(|(column, _)| column != PLACE);
+                cells
+            }
+            (Origin::Manifest, _, Some(manifest)) => {
+                listed(manifest, made.row, &self.run_id, self.items)
+            }
+            _ => {
+                let mut cells = vec![("job_id".into(), made.job.to_string())];
+                cells.extend(beginning(&self.run_id));
+                cells
+            }
+        }
+    }
+
     /// Returns the place of the last row that is recorded.
     pub(super) fn last_place(&self) -> usize {
         let places = self.rows.iter().filter_map(|row| row.place);
@@ -174,139 +203,170 @@ pub(super) fn runs(workspace: &Workspace) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// Reads everything that is known of a run.
-pub(super) fn records(
+pub(super) fn records<'a>(
     workspace: &Workspace,
     run_id: &RunId,
-    items: &Items,
-) -> Result<RunRecords, StoreError> {
+    items: &'a Items,
+) -> Result<RunRecords<'a>, StoreError> {
     let paths = workspace.run(run_id);
     let (births, damage) = births::read(&paths.rows())?;
-    let history = History::read(workspace, run_id)?;
     let mut warnings: Vec<String> = damage.into_iter().collect();
+    let mut rows = births.as_ref().map(born).unwrap_or_default();
+    // Read before the journals: what it lists is mostly known and can go again.
+    let (manifest, trouble) = match table_file::read(&paths.manifest()) {
+        Ok(manifest) => (manifest, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let of_manifest = manifest
+        .as_ref()
+        .map(|manifest| only_listed(manifest, &rows));
+    let of_manifest = of_manifest.unwrap_or_default();
+    let manifest = manifest.filter(|_| !of_manifest.is_empty());
+    rows.extend(of_manifest);
+    let history = History::read(workspace, run_id)?;
     warnings.extend(history.warnings.iter().cloned());
-    let mut run = RunRecords {
+    warnings.extend(trouble);
+    let traced = only_traced(&history, &rows);
+    rows.extend(traced);
+    let mut header = births.as_ref().map(|births| births.columns().to_vec());
+    header
+        .iter_mut()
+        .for_each(|names| names.retain(|name| name != PLACE));
+    Ok(RunRecords {
         run_id: run_id.clone(),
         selected: true,
-        rows: Vec::new(),
-        header: Vec::new(),
-        line_end: b"\n",
+        rows,
+        header: header.unwrap_or_default(),
+        line_end: births.as_ref().map_or(b"\n", Table::line_end),
+        births,
+        manifest,
+        items,
         history,
         warnings,
-    };
-    if let Some(births) = &births {
-        run.header = births.columns().to_vec();
-        run.header.retain(|name| name != PLACE);
-        run.line_end = births.line_end();
-        run.rows = (0..births.len()).map(|row| born(births, row)).collect();
-    }
-    let mut known: HashSet<String> = run.rows.iter().map(|row| row.job.clone()).collect();
-    match table_file::read(&paths.manifest()) {
-        Ok(Some(manifest)) => {
-            let rows = (0..manifest.len()).map(|row| listed(&manifest, row, run_id, items));
-            let rows = rows.filter(|row| !row.job.is_empty() && known.insert(row.job.clone()));
-            let rows: Vec<Made> = rows.collect();
-            run.rows.extend(rows);
-        }
-        Ok(None) => {}
-        Err(error) => run.warnings.push(error.to_string()),
-    }
-    let traces = run.history.jobs().map(ToString::to_string);
-    let traces = traces.filter(|job| !known.contains(job) && run.history.vouches_for(job));
-    let traces: Vec<Made> = traces.map(|job| traced(run_id, job)).collect();
-    run.rows.extend(traces);
-    Ok(run)
+    })
 }
 
-fn cells_of(table: &Table, row: usize) -> Vec<(String, String)> {
+fn job_of(table: &Table, row: usize) -> Box<str> {
+    let cell = table.column("job_id").map(|column| table.cell(row, column));
+    String::from_utf8_lossy(&cell.unwrap_or_default()).into()
+}
+
+/// Returns the rows that were recorded when they were made.
+fn born(births: &Table) -> Vec<Made> {
+    let place = births.column(PLACE);
+    let place_of = |row| {
+        let cell = births.cell(row, place?);
+        str::from_utf8(&cell).ok()?.parse().ok()
+    };
+    let rows = (0..births.len()).map(|row| Made {
+        job: job_of(births, row),
+        place: place_of(row),
+        origin: Origin::Record,
+        row,
+    });
+    rows.collect()
+}
+
+/// Returns the rows that only the manifest knows.
+fn only_listed(manifest: &Table, known: &[Made]) -> Vec<Made> {
+    let known: HashSet<&str> = known.iter().map(|row| &*row.job).collect();
+    let mut listed = HashSet::new();
+    let rows = (0..manifest.len()).map(|row| Made {
+        job: job_of(manifest, row),
+        place: None,
+        origin: Origin::Manifest,
+        row,
+    });
+    let new = |row: &Made| !row.job.is_empty() && !known.contains(&*row.job);
+    rows.filter(|row| new(row) && listed.insert(row.job.clone()))
+        .collect()
+}
+
+/// Returns the rows that only a marker or a journal knows.
+fn only_traced(history: &History, known: &[Made]) -> Vec<Made> {
+    let known: HashSet<&str> = known.iter().map(|row| &*row.job).collect();
+    let traces = history.jobs().map(JobId::as_str);
+    let traces = traces.filter(|job| !known.contains(job) && history.vouches_for(job));
+    let traces = traces.map(|job| Made {
+        job: job.into(),
+        place: None,
+        origin: Origin::Traces,
+        row: 0,
+    });
+    traces.collect()
+}
+
+fn cells_of(table: &Table, row: usize) -> Vec<Cell<'_>> {
     let cells = table.columns().iter().zip(table.cells(row));
     cells
-        .map(|(name, cell)| (name.clone(), String::from_utf8_lossy(&cell).into_owned()))
+        .map(|(name, cell)| (name.into(), String::from_utf8_lossy(&cell).into_owned()))
         .filter(|(_, text)| !text.is_empty())
         .collect()
 }
 
-fn born(births: &Table, row: usize) -> Made {
-    let mut cells = cells_of(births, row);
-    let take = |cells: &mut Vec<(String, String)>, name: &str| {
-        let at = cells.iter().position(|(column, _)| column == name)?;
-        Some(cells.remove(at).1)
-    };
-    let place = take(&mut cells, PLACE).and_then(|place| place.parse().ok());
-    let job = cells.iter().find(|(column, _)| column == "job_id");
-    Made {
-        job: job.map(|(_, job)| job.clone()).unwrap_or_default(),
-        place,
-        origin: Origin::Record,
-        cells,
-    }
+fn text_of(cells: &[Cell<'_>], name: &str) -> String {
+    let cell = cells.iter().find(|(column, _)| column == name);
+    cell.map(|(_, text)| text.clone()).unwrap_or_default()
 }
 
 /// Returns a row that only the manifest knows; the item table adds its texts.
-fn listed(manifest: &Table, row: usize, run_id: &RunId, items: &Items) -> Made {
+fn listed<'a>(manifest: &'a Table, row: usize, run_id: &RunId, items: &'a Items) -> Vec<Cell<'a>> {
     let mut cells = cells_of(manifest, row);
-    let text = |name: &str| {
-        let cell = cells.iter().find(|(column, _)| column == name);
-        cell.map(|(_, text)| text.clone()).unwrap_or_default()
-    };
-    let job = text("job_id");
-    let item = items.0.get(&(text("product_id"), text("variant")));
-    let sources: Vec<(String, String)> = cells
+    let item = (text_of(&cells, "product_id"), text_of(&cells, "variant"));
+    let sources: Vec<Cell<'_>> = cells
         .iter()
         .filter(|(name, _)| name.starts_with("used_"))
-        .map(|(name, text)| (name.replacen("used_", "source_", 1), text.clone()))
+        .map(|(name, text)| (name.replacen("used_", "source_", 1).into(), text.clone()))
         .collect();
     cells.extend(sources);
-    cells.extend(item.into_iter().flatten().cloned());
+    let texts = items.texts().get(&item).into_iter().flatten();
+    cells.extend(texts.map(|(name, text)| ((*name).into(), text.clone())));
     cells.extend(beginning(run_id));
-    Made {
-        job,
-        place: None,
-        origin: Origin::Manifest,
-        cells,
-    }
+    cells
 }
 
-fn traced(run_id: &RunId, job: String) -> Made {
-    let mut cells = vec![("job_id".to_owned(), job.clone())];
-    cells.extend(beginning(run_id));
-    Made {
-        job,
-        place: None,
-        origin: Origin::Traces,
-        cells,
-    }
-}
-
-fn beginning(run_id: &RunId) -> [(String, String); 2] {
+fn beginning(run_id: &RunId) -> [Cell<'static>; 2] {
     [
-        ("run_id".to_owned(), run_id.to_string()),
-        ("status".to_owned(), Status::Enqueued.word().to_owned()),
+        ("run_id".into(), run_id.to_string()),
+        ("status".into(), Status::Enqueued.word().to_owned()),
     ]
 }
 
 /// What the item table says of each product and variant, beyond the manifest.
-#[derive(Default)]
-pub(super) struct Items(HashMap<(String, String), Vec<(String, String)>>);
+type Texts = HashMap<(String, String), Vec<(&'static str, String)>>;
+
+/// The item table, read when it is first asked for.
+pub(super) struct Items {
+    path: PathBuf,
+    texts: OnceCell<Texts>,
+}
 
 impl Items {
-    /// Reads the item table; without one nothing is added.
-    pub(super) fn read(path: &Path) -> Self {
-        const TEXTS: [&str; 4] = ["category_l1", "category_l2", "category_l3", "description"];
-        let Ok(Some(table)) = table_file::read(path) else {
-            return Self::default();
-        };
-        let mut items = HashMap::new();
-        for row in 0..table.len() {
-            let cells = cells_of(&table, row);
-            let text = |name: &str| {
-                let cell = cells.iter().find(|(column, _)| column == name);
-                cell.map(|(_, text)| text.trim().to_owned())
-                    .unwrap_or_default()
-            };
-            let texts = TEXTS.map(|name| (name.to_owned(), text(name)));
-            let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
-            items.insert((text("product_id"), text("variant")), texts.collect());
+    /// Names the item table; without one nothing is added.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            texts: OnceCell::new(),
         }
-        Self(items)
     }
+
+    fn texts(&self) -> &Texts {
+        self.texts.get_or_init(|| read_texts(&self.path))
+    }
+}
+
+fn read_texts(path: &Path) -> Texts {
+    const TEXTS: [&str; 4] = ["category_l1", "category_l2", "category_l3", "description"];
+    let mut items = HashMap::new();
+    let Ok(Some(table)) = table_file::read(path) else {
+        return items;
+    };
+    for row in 0..table.len() {
+        let cells = cells_of(&table, row);
+        let text = |name: &str| text_of(&cells, name).trim().to_owned();
+        let texts = TEXTS.map(|name| (name, text(name)));
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        items.insert((text("product_id"), text("variant")), texts.collect());
+    }
+    items
 }

@@ -318,10 +318,17 @@ pub(super) struct Unread {
 /// Hands every line that can be understood to `take`, one at a time: a journal may be
 /// larger than what a machine can hold.
 pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<Unread> {
+    each_line_at(path, |_, line| take(line))
+}
+
+/// Does what [`each_line`] does, and tells where in the file each line begins.
+pub(super) fn each_line_at(path: &Path, mut take: impl FnMut(u64, Line)) -> io::Result<Unread> {
     let mut reader = io::BufReader::with_capacity(1 << 16, durable::open_plain(path)?);
     let mut unread = Unread::default();
     let mut raw = Vec::new();
+    let mut start = 0;
     loop {
+        start += raw.len() as u64;
         raw.clear();
         if reader.read_until(b'\n', &mut raw)? == 0 {
             return Ok(unread);
@@ -332,10 +339,34 @@ pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<U
             return Ok(unread);
         };
         match serde_json::from_slice(line) {
-            Ok(line) => take(line),
+            Ok(line) => take(start, line),
             Err(_) if line.is_empty() => {}
             Err(_) => unread.damaged += 1,
         }
+    }
+}
+
+/// Reads single lines of journals by where they begin; quick where they follow each other.
+#[derive(Debug, Default)]
+pub(super) struct LineReader {
+    open: Option<(PathBuf, io::BufReader<fs::File>, u64)>,
+}
+
+impl LineReader {
+    /// Returns the line that begins at `start`.
+    pub(super) fn line(&mut self, path: &Path, start: u64) -> io::Result<Line> {
+        let (reader, position) = match &mut self.open {
+            Some((of, reader, position)) if of == path => (reader, position),
+            open => {
+                let reader = io::BufReader::with_capacity(1 << 16, durable::open_plain(path)?);
+                let (_, reader, position) = open.insert((path.to_owned(), reader, 0));
+                (reader, position)
+            }
+        };
+        reader.seek_relative(start.cast_signed() - position.cast_signed())?;
+        let mut raw = Vec::new();
+        *position = start + reader.read_until(b'\n', &mut raw)? as u64;
+        Ok(serde_json::from_slice(&raw)?)
     }
 }
 

@@ -49,42 +49,22 @@ impl fmt::Debug for Table {
 impl Table {
     /// Finds the header and the rows in `bytes` and changes nothing.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, TableError> {
-        let first = check_encoding(&bytes)?;
-        let mut starts = Vec::new();
-        let mut line_end = None;
-        let mut position = first;
-        while position < bytes.len() {
-            let end =
-                codec::record_end(&bytes, position).map_err(|open| TableError::UnclosedQuote {
-                    line: codec::line_at(&bytes, open.0),
-                })?;
-            let line = &bytes[position..end];
-            if line_end.is_none() {
-                line_end = line_end_of(line);
-            }
-            if !codec::is_blank(line) {
-                starts.push(position);
-            }
-            position = end;
+        Self::try_parse(bytes).map_err(|(error, _)| error)
+    }
+
+    /// Does what [`Table::parse`] does, and gives the bytes back where they are no table.
+    pub fn try_parse(bytes: Vec<u8>) -> Result<Self, (TableError, Vec<u8>)> {
+        match Layout::find(&bytes) {
+            Err(error) => Err((error, bytes)),
+            Ok(layout) => Ok(Self {
+                bytes,
+                columns: layout.columns,
+                header: layout.header,
+                starts: layout.starts,
+                line_end: layout.line_end,
+                indexes: HashMap::new(),
+            }),
         }
-        if starts.is_empty() {
-            return Err(TableError::NoHeader);
-        }
-        if u32::try_from(starts.len()).is_err() {
-            return Err(TableError::TooManyRows);
-        }
-        let header = starts.remove(0);
-        starts.shrink_to_fit();
-        let header_end = starts.first().copied().unwrap_or(bytes.len());
-        let columns = read_header(&bytes, header, header_end)?;
-        Ok(Self {
-            bytes,
-            columns,
-            header,
-            starts,
-            line_end: line_end.unwrap_or(b"\n"),
-            indexes: HashMap::new(),
-        })
     }
 
     /// Makes a new table without rows. The names must differ from each other.
@@ -287,6 +267,52 @@ impl Table {
     /// Returns the bytes of a row without its line end.
     fn content(&self, row: usize) -> &[u8] {
         edit::content_of(&self.bytes, &self.starts, row).1
+    }
+}
+
+/// Where everything is in a table's bytes.
+struct Layout {
+    columns: Vec<String>,
+    header: usize,
+    starts: Vec<usize>,
+    line_end: &'static [u8],
+}
+
+impl Layout {
+    fn find(bytes: &[u8]) -> Result<Self, TableError> {
+        let first = check_encoding(bytes)?;
+        let mut starts = Vec::new();
+        let mut line_end = None;
+        let mut position = first;
+        while position < bytes.len() {
+            let end =
+                codec::record_end(bytes, position).map_err(|open| TableError::UnclosedQuote {
+                    line: codec::line_at(bytes, open.0),
+                })?;
+            let line = &bytes[position..end];
+            if line_end.is_none() {
+                line_end = line_end_of(line);
+            }
+            if !codec::is_blank(line) {
+                starts.push(position);
+            }
+            position = end;
+        }
+        if starts.is_empty() {
+            return Err(TableError::NoHeader);
+        }
+        if u32::try_from(starts.len()).is_err() {
+            return Err(TableError::TooManyRows);
+        }
+        let header = starts.remove(0);
+        starts.shrink_to_fit();
+        let header_end = starts.first().copied().unwrap_or(bytes.len());
+        Ok(Self {
+            columns: read_header(bytes, header, header_end)?,
+            header,
+            starts,
+            line_end: line_end.unwrap_or(b"\n"),
+        })
     }
 }
 
