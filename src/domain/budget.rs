@@ -6,7 +6,7 @@
 //! journal tells what was billed. Pure sums over
 //! the lines of a ledger; where the lines are is none of its business.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -174,9 +174,8 @@ pub struct Ledger {
     spent_by_run: BTreeMap<RunId, Micros>,
     spent_by_day: BTreeMap<String, Micros>,
     reserved: BTreeMap<(RunId, JobId), Reservation>,
-    settled: HashSet<Nonce>,
-    /// Every attempt that a line names.
-    named: HashSet<Nonce>,
+    /// Every attempt that a line names, and whether its money is settled.
+    attempts: HashMap<Nonce, bool>,
     /// Jobs that turned out dearer than what was reserved for them, and on which day.
     dearer: BTreeMap<(RunId, JobId), (Micros, String)>,
     by_hand: Vec<ByHand>,
@@ -302,10 +301,10 @@ impl Ledger {
             change,
             by_hand,
         } = entry;
-        self.named.insert(stake.nonce.clone());
-        if self.settled.contains(&stake.nonce) {
+        if self.is_settled(&stake.nonce) {
             return;
         }
+        self.attempts.insert(stake.nonce.clone(), false);
         let key = (stake.run_id.clone(), stake.job_id.clone());
         match *change {
             Change::Reserved { usd } => {
@@ -335,7 +334,7 @@ impl Ledger {
                 if usd == 0 && !by_hand && !self.may_free(stake) {
                     return;
                 }
-                self.settled.insert(stake.nonce.clone());
+                self.attempts.insert(stake.nonce.clone(), true);
                 let reserved = self.reserved.get(&key).map_or(0, |own| own.usd);
                 if usd > reserved {
                     self.note_dearer(&key, usd, *at);
@@ -498,12 +497,12 @@ impl Ledger {
 
     /// Tells whether any line names an attempt.
     pub fn knows(&self, nonce: &Nonce) -> bool {
-        self.named.contains(nonce)
+        self.attempts.contains_key(nonce)
     }
 
     /// Tells whether the money of an attempt is settled.
     pub fn is_settled(&self, nonce: &Nonce) -> bool {
-        self.settled.contains(nonce)
+        self.attempts.get(nonce) == Some(&true)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of a run: what they say against the manifest, the results and the state
 //! folder.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -30,7 +31,7 @@ impl RunCheck<'_> {
         table: &mut Table,
         listed: &HashSet<&str>,
     ) -> HashSet<String> {
-        let ids = KnownIds::new(listed.iter().copied());
+        let ids = LazyCell::new(|| KnownIds::new(listed.iter().copied()));
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut shown, mut originals) = (Vec::new(), HashSet::new());
         for row in rows {
@@ -58,7 +59,7 @@ impl RunCheck<'_> {
         let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
         let mut foreign = Vec::new();
         let marked = self.names_in_state();
-        let ids = KnownIds::new(listed.iter().copied());
+        let ids = LazyCell::new(|| KnownIds::new(listed.iter().copied()));
         for row in rows {
             let job = text(table, row, "job_id");
             if !listed.contains(job.as_str()) && ids.original_of(&job).is_some() {

@@ -1,12 +1,13 @@
 //! Each run: its manifest, rows, markers, journals, results and leftovers
 //! against each other.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
 use crate::domain::finding::{Code, Finding, such_as};
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::births;
@@ -179,8 +180,8 @@ impl RunCheck<'_> {
             .as_deref()
             .is_some_and(|table| super::has_run(table, run_id));
         let recorded = has_rows || paths.rows().exists() || paths.state().exists();
-        let listed = match csv::read_manifest(&paths) {
-            Ok(manifest) => manifest,
+        let (listed, faults) = match csv::listed_jobs(&paths) {
+            Ok(listed) => listed,
             Err(error) if recorded || paths.manifest().symlink_metadata().is_ok() => {
                 let finding = Finding::new(Code::ManifestUnreadable, error.to_string());
                 return self.find(
@@ -192,11 +193,8 @@ impl RunCheck<'_> {
             // A folder without anything of ours in it is no run.
             Err(_) => return,
         };
-        if !listed.faults.is_empty() {
-            let what = format!(
-                "{} of the manifest cannot be used",
-                counted(listed.faults.len(), "line")
-            );
+        if faults > 0 {
+            let what = format!("{} of the manifest cannot be used", counted(faults, "line"));
             let finding = Finding::new(Code::ManifestUnreadable, what);
             self.find(
                 finding
@@ -209,7 +207,7 @@ impl RunCheck<'_> {
         if index.is_empty() {
             let what = format!(
                 "no row names run {run_id}, which has {}",
-                counted(listed.rows.len(), "job")
+                counted(listed.len(), "job")
             );
             let fix = format!("archi3d registry rebuild --run-id {typed}");
             return self.find(
@@ -220,12 +218,11 @@ impl RunCheck<'_> {
         }
         let has = |job: &str| index.first_of(job).is_some();
         let mut lacking: Vec<String> = listed
-            .rows
             .iter()
-            .map(|row| row.job_id.to_string())
-            .filter(|job| !has(job))
+            .filter(|job| !has(job.as_str()))
+            .map(ToString::to_string)
             .collect();
-        let known: HashSet<&str> = listed.rows.iter().map(|row| row.job_id.as_str()).collect();
+        let known: HashSet<&str> = listed.iter().map(JobId::as_str).collect();
         let altered = self.look_for_altered_ids(table, &known);
         lacking.retain(|job| !altered.contains(job));
         if !lacking.is_empty() {
@@ -238,6 +235,9 @@ impl RunCheck<'_> {
             );
         }
         self.look_at_rows(table, &known, &again);
+        // A large list is not kept beside what comes next.
+        drop(known);
+        drop(listed);
         self.look_at_record(table);
     }
 
@@ -264,8 +264,7 @@ impl RunCheck<'_> {
             return;
         };
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
-        let texts: Vec<&str> = known.iter().flat_map(|id| str::from_utf8(id)).collect();
-        let ids = KnownIds::new(texts);
+        let ids = LazyCell::new(|| KnownIds::new(known.iter().flat_map(|id| str::from_utf8(id))));
         let lacking = rows.iter().filter(|row| {
             let cell = table.cell(**row, column);
             !known.contains(&*cell) && ids.original_of(&String::from_utf8_lossy(&cell)).is_none()

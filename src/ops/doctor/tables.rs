@@ -1,6 +1,6 @@
 //! The registry itself: can it be read, are its keys clear, are its cells harmless.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -106,16 +106,13 @@ fn look_at_keys(table: &Table, lines: &[usize], checkup: &mut Checkup) {
     let (Some(run), Some(job)) = (table.column("run_id"), table.column("job_id")) else {
         return;
     };
-    let mut first: HashMap<(Vec<u8>, Vec<u8>), usize> = HashMap::new();
+    let mut seen = HashSet::new();
     let mut doubled: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
     for (row, line) in lines.iter().enumerate() {
-        let key = (
-            table.cell(row, run).into_owned(),
-            table.cell(row, job).into_owned(),
-        );
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (run_id, job_id) = (text(&key.0), text(&key.1));
-        if first.insert(key, *line).is_some() {
+        let key = (table.cell(row, run), table.cell(row, job));
+        if let Some((run, job)) = seen.replace(key) {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (run_id, job_id) = (text(&run), text(&job));
             doubled.entry(run_id).or_default().push((job_id, *line));
         }
     }

@@ -118,19 +118,21 @@ fn put_in_order(run: &mut RunAttempts) {
 /// Attempts, found by the nonce that names them: only its hash is kept a second time.
 #[derive(Default)]
 struct Ledger {
-    attempts: Vec<(AttemptRecord, bool)>,
+    attempts: Vec<AttemptRecord>,
+    /// Which of them have an end.
+    ended: Vec<bool>,
     places: HashMap<u64, u32>,
     hasher: RandomState,
 }
 
 impl Ledger {
     /// Returns the attempt with this nonce, if it is known.
-    fn find(&mut self, nonce: &Nonce) -> Option<&mut (AttemptRecord, bool)> {
+    fn find(&mut self, nonce: &Nonce) -> Option<(&mut AttemptRecord, &mut bool)> {
         let mut hash = self.hasher.hash_one(nonce);
         while let Some(place) = self.places.get(&hash) {
             let place = *place as usize;
-            if self.attempts[place].0.nonce == *nonce {
-                return Some(&mut self.attempts[place]);
+            if self.attempts[place].nonce == *nonce {
+                return Some((&mut self.attempts[place], &mut self.ended[place]));
             }
             hash = hash.wrapping_add(1);
         }
@@ -138,7 +140,7 @@ impl Ledger {
     }
 
     /// Adds an attempt that is not known.
-    fn add(&mut self, nonce: Nonce, mut record: AttemptRecord) -> &mut (AttemptRecord, bool) {
+    fn add(&mut self, nonce: Nonce, mut record: AttemptRecord) {
         let mut hash = self.hasher.hash_one(&nonce);
         while self.places.contains_key(&hash) {
             hash = hash.wrapping_add(1);
@@ -147,8 +149,8 @@ impl Ledger {
         self.places
             .insert(hash, u32::try_from(place).unwrap_or(u32::MAX));
         record.nonce = nonce;
-        self.attempts.push((record, false));
-        &mut self.attempts[place]
+        self.attempts.push(record);
+        self.ended.push(false);
     }
 
     /// Takes one line in; `host` is the machine that the lines before it named.
@@ -178,7 +180,7 @@ impl Ledger {
                         known.host = record.host;
                         known.resumed = record.resumed;
                     }
-                    None => drop(self.add(nonce, record)),
+                    None => self.add(nonce, record),
                 }
             }
             What::Finished(finished) => {
@@ -279,12 +281,11 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Vec<AttemptRecord>, StoreError> {
         drop(self.places);
-        let mut attempts = Vec::with_capacity(self.attempts.len());
-        for (mut record, ended) in self.attempts {
+        let mut attempts = self.attempts;
+        for (record, ended) in attempts.iter_mut().zip(self.ended) {
             if !ended && goes_on(paths, watch, &record.job_id, &record.nonce, now)? {
                 record.outcome = AttemptOutcome::Running;
             }
-            attempts.push(record);
         }
         Ok(attempts)
     }

@@ -51,6 +51,16 @@ pub struct Manifest {
 impl Manifest {
     /// Reads the rows of a manifest table. Fails only if there is no `job_id` column.
     pub fn read(table: &Table) -> Result<Self, TableError> {
+        let mut rows = Vec::new();
+        let manifest = Self::read_rows(table, |row| rows.push(row))?;
+        Ok(Self { rows, ..manifest })
+    }
+
+    /// Does the same, and hands the rows to `take` instead of keeping them.
+    pub(super) fn read_rows(
+        table: &Table,
+        mut take: impl FnMut(ManifestRow),
+    ) -> Result<Self, TableError> {
         table.require(&["job_id"])?;
         let columns = Columns::of(table);
         let mut manifest = Self::default();
@@ -64,7 +74,7 @@ impl Manifest {
                 )),
                 Ok(entry) => {
                     seen.insert(entry.job_id.clone());
-                    manifest.rows.push(entry);
+                    take(entry);
                 }
             }
         }

@@ -87,7 +87,9 @@ pub use history::History;
 pub use inspect::Inspector;
 pub use late::{Kept, kept};
 pub use mend::{DamagedMarker, Remedy};
-pub use open::{read_manifest, refuse_link_outside, refuse_linked_run, refuse_links_outside};
+pub use open::{
+    listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run, refuse_links_outside,
+};
 pub use overview::{AlgoIndex, algo_index, algos_of, overview, past_durations};
 pub use pending::unpublished;
 pub use purse::FilePurse;

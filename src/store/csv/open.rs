@@ -21,6 +21,7 @@ use super::marker::{Pulse, RecordKind};
 use super::pen::Journal;
 use super::projection::StateNames;
 use super::registry::{self, Registry};
+use super::table::Table;
 use super::{CsvStore, CsvStoreOptions, ensure_dir};
 
 impl CsvStore {
@@ -181,8 +182,21 @@ impl CsvStore {
 
 /// Reads the manifest of a run.
 pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
-    let path = paths.manifest();
-    let table = registry::read_table(&path).map_err(|error| match error {
+    let table = manifest_table(paths)?;
+    Manifest::read(&table).map_err(|error| registry::content_error(&error, &paths.manifest()))
+}
+
+/// Reads which jobs the manifest of a run lists, and how many of its lines cannot be used.
+pub fn listed_jobs(paths: &RunPaths) -> Result<(Vec<JobId>, usize), StoreError> {
+    let table = manifest_table(paths)?;
+    let mut jobs = Vec::new();
+    let manifest = Manifest::read_rows(&table, |row| jobs.push(row.job_id));
+    let manifest = manifest.map_err(|error| registry::content_error(&error, &paths.manifest()))?;
+    Ok((jobs, manifest.faults.len()))
+}
+
+fn manifest_table(paths: &RunPaths) -> Result<Table, StoreError> {
+    registry::read_table(&paths.manifest()).map_err(|error| match error {
         StoreError::Setup { what, path, .. } if what.contains("no such table") => {
             StoreError::Setup {
                 what: "the run has no manifest".into(),
@@ -191,8 +205,7 @@ pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
             }
         }
         other => other,
-    })?;
-    Manifest::read(&table).map_err(|error| registry::content_error(&error, &path))
+    })
 }
 
 /// Refuses to write where a link moves a folder of records out of the workspace:
