@@ -228,15 +228,13 @@ pub(super) fn records<'a>(
     warnings.extend(trouble);
     let traced = only_traced(&history, &rows);
     rows.extend(traced);
-    let mut header = births.as_ref().map(|births| births.columns().to_vec());
-    header
-        .iter_mut()
-        .for_each(|names| names.retain(|name| name != PLACE));
+    let header = births.as_ref().map_or(&[][..], Table::columns).iter();
+    let header = header.filter(|name| *name != PLACE).cloned().collect();
     Ok(RunRecords {
         run_id: run_id.clone(),
         selected: true,
         rows,
-        header: header.unwrap_or_default(),
+        header,
         line_end: births.as_ref().map_or(b"\n", Table::line_end),
         births,
         manifest,
