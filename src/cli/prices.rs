@@ -137,7 +137,7 @@ fn entry_json(entry: &PriceEntry) -> Value {
 
 fn lines(entries: &[PriceEntry], page: Page) -> Vec<String> {
     let mut table = Fitted::new(["algo", "price", "from", "age", "listed"]);
-    table = table.cut(&[0, 2, 4]).right([1]);
+    table = table.cut(&[2, 4]).right([1]);
     let asked = entries.iter().any(|entry| entry.listed.is_some());
     for entry in entries {
         table.row([
