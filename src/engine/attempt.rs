@@ -323,7 +323,7 @@ pub(super) fn in_doubt(
     match (&attempt, trade.intent) {
         (
             Attempt::Stopped {
-                reason: StopReason::Killed | StopReason::CancelAsked,
+                reason: StopReason::Killed | StopReason::CancelAsked | StopReason::Unreachable,
                 ..
             },
             intent,

@@ -389,6 +389,8 @@ impl Pool<'_> {
     pub(super) fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
         if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+            self.count(|tally| Left::note(&mut tally.summary.left.begun, &lease.job_id));
+            return;
         }
         if words == "another worker has taken it over" {
             return;

@@ -484,3 +484,45 @@ fn a_provider_of_which_nobody_can_read_whether_it_is_closed_is_not_used() {
     let _ = output.expect_stderr("whether it is open cannot be read");
     assert_eq!(bought(&workspace), Vec::<String>::new());
 }
+
+#[test]
+fn what_lies_in_a_folder_that_nobody_may_read_is_kept() {
+    let body = r#"
+write("result.glb"); result(generated_glb="model.glb"); os.chmod(".", 0o300)"#;
+    let workspace = adapter(1, body, &[]);
+    let Some(output) = as_somebody(&workspace, &["run", "worker", "--run-id", "rk"]) else {
+        return;
+    };
+    let _ = output.expect_code(1);
+    let kept = late(&workspace);
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].join("result.glb").exists());
+}
+
+#[test]
+fn a_job_that_is_stopped_because_its_lease_cannot_be_renewed_is_asked_about() {
+    let body = r#"
+import signal
+def back(*_):
+    os.rename(os.path.join(beside, "away"), os.path.join(request["workspace"], "runs/rk"))
+    os._exit(1)
+signal.signal(signal.SIGTERM, back)
+wait("never")"#;
+    let workspace = adapter(1, body, &["unit_price_usd: 0.4", "on_interrupt: ask"]);
+    let rhythm = ["--yes", "--heartbeat-secs", "0.2", "--stale-secs", "2"];
+    let running = workspace.worker(&rhythm).spawn();
+    let waits = workspace.outside().join("at-never");
+    wait_until("the program", || waits.exists());
+    fs::rename(workspace.path("runs/rk"), workspace.outside().join("away")).expect("renamed");
+    let output = running.wait();
+    assert!(!output.stderr.contains("given back"), "{output}");
+    go(&workspace, "never");
+    let _ = workspace.worker(&["--yes"]).run();
+    let row = workspace.row(workspace.id(0));
+    assert_eq!(&row["status"], "failed", "{output}");
+    assert!(
+        row["error_msg"].contains("may have been billed"),
+        "{output}"
+    );
+    assert_eq!(bought(&workspace).len(), 1);
+}

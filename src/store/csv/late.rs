@@ -60,7 +60,11 @@ impl CsvStore {
             // What a rehearsal left is thrown away under the number 0.
             *attempt > 0 && self.made_nonces().contains(&Nonce::new(*nonce))
         });
-        if (made && has_files(folder)) || artifact::holds_model(folder) {
+        let Ok(has_files) = has_files(folder) else {
+            // Where it is, it is found by the next start.
+            return Some(folder.to_owned());
+        };
+        if has_files && (made || artifact::may_hold_model(folder)) {
             let (job, attempt, nonce) = parts?;
             return match self.keep_late(folder, &job, attempt, &Nonce::new(nonce)) {
                 Ok(kept) => kept,
@@ -81,7 +85,7 @@ impl CsvStore {
         attempt: u32,
         nonce: &Nonce,
     ) -> Result<Option<PathBuf>, StoreError> {
-        if artifact::is_own_folder(folder).is_err() || !has_files(folder) {
+        if !has_files(folder).context("look into", folder)? {
             let _ = artifact::discard(folder);
             return Ok(None);
         }
@@ -144,6 +148,16 @@ impl CsvStore {
     }
 }
 
-pub(super) fn has_files(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+/// Tells whether there is anything in an attempt's folder, which is opened for that.
+/// What cannot be opened counts as something; a link holds nothing of its own.
+fn has_files(folder: &Path) -> io::Result<bool> {
+    let found = match fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
+    if !found.is_dir() {
+        return Ok(found.is_file() && found.len() > 0);
+    }
+    let opened = artifact::open_up(folder).and_then(|()| fs::read_dir(folder));
+    Ok(opened.map_or(true, |mut entries| entries.next().is_some()))
 }

@@ -322,7 +322,9 @@ impl CsvStore {
             |kept| format!("what is left of it is kept in {kept}"),
         );
         let message = format!(
-            "its worker died before the result was recorded, and it is not whole: {error};              {place}. It may have been billed: look for this job at the provider before it is              made again with --only-status failed --resubmit-unknown"
+            "its worker died before the result was recorded, and it is not whole: {error}; \
+             {place}. It may have been billed: look for this job at the provider before it is \
+             made again with --only-status failed --resubmit-unknown"
         );
         let mut patch = patch::failed(left.span(), facts, &message);
         if line.entry == Entry::Perform {

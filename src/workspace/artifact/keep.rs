@@ -44,6 +44,12 @@ pub fn holds_model(folder: &Path) -> bool {
     is_own_folder(folder).is_ok() && holds(folder, &|path| !is_sample(path), DEEPEST)
 }
 
+/// Tells whether a folder holds a whole model that somebody made, or something that
+/// cannot be looked into.
+pub fn may_hold_model(folder: &Path) -> bool {
+    is_own_folder(folder).is_err() || open_up(folder).is_err() || holds_model(folder)
+}
+
 /// Tells whether a folder holds a whole model of any kind.
 pub fn holds_any_model(folder: &Path) -> bool {
     is_own_folder(folder).is_ok() && holds(folder, &|_| true, DEEPEST)
@@ -89,7 +95,7 @@ pub fn discard(folder: &Path) -> io::Result<()> {
 }
 
 /// Lets us read and change everything below a folder of ours; follows no link.
-pub(super) fn open_up(folder: &Path) -> io::Result<()> {
+pub fn open_up(folder: &Path) -> io::Result<()> {
     platform::make_accessible(folder)?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
