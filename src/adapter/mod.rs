@@ -64,6 +64,8 @@ pub struct GenerationResult {
     pub unit_price_usd: Option<f64>,
     /// What this one cost.
     pub estimated_cost_usd: Option<f64>,
+    /// Whether the adapter named a cost that can be none: it costs at least the price.
+    pub unclear_cost: bool,
     /// Where the price comes from.
     pub price_source: Option<String>,
     /// Whatever the provider said, kept in `metadata.json`.
@@ -224,6 +226,11 @@ pub trait JobReporter {
     /// Notes that the provider accepted the request. When this returns, the id
     /// survives a crash and a power loss; the adapter may go on only then.
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError>;
+
+    /// Notes that the provider accepted a request that nobody can ask about.
+    fn submitted_nameless(&mut self, cost_usd: Option<f64>) {
+        let _ = cost_usd;
+    }
 
     /// Tells a person something about the adapter that its author should mend.
     fn warn(&mut self, message: &str) {

@@ -44,6 +44,7 @@ impl Adapter for Simulate {
             price_source: Some(DRY_RUN.to_owned()),
             raw_metadata: None,
             detail: None,
+            unclear_cost: false,
         })
     }
 }

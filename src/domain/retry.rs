@@ -125,8 +125,7 @@ pub fn after_failure(
     jitter: f64,
 ) -> Verdict {
     let retry_after = retry_after.map(|asked| asked.min(LONGEST_ASKED));
-    let asked = retry_after.filter(|asked| !asked.is_zero());
-    match (class, asked) {
+    match (class, retry_after) {
         (ErrorClass::Transient, Some(asked)) if refused_for < LONGEST_REFUSAL => {
             return Verdict::LeaveAlone(asked.max(SHORTEST_REFUSAL));
         }
@@ -238,7 +237,7 @@ mod tests {
             ("killed after submit", exit(None, true), 0, 3, None, Verdict::Fail),
             ("429 with 30 s", Transient, 0, 3, Some(30), Verdict::LeaveAlone(S(30))),
             ("429 without retries", Transient, 0, 0, Some(30), Verdict::LeaveAlone(S(30))),
-            ("429 with 0 s", Transient, 0, 3, Some(0), Verdict::Again(S(1))),
+            ("429 with 0 s", Transient, 0, 3, Some(0), Verdict::LeaveAlone(S(1))),
             ("503", Transient, 0, 1, None, Verdict::Again(S(1))),
             ("402", OutOfCredit, 0, 3, None, Verdict::CloseProvider(None)),
             ("402 for a day", OutOfCredit, 0, 3, Some(86_400), Verdict::CloseProvider(Some(S(86_400)))),

@@ -56,9 +56,15 @@ impl Pool<'_> {
         };
         let gate = ProviderGate::breakers(&self.conditions.workspace);
         let now = self.clock.now();
-        // A folder that cannot be read pauses nothing.
-        let Ok(Some(pause)) = gate.closed(&key, now) else {
-            return Some(waiting);
+        let pause = match gate.closed(&key, now) {
+            Ok(Some(pause)) => pause,
+            Ok(None) => return Some(waiting),
+            // Whoever paused it had a reason.
+            Err(error) => {
+                let reason = format!("whether it is paused cannot be read: {error}");
+                self.count(|tally| tally.paused(&key, &reason));
+                return None;
+            }
         };
         if now < pause.closed_at.plus(PAUSE) {
             self.count(|tally| tally.paused(&key, &pause.reason));

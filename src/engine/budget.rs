@@ -126,7 +126,7 @@ impl Pool<'_> {
         };
         let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
         (purchase.is_some() && !self.conditions.forget_requests)
-            || bought.iter().any(|(of, _)| *of == job.job_id)
+            || bought.keys().any(|(of, _)| *of == job.job_id)
     }
 
     /// Notes what a job really cost: the next ones of its algorithm may cost as
@@ -366,11 +366,23 @@ impl Pool<'_> {
 
     /// Notes that a provider accepted the request, and what it says that costs.
     pub(super) fn note_purchase(&self, lease: &Lease, usd: Option<f64>) {
-        let Some(money) = self.money() else { return };
         self.till.open().bought.insert(lease.nonce.clone());
+        self.note_cost(lease, usd);
+    }
+
+    /// Returns what was reserved for an attempt.
+    pub(super) fn reserved_usd(&self, lease: &Lease) -> Option<f64> {
+        self.till.open().reserved.get(&lease.nonce).copied()
+    }
+
+    /// Notes what the purchases of an attempt are said to cost.
+    pub(super) fn note_cost(&self, lease: &Lease, usd: Option<f64>) {
+        let Some(money) = self.money() else { return };
         let usd = usd.unwrap_or_default();
-        let known = self.till.open().reserved.get(&lease.nonce).copied();
-        if !usd.is_finite() || usd <= 0.0 || known == Some(usd) {
+        let known = self.reserved_usd(lease);
+        // What earlier attempts bought is in what they reserved.
+        let covered = lease.request_id.is_some() && known.is_some_and(|known| usd < known);
+        if !usd.is_finite() || usd <= 0.0 || known == Some(usd) || covered {
             return;
         }
         // It is bought already, so no limit is asked.

@@ -18,7 +18,7 @@ use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::Span;
-use crate::domain::purchase::OpenIntent;
+use crate::domain::purchase::{OpenIntent, PurchaseEnd};
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::{hex, shell_word};
 use crate::engine::attempt::{
@@ -335,8 +335,9 @@ impl Pool<'_> {
             carrier,
             request,
             content_key,
-            resumed: resumed.clone(),
+            inherited: self.inherited(lease, carrier, resumed.as_deref()),
             bought: Vec::new(),
+            nameless: Vec::new(),
             announced: false,
             settled: false,
             intent: None,
@@ -402,6 +403,13 @@ impl Pool<'_> {
             }
         };
         if let Attempt::Failed(failure) = &mut attempt {
+            if failure.end == PurchaseEnd::Void
+                && let Some(id) = trade.request
+            {
+                let bought = self.bought.lock();
+                let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
+                bought.remove(&(lease.job_id.clone(), id.to_owned()));
+            }
             failure.forgotten = forgotten;
             failure.made = reporter.announced;
             if reporter.announced {
@@ -409,6 +417,28 @@ impl Pool<'_> {
             }
         }
         self.keep_files(in_doubt(attempt, &trade, carrier, lease.entry), lease)
+    }
+
+    /// Returns what earlier attempts of the job bought that is not over, each id with
+    /// what it is said to cost.
+    fn inherited(
+        &self,
+        lease: &Lease,
+        carrier: &Carrier,
+        resumed: Option<&str>,
+    ) -> Vec<(String, Option<f64>)> {
+        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_job = bought.iter().filter(|((of, _), _)| *of == lease.job_id);
+        let mut inherited: Vec<_> = of_job.map(|((_, id), cost)| (id.clone(), *cost)).collect();
+        if let Some(id) = resumed
+            && inherited.iter().all(|(known, _)| known != id)
+        {
+            // More is reserved than the price where another worker heard of a cost.
+            let price = carrier.price.unit_usd.unwrap_or_default();
+            let told = self.reserved_usd(lease).filter(|usd| *usd > price);
+            inherited.push((id.to_owned(), told));
+        }
+        inherited
     }
 
     /// Keeps what an attempt left of which nobody knows whether it was paid for.
@@ -433,7 +463,7 @@ impl Pool<'_> {
             && lease
                 .request_id
                 .clone()
-                .is_some_and(|id| !bought.contains(&(lease.job_id.clone(), id)))
+                .is_some_and(|id| !bought.contains_key(&(lease.job_id.clone(), id)))
     }
 
     fn log_path(&self, lease: &Lease) -> PathBuf {

@@ -174,7 +174,7 @@ struct Pool<'a> {
     till: Till,
     twins: Twins,
     /// Purchases of this pool; only older ones are ever given up.
-    bought: Mutex<HashSet<(JobId, String)>>,
+    bought: Mutex<HashMap<(JobId, String), Option<f64>>>,
     /// Jobs that this pool meant to buy; only older intents are ever given up.
     intended: Mutex<HashSet<JobId>>,
     /// What people were told once.

@@ -21,10 +21,12 @@ pub(super) struct Reporter<'a> {
     pub(super) carrier: &'a Carrier,
     pub(super) request: &'a GenerationRequest,
     pub(super) content_key: Option<&'a ContentKey>,
-    /// The purchase that it is to re-attach to.
-    pub(super) resumed: Option<String>,
+    /// What earlier attempts bought that is not over: each id with what it is said to cost.
+    pub(super) inherited: Vec<(String, Option<f64>)>,
     /// What it bought: each id once, with what it is said to cost.
     pub(super) bought: Vec<(String, Option<f64>)>,
+    /// What it bought without an id that can be used.
+    pub(super) nameless: Vec<Option<f64>>,
     /// Whether the adapter has said that it succeeded,
     pub(super) announced: bool,
     /// and whether it has returned.
@@ -80,9 +82,12 @@ impl JobReporter for Reporter<'_> {
         {
             let bought = self.pool.bought.lock();
             let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
-            bought.insert((self.lease.job_id.clone(), request_id.to_owned()));
+            let known = bought
+                .entry((self.lease.job_id.clone(), request_id.to_owned()))
+                .or_default();
+            *known = cost_usd.or(*known);
         }
-        self.pool.note_purchase(self.lease, self.cost(None));
+        self.pool.note_purchase(self.lease, self.cost(None, None));
         self.pool
             .store
             .submitted(self.lease, request_id, cost_usd, now)
@@ -91,6 +96,11 @@ impl JobReporter for Reporter<'_> {
                 let message = format!("the purchase {request_id} could not be noted: {error}");
                 AdapterError::failed(ErrorClass::Unknown, message)
             })
+    }
+
+    fn submitted_nameless(&mut self, cost_usd: Option<f64>) {
+        self.nameless.push(cost_usd.and_then(plain_usd));
+        self.pool.note_cost(self.lease, self.cost(None, None));
     }
 
     fn warn(&mut self, message: &str) {
@@ -163,18 +173,19 @@ impl Reporter<'_> {
 
     /// Returns what the attempt cost, where `said` is its adapter's last word: several
     /// purchases add up, and of one that nobody knows the cost of the price counts.
-    fn cost(&self, said: Option<f64>) -> Option<f64> {
+    fn cost(&self, said: Option<f64>, unit: Option<f64>) -> Option<f64> {
         let is_new = |id: &String| self.bought.iter().all(|(bought, _)| bought != id);
-        let resumed = self.resumed.as_ref().filter(|id| is_new(id));
-        match &self.bought[..] {
+        let inherited = self.inherited.iter().filter(|(id, _)| is_new(id));
+        let named = inherited.chain(&self.bought).map(|(_, cost)| *cost);
+        let costs: Vec<_> = named.chain(self.nameless.iter().copied()).collect();
+        match &costs[..] {
             [] => said,
-            [(_, cost)] if resumed.is_none() => said.or(*cost),
+            [cost] => said.or(*cost),
             several => {
                 let price = self.carrier.price.unit_usd;
-                let costs = several.iter().map(|(_, cost)| cost.or(price));
-                let all = costs.chain(resumed.map(|_| price));
-                let sum = all.flatten().fold(0.0, |sum, usd| sum + usd);
-                Some(said.unwrap_or_default().max(sum)).filter(|usd| *usd > 0.0)
+                let known = several.iter().filter_map(|cost| cost.or(price));
+                let sum = known.fold(0.0, |sum, usd| sum + usd);
+                Some(said.or(unit).unwrap_or_default().max(sum)).filter(|usd| *usd > 0.0)
             }
         }
     }
@@ -183,7 +194,10 @@ impl Reporter<'_> {
     pub(super) fn with_cost(&self, mut result: GenerationResult) -> GenerationResult {
         let said = result.estimated_cost_usd.and_then(plain_usd);
         let unit = result.unit_price_usd.and_then(plain_usd);
-        result.estimated_cost_usd = self.cost(said.or(unit)).or(said);
+        let price = self.carrier.price.unit_usd;
+        let at_least = price.filter(|_| result.unclear_cost);
+        let at_least = at_least.map(|price| price.max(unit.unwrap_or_default()));
+        result.estimated_cost_usd = self.cost(said, unit).or(at_least);
         result
     }
 }

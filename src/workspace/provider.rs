@@ -95,6 +95,8 @@ impl ProviderGate {
     /// does.
     pub fn close(&self, closure: &Closure) -> io::Result<bool> {
         fs::create_dir_all(&self.folder)?;
+        fault::io("provider.closing")?;
+        let _lock = self.lock()?;
         let now = closure.closed_at;
         let standing = self.closed(&closure.provider, now)?;
         if let (Some(until), Some(standing)) = (closure.until, standing)
@@ -105,12 +107,14 @@ impl ProviderGate {
         self.write(closure).map(|()| true)
     }
 
+    /// Keeps others from closing one meanwhile, and `sweep` away from what is written.
+    fn lock(&self) -> io::Result<Option<FileLock>> {
+        FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)
+    }
+
     fn write(&self, closure: &Closure) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(closure).expect("a closure has only plain fields");
         let tag = uuid::Uuid::new_v4().simple().to_string();
-        fault::io("provider.closing")?;
-        // Keeps `sweep` away from a file that is being written.
-        let _lock = FileLock::acquire_within(&self.folder.join(LOCK), PATIENCE)?;
         durable::replace(&self.path(&closure.provider), &text, &tag)?;
         fault::here("provider.closed");
         Ok(())
@@ -160,7 +164,14 @@ impl ProviderGate {
         let path = self.path(provider);
         let bytes = match durable::read_plain(&path, MAX_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         let closure: Closure = serde_json::from_slice(&bytes).unwrap_or_else(|error| Closure {
@@ -176,9 +187,12 @@ impl ProviderGate {
     /// ends: from now on it lasts as long as was meant.
     pub fn closed_for(&self, provider: &AlgoKey, now: Timestamp) -> io::Result<Option<Closure>> {
         let closure = self.closed(provider, now)?;
-        if let Some(closure) = closure.as_ref().filter(|c| c.until.is_some())
-            && self.noted_ahead(provider, now)?
-        {
+        if closure.as_ref().is_none_or(|c| c.until.is_none()) || !self.noted_ahead(provider, now)? {
+            return Ok(closure);
+        }
+        let _lock = self.lock()?;
+        let closure = self.closed(provider, now)?;
+        if let Some(closure) = &closure {
             self.write(closure)?;
         }
         Ok(closure)
@@ -242,6 +256,32 @@ mod tests {
         assert!(gate.open(&key).unwrap());
         assert!(!gate.open(&key).unwrap());
         assert_eq!(gate.closed(&key, now).unwrap(), None);
+    }
+
+    #[test]
+    fn a_short_closing_that_had_to_wait_leaves_a_longer_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = ProviderGate::new(&Workspace::new(folder.path()));
+        let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        let lasting = Closure {
+            provider: AlgoKey::parse("fal").unwrap(),
+            closed_at: now,
+            until: None,
+            reason: "402".into(),
+        };
+        let short = Closure {
+            until: Some(now.plus(Duration::from_secs(1))),
+            ..lasting.clone()
+        };
+        fs::create_dir_all(&gate.folder).unwrap();
+        let lock = gate.lock().unwrap();
+        std::thread::scope(|scope| {
+            let closing = scope.spawn(|| gate.close(&short).unwrap());
+            gate.write(&lasting).unwrap();
+            drop(lock);
+            assert!(!closing.join().unwrap());
+        });
+        assert_eq!(gate.all_closed(now).unwrap(), [lasting]);
     }
 
     #[test]

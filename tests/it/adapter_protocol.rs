@@ -261,6 +261,58 @@ made(RESULT)
 }
 
 #[test]
+fn every_purchase_of_a_job_counts_whatever_its_result_says() {
+    let two = r#"
+if request["resume_request_id"]:
+    made(RESULT)
+else:
+    for name in ("r-1", "r-2"):
+        say("submitted", request_id=name, cost_usd=1.0); heard("submitted")
+    say("error", **{"class": "transient", "message": "503"})
+"#;
+    let dearer = r#"
+say("submitted", request_id="r-1", cost_usd=3.0); heard("submitted")
+made(unit_price_usd=1.0)
+"#;
+    let nameless = r#"
+say("submitted", cost_usd=3.0)
+made()
+"#;
+    let unclear = r#"made(estimated_cost_usd="0.02", unit_price_usd=0.01)"#;
+    for (program, spent) in [
+        (two.replace("RESULT", "").as_str(), 2.0),
+        (&two.replace("RESULT", "estimated_cost_usd=1.0"), 2.0),
+        (dearer, 3.0),
+        (nameless, 3.0),
+        (unclear, 1.0),
+    ] {
+        let workspace = buyer(program, &["unit_price_usd: 1.0", "retries: 1"]);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        let spent_usd = workspace.log().summary()["spent_usd"].clone();
+        assert_eq!(spent_usd, spent, "{program}");
+        assert!(reserved_usd(&workspace).abs() < 1e-9, "{program}");
+    }
+}
+
+#[test]
+fn a_provider_that_asks_for_a_pause_costs_no_retry_however_it_says_so() {
+    for wait in ["0", "\"1\""] {
+        let program = format!(
+            r#"
+if request["attempt"] == 1:
+    say("error", **{{"class": "transient", "message": "429", "retry_after_s": {wait}}})
+else:
+    made()
+"#
+        );
+        let workspace = buyer(&program, &["unit_price_usd: 0", "retries: 0"]);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        assert_eq!(workspace.log().events("provider_closed").len(), 1, "{wait}");
+        assert_eq!(workspace.log().summary()["retried"], 0, "{wait}");
+    }
+}
+
+#[test]
 fn a_cost_that_can_be_none_is_told_and_counts_as_the_price() {
     for cost in [
         "\"0.01\"",

@@ -63,7 +63,7 @@ fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
     expect_money(&workspace, 0.3, 0.0);
     let _ = settle(&workspace, "0.3", &["--yes"])
         .expect_code(2)
-        .expect_stderr("nothing is reserved");
+        .expect_stderr("has no open reservation");
     // Bought again after all, it is paid for again.
     change_mocks(&workspace, &[("one", "unit_price_usd: 0.4")]);
     let again = ["--only-status", "failed", "--resubmit-unknown"];

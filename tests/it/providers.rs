@@ -96,6 +96,17 @@ fn a_provider_opened_by_hand_before_its_time_lets_its_jobs_go_on_at_once() {
 }
 
 #[test]
+fn a_pause_that_cannot_be_read_is_a_pause() {
+    let workspace = one_job_each(&[("one", "breaker_failures: 3")]);
+    workspace.write("runs/.providers/one.paused.json/in-the-way", b"");
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_stderr("whether it is paused cannot be read");
+    assert_eq!(statuses(&workspace), ["enqueued"]);
+}
+
+#[test]
 fn a_provider_that_cannot_be_closed_fails_its_jobs_instead_of_asking_for_ever() {
     let workspace = one_job_each(&[("one", BROKE)]);
     workspace.write("runs/.providers", b"in the way");

@@ -82,11 +82,10 @@ impl Driver<'_, '_> {
             generated_glb: Some(path),
             previews,
             algo_version: Some(self.row.endpoint.clone()),
-            unit_price_usd: None,
             estimated_cost_usd: cost.map(|(usd, _)| usd),
             price_source: cost.map(|(_, figure)| self.source_of(figure)),
             raw_metadata: Some(self.metadata(ticket, current.root)),
-            detail: None,
+            ..GenerationResult::default()
         })
     }
 

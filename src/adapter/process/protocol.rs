@@ -67,6 +67,8 @@ pub(super) struct Answer {
     pub(super) algo_version: Option<String>,
     pub(super) unit_price_usd: Option<f64>,
     pub(super) estimated_cost_usd: Option<f64>,
+    /// Whether it named a cost that can be none.
+    pub(super) unclear_cost: bool,
     pub(super) price_source: Option<String>,
     pub(super) raw_metadata: Option<Map<String, Value>>,
 }
@@ -235,6 +237,9 @@ fn answer(object: &mut Map<String, Value>) -> Answer {
         algo_version: words(object, "algo_version"),
         unit_price_usd: cost(object, "unit_price_usd"),
         estimated_cost_usd: cost(object, "estimated_cost_usd"),
+        unclear_cost: object
+            .get("estimated_cost_usd")
+            .is_some_and(|said| !said.is_null() && cost(object, "estimated_cost_usd").is_none()),
         price_source: words(object, "price_source"),
         raw_metadata: match object.remove("raw_metadata") {
             None | Some(Value::Null) => None,
@@ -252,7 +257,10 @@ fn complaint(object: &Map<String, Value>, garbled: bool) -> Complaint {
     let garbled = garbled || said.is_err() && !class.is_null();
     let word = |name: &str| object.get(name).and_then(Value::as_str);
     let message = words(object, "message").or_else(|| words(object, "error"));
-    let wait = amount(object, "retry_after_s");
+    // As providers' headers have it, it may be a text.
+    let in_words = object.get("retry_after_s").and_then(Value::as_str);
+    let in_words = in_words.and_then(|text| text.trim().parse().ok());
+    let wait = amount(object, "retry_after_s").or(in_words);
     Complaint {
         class: said.unwrap_or(ErrorClass::Permanent),
         message: message.unwrap_or_else(|| no_reason.to_owned()),
@@ -388,6 +396,8 @@ mod tests {
         for (wait, seconds) in [
             ("2.5", Some(2.5)),
             ("0", Some(0.0)),
+            (r#"" 30""#, Some(30.0)),
+            (r#""NaN""#, None),
             ("1e9", Some(604_800.0)),
             ("1e300", None),
             ("-4", None),

@@ -319,6 +319,7 @@ impl Session<'_, '_> {
                 self.outcome.nameless.get_or_insert(fault);
                 let note = format!("[a purchase was reported {fault}]\n");
                 self.shared.log.add(note.as_bytes());
+                self.context.reporter.submitted_nameless(cost_usd);
                 return;
             }
         };

@@ -302,6 +302,7 @@ pub(super) fn as_said(answer: &Answer, secrets: &Secrets) -> GenerationResult {
             .map(|text| fact(text, secrets)),
         unit_price_usd: answer.unit_price_usd,
         estimated_cost_usd: answer.estimated_cost_usd,
+        unclear_cost: answer.unclear_cost,
         price_source: answer
             .price_source
             .as_deref()
