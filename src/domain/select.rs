@@ -104,7 +104,7 @@ impl SkipReason {
             Self::Resumable => "left by a worker that died".to_owned(),
             Self::Doubtful => "possibly billed".to_owned(),
             Self::NotSelected(status) => format!("{status} and not selected"),
-            Self::UnknownStatus => "with a status that is not ours".to_owned(),
+            Self::UnknownStatus => "with an unknown status".to_owned(),
             Self::NotRegistered => "without a row".to_owned(),
             Self::NotInManifest => "not in the manifest".to_owned(),
         }

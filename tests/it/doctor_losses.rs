@@ -173,12 +173,12 @@ fn a_status_of_somebody_else_and_a_job_without_a_row_are_called_what_they_are() 
         .archi3d(&status)
         .run()
         .expect_code(0)
-        .expect_stdout("1 enqueued, 1 with a status that is not ours, 1 without a row");
+        .expect_stdout("1 enqueued, 1 with an unknown status, 1 without a row");
     let output = workspace
         .worker(&[])
         .run()
         .expect_code(0)
-        .expect_stderr("1 with a status that is not ours, 1 without a row")
+        .expect_stderr("1 with an unknown status, 1 without a row")
         .expect_stderr("1 job of the manifest has no row");
     assert!(!output.stderr.contains("cancel"), "{output}");
     let told = workspace

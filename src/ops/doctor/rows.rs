@@ -133,7 +133,7 @@ impl RunCheck<'_> {
             .map(|(_, row)| format!("{:?}", text(table, *row, "status")))
             .collect();
         let words: Vec<&str> = words.iter().map(String::as_str).take(3).collect();
-        let how = format!("with a status that is not ours ({})", words.join(", "));
+        let how = format!("with an unknown status ({})", words.join(", "));
         let all = Status::ALL.map(Status::word).join(", ");
         let fix = format!("set the cell to one of {all}, or leave it blank for enqueued");
         self.tell_rows(table, Code::UnknownStatus, rows, &how, &fix);
