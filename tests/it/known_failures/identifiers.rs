@@ -213,7 +213,7 @@ fn w24_algorithms_variants_and_pictures_that_lead_elsewhere_escape_nowhere() {
     assert_eq!(beside(), before);
     assert_eq!(
         statuses(&workspace),
-        ["failed", "failed", "failed", "completed"]
+        ["enqueued", "failed", "failed", "completed"]
     );
     assert_eq!(executions(&workspace), [workspace.id(3)]);
 }
@@ -253,7 +253,11 @@ fn w24_folders_that_a_link_moves_out_of_the_workspace_are_refused() {
             .worker(&[])
             .run()
             .expect_code(2)
-            .expect_stderr("a link leads out of the workspace");
+            .expect_stderr(if link.is_empty() {
+                "links are not runs"
+            } else {
+                "a link leads out of the workspace"
+            });
         assert_eq!(tree(workspace.outside()), before, "{link}");
     }
 }
