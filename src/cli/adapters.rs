@@ -1,6 +1,7 @@
 //! `archi3d adapters …`: what makes the models, whether it works, what it costs, and
 //! opening a provider that was closed.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -183,6 +184,8 @@ fn entries_text(every: &[AdapterEntry], all: bool, page: Page) -> String {
     table.drop_empty();
     let mut text = table.lines(page).join("\n");
     text.push('\n');
+    // Algorithms that share a provider are closed by one.
+    let mut told = HashSet::new();
     for entry in entries.iter().copied() {
         // The same sentence for a dozen shipped entries helps nobody.
         if entry.kind.is_some() && entry.missing_key.is_none() {
@@ -193,7 +196,9 @@ fn entries_text(every: &[AdapterEntry], all: bool, page: Page) -> String {
         if let Some(words) = &entry.deprecated {
             let _ = write!(text, "\nalgo {} is deprecated: {words}", entry.key);
         }
-        if let Some(closed) = &entry.closed {
+        if let Some(closed) = &entry.closed
+            && told.insert(&entry.provider)
+        {
             let _ = write!(text, "\n{}", closed_text(&entry.provider, closed, page));
         }
         if let Some(paused) = &entry.paused {

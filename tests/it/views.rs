@@ -262,7 +262,7 @@ fn an_explanation_names_limits_breakers_and_canaries() {
     let workspace = jobs_of(&[("bad", &options)], &["bad"; 2]);
     let _ = workspace.worker(&["--canary", "1"]).run().expect_code(1);
     let told = explain(&workspace, workspace.id(1));
-    assert_eq!(told["code"], "paused_before");
+    assert_eq!(told["code"], "paused");
     let numbers = &told["numbers"];
     assert_eq!(numbers["max_parallel"], 2);
     assert_eq!(numbers["rate_per_min"], 30.0);
