@@ -264,6 +264,9 @@ class Handler(BaseHTTPRequestHandler):
             status, text = (403, "User is locked. Reason: Exhausted balance. Top up your balance.")
             self.send(Answer(status, {"detail": text, "code": 2010, "message": text}), "")
             raise BrokenPipeError
+        if word == "code":
+            self.send(Answer(200, {"code": int(value), "message": "not now"}, {"Retry-After": "1"}), "")
+            raise BrokenPipeError
         if word == "reset":
             raise Cut
         if word == "hang":

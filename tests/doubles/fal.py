@@ -20,6 +20,13 @@ def iso(at):
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def strangers(control, name, payload, at):
+    """Returns what other programs bought in the meantime."""
+    number = control.get("strangers", 0)
+    return [{name: f"stranger-{i}", payload: {"image": "https://a.example/b.png"}, at: iso(time.time())}
+            for i in range(number)]
+
+
 def app_of(endpoint):
     words = endpoint.split("/")
     return "/".join(words[: 3 if words[0] in ("workflows", "comfy") else 2])
@@ -141,6 +148,8 @@ class Fal(Double):
             answer.update(error="Request was cancelled", error_type="client_cancelled")
         elif request.outcome == "runner_lost":
             answer.update(error="Runner disconnected", error_type="runner_disconnected")
+        elif request.outcome == "bad_request":
+            answer.update(error="no such option", error_type="bad_request")
         elif request.outcome == "timeout":
             answer.update(error="Request timed out", error_type="request_timeout")
         return Answer(200, answer)
@@ -169,6 +178,7 @@ class Fal(Double):
             "validation": lambda: model_error(422, "image_load_error", "Failed to load the image"),
             "policy": lambda: model_error(422, "content_policy_violation", "refused by policy"),
             "billed_422": lambda: model_error(422, "no_media_generated", "nothing came", {UNITS: "1"}),
+            "downstream": lambda: model_error(400, "downstream_service_error", "a service of ours failed"),
             "server_error": lambda: model_error(500, "internal_server_error", "the model crashed"),
             "generation_timeout": lambda: model_error(504, "generation_timeout", "took too long"),
             "runner_lost": lambda: request_error(503, "runner_disconnected", "Runner disconnected"),
@@ -221,10 +231,24 @@ class Fal(Double):
         listed.sort(key=lambda r: -r.accepted)
         offset, limit = int(query.get("cursor", ["0"])[0]), int(query.get("limit", ["50"])[0])
         limit = min(limit, self.control().get("page", 100))
-        items = [self.item(r, "payloads" in query.get("expand", [])) for r in listed[offset : offset + limit]]
-        more = offset + limit < len(listed)
-        return Answer(200, {"items": items, "next_cursor": str(offset + limit) if more else None,
-                            "has_more": more})
+        items = [self.item(r, "payloads" in query.get("expand", [])) for r in listed]
+        if wanted is None:
+            items = strangers(self.control(), "request_id", "json_input", "sent_at") + items
+        more, how = offset + limit < len(items), self.control().get("list")
+        page = {"items": items[offset : offset + limit], "has_more": more,
+                "next_cursor": str(offset + limit) if more else None}
+        if how == "no_input":
+            for item in page["items"]:
+                item.pop("json_input", None)
+        elif how == "null_cursor":
+            page.update(has_more=True, next_cursor=None)
+        elif how == "number":
+            page.update(next_cursor=offset + limit)
+        elif how == "no_has_more":
+            page.pop("has_more")
+        elif how == "loop":
+            page.update(has_more=True, next_cursor="0")
+        return Answer(200, page)
 
     def item(self, request, payloads):
         done = request.phase() == "done"

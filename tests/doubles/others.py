@@ -6,11 +6,11 @@ import uuid
 from datetime import datetime, timezone
 
 from base import Answer, Double, form_file
-from fal import PIXEL
+from fal import PIXEL, strangers
 
 
 def failed(request):
-    return request.outcome in ("failed", "server_error", "banned", "aborted", "canceled")
+    return request.outcome in ("failed", "server_error", "banned", "expired_task", "aborted", "canceled")
 
 
 class Tripo(Double):
@@ -69,7 +69,7 @@ class Tripo(Double):
         task = {"task_id": request.id, "status": word, "progress": 40, "credits_consumed": 0}
         if request.phase() == "done":
             if failed(request):
-                task["status"] = "banned" if request.outcome == "banned" else "failed"
+                task["status"] = {"banned": "banned", "expired_task": "expired"}.get(request.outcome, "failed")
                 task["error_message"] = "the model crashed"
             else:
                 model = self.publish("model.glb", self.made(request))
@@ -210,10 +210,14 @@ class Replicate(Double):
         late = self.control().get("history_s", 0.0)
         listed = sorted(self.requests.values(), key=lambda r: -r.accepted)
         listed = [r for r in listed if time.time() >= r.accepted + late]
-        more = offset + page < len(listed)
-        return Answer(200, {"results": [self.prediction(r) for r in listed[offset : offset + page]],
-                            "next": f"{self.base}{path}?cursor={offset + page}" if more else None,
-                            "previous": None})
+        items = strangers(self.control(), "id", "input", "created_at") + [self.prediction(r) for r in listed]
+        more, how = offset + page < len(items), self.control().get("list")
+        for item in items if how in ("no_input", "empty_input") else []:
+            item.pop("input") if how == "no_input" else item.update(input={})
+        host = {"relative": "", "elsewhere": "https://elsewhere.example"}.get(how, self.base)
+        following = f"{host}{path}?cursor={offset + page}" if more else None
+        following = {"loop": f"{host}{path}?cursor=0", "number": 7}.get(how, following)
+        return Answer(200, {"results": items[offset : offset + page], "next": following, "previous": None})
 
     def cancel(self, path, query, body):
         request = self.requests.get(path.split("/")[-2])

@@ -53,6 +53,7 @@
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
 //! - `services`: models bought from doubles of paid services, whatever these answer.
+//! - `services_doubt`: what these leave open is a person's question, and never bought twice.
 //! - `set_up`: what is wrong with the set-up is no failure of a job.
 //! - [`spreadsheets`]: job ids that a spreadsheet has changed are no jobs of their own.
 //! - [`store_contract`]: what every store promises, asked of each kind of store.
@@ -154,6 +155,7 @@ mod seed_results;
 mod seed_selection;
 #[cfg(target_os = "linux")]
 mod services;
+mod services_doubt;
 #[cfg(unix)]
 mod set_up;
 mod spreadsheets;

@@ -165,6 +165,7 @@ fn what_the_service_fails_unpaid_is_bought_anew_and_paid_once() {
         (FAL, "generation_timeout"),
         (FAL, "runner_lost"),
         (FAL, "timeout"),
+        (FAL, "downstream"),
         (TRIPO, "failed"),
         (MESHY, "failed"),
         (REPLICATE, "aborted"),

@@ -202,6 +202,11 @@ impl Driver<'_, '_> {
                 )));
             }
             if began.elapsed() >= self.pace.look_for() {
+                if age >= self.pace.doubt {
+                    return Err(self.unknown(&format!(
+                        "{why}; whether it was bought cannot be told: {last}"
+                    )));
+                }
                 let wait = (self.pace.doubt.as_secs() / 60).max(1);
                 return Err(self.unknown(&format!(
                     "{why}; looked for {looks} times: {last}. Only {wait} min after the order does \

@@ -6,6 +6,7 @@
 //! (HTML, nothing) says nothing about the request.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,9 @@ use super::row::Row;
 use crate::domain::purchase::Billed;
 use crate::domain::retry::ErrorClass;
 use crate::domain::service;
+
+/// How long to leave it alone when it is busy and does not say for how long.
+const BUSY: Duration = Duration::from_secs(10);
 
 /// How many pages of the history are looked through.
 const PAGES: usize = 20;
@@ -142,8 +146,16 @@ fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
     let kind = error_type(answer, body.as_ref());
     // What stands between us and the queue speaks JSON too, at times.
     let own_word = kind.is_some()
-        || body.is_some_and(|body| body["detail"].is_array())
+        || body.as_ref().is_some_and(|body| body["detail"].is_array())
         || said.is_some() && answer.header("x-fal-request-id").is_some();
+    // What a model leans on failed, which older models answer as they answer bad input.
+    let is_downstream = body.as_ref().is_some_and(|body| {
+        let mut each = body["detail"].as_array().into_iter().flatten();
+        each.any(|item| {
+            let kind = item["type"].as_str().unwrap_or_default();
+            kind.starts_with("downstream_service_")
+        })
+    });
     match answer.status {
         400 if text.contains("still in progress") => Fault::again(text),
         499 => cancelled(id).into(),
@@ -153,6 +165,9 @@ fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
         {
             cancelled(id).into()
         }
+        _ if is_downstream => void(format!("fal could not make it: {text}"))
+            .with(answer)
+            .into(),
         422 | 400 | 413 | 415 if own_word => {
             let paid = cost(row, answer).filter(|cost| *cost > 0.0);
             let billed = if paid.is_some() {
@@ -354,7 +369,7 @@ impl Provider for Fal {
             400 | 413 | 415 | 422 => refuse(ErrorClass::BadInput),
             408 | 429 => {
                 let mut verdict = Verdict::new(ErrorClass::Transient, text.clone()).with(answer);
-                verdict.retry_after = answer.retry_after();
+                verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
                 Settled::Refused(verdict)
             }
             status => Settled::Unclear(format!("fal answered {status} to the order")),
@@ -389,6 +404,11 @@ impl Provider for Fal {
             }
             (200 | 202, Some("COMPLETED")) => match body["error_type"].as_str() {
                 Some(kind) if kind.starts_with("client_") => Err(cancelled(&ticket.id).into()),
+                Some("bad_request") => {
+                    let text = body["error"].as_str().unwrap_or("the request is bad");
+                    let verdict = Verdict::new(ErrorClass::BadInput, text).void(Billed::Maybe);
+                    Err(verdict.with(&answer).into())
+                }
                 Some(kind) => {
                     let text = body["error"].as_str().unwrap_or_default();
                     Err(void(format!("fal could not make it: {kind}: {text}")).into())
@@ -426,25 +446,33 @@ impl Provider for Fal {
 
     fn find(&self, desk: &Desk<'_>, row: &Row, intent: &Intent) -> Result<Found, Fault> {
         let mut cursor = String::new();
+        let mut read = Vec::new();
         for _ in 0..PAGES {
             let mut more = vec![("start", intent.since.as_str())];
             if !cursor.is_empty() {
                 more.push(("cursor", cursor.as_str()));
             }
             let page = self.history(desk, row, &more)?;
-            for item in page["items"].as_array().into_iter().flatten() {
-                if let Some(id) = item["request_id"].as_str()
-                    && intent.is_in(&item["json_input"])
-                {
-                    return Ok(Found::Yes(id.to_owned()));
-                }
+            let items = page["items"].as_array().map_or(&[][..], Vec::as_slice);
+            if let Some(id) = intent.on_page(items, ["request_id", "json_input", "sent_at"])? {
+                return Ok(Found::Yes(id));
             }
-            match page["next_cursor"].as_str() {
-                Some(next) if page["has_more"] == true && next != cursor => {
-                    next.clone_into(&mut cursor);
-                }
-                _ => return Ok(Found::No),
+            let next = match &page["next_cursor"] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => String::new(),
+            };
+            let has_more = page["has_more"].as_bool();
+            if !has_more.unwrap_or(!next.is_empty()) {
+                return Ok(Found::No);
             }
+            if next.is_empty() || read.contains(&next) {
+                return Err(Fault::again(
+                    "fal's list of requests cannot be read to its end",
+                ));
+            }
+            read.push(next.clone());
+            cursor = next;
         }
         Err(Fault::again("fal's list of requests has no end"))
     }

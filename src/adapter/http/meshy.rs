@@ -9,7 +9,7 @@ use super::client::Answer;
 use super::picture::data_uri;
 use super::provider::{
     Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, class_before_purchase, refused,
+    Verdict, class_before_purchase, dollars, refused,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -115,7 +115,7 @@ impl Provider for Meshy {
         let credit = row.credit_usd.unwrap_or(CREDIT_USD);
         let spent = task["consumed_credits"]
             .as_f64()
-            .map(|credits| credits * credit);
+            .map(|credits| dollars(credits * credit));
         match task["status"].as_str() {
             Some("SUCCEEDED") => Ok(Standing::Done(Some(Output {
                 cost: spent.map(|usd| (usd, "consumed_credits")),

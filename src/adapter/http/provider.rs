@@ -8,6 +8,7 @@ use super::client::{Answer, Call, Client, Content, Trouble};
 use super::row::Row;
 use crate::domain::purchase::Billed;
 use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
 
 /// A picture that is about to be sent.
 #[derive(Debug)]
@@ -197,6 +198,48 @@ impl Intent {
             _ => false,
         }
     }
+
+    /// Looks for the purchase on a page of a list; what may be it and does not show its
+    /// input leaves the question open.
+    pub(super) fn on_page(
+        &self,
+        items: &[Value],
+        [id, input, at]: [&str; 3],
+    ) -> Result<Option<String>, Fault> {
+        if let Some(item) = items.iter().find(|item| self.is_in(&item[input])) {
+            return match item[id].as_str() {
+                Some(id) => Ok(Some(id.to_owned())),
+                None => Err(Fault::again("it is listed without its id")),
+            };
+        }
+        let since = Timestamp::parse(&self.since);
+        let may_be_it = |item: &&Value| {
+            let made = item[at].as_str().and_then(Timestamp::parse);
+            made.zip(since).is_none_or(|(made, since)| made >= since) && !has_text(&item[input])
+        };
+        match items.iter().find(may_be_it) {
+            None => Ok(None),
+            Some(item) => Err(Fault::again(format!(
+                "{} is listed without its input and may be it",
+                item[id].as_str().unwrap_or("a request")
+            ))),
+        }
+    }
+}
+
+/// Tells whether a text is anywhere in `value`.
+fn has_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => list.iter().any(has_text),
+        Value::Object(object) => object.values().any(has_text),
+        _ => false,
+    }
+}
+
+/// Returns the amount of money without what arithmetic adds: to a millionth of a dollar.
+pub(super) fn dollars(usd: f64) -> f64 {
+    (usd * 1e6).round() / 1e6
 }
 
 /// Returns how the names of a purchase's pictures begin.

@@ -174,10 +174,8 @@ impl Provider for Replicate {
             }))),
             Some("starting") => Ok(Standing::Queued("starting".to_owned())),
             Some("aborted") => ended(ErrorClass::Transient, "aborted", Billed::No),
-            // Models that are billed by the second bill these too.
-            Some(word @ ("failed" | "canceled")) => {
-                ended(ErrorClass::Permanent, word, Billed::Maybe)
-            }
+            // Models that are billed by the second bill these too: a person decides.
+            Some(word @ ("failed" | "canceled")) => ended(ErrorClass::Unknown, word, Billed::Maybe),
             Some(word) => Ok(Standing::Running(None, word.to_owned())),
             None => Err(refused("Replicate", "a prediction", &answer, |_| {
                 ErrorClass::Unknown
@@ -188,6 +186,7 @@ impl Provider for Replicate {
     fn find(&self, desk: &Desk<'_>, _: &Row, intent: &Intent) -> Result<Found, Fault> {
         let since = Timestamp::parse(&intent.since);
         let mut url = format!("{}/predictions", self.base);
+        let mut read = Vec::new();
         for _ in 0..PAGES {
             let answer = desk.get(&url)?;
             let page = answer
@@ -202,12 +201,8 @@ impl Provider for Replicate {
                     |_| ErrorClass::Unknown,
                 ));
             };
-            for item in items {
-                if let Some(id) = item["id"].as_str()
-                    && intent.is_in(&item["input"])
-                {
-                    return Ok(Found::Yes(id.to_owned()));
-                }
+            if let Some(id) = intent.on_page(items, ["id", "input", "created_at"])? {
+                return Ok(Found::Yes(id));
             }
             // The newest come first.
             let last = items.last().and_then(|item| item["created_at"].as_str());
@@ -215,11 +210,19 @@ impl Provider for Replicate {
             if older.is_some_and(|(last, since)| last < since) {
                 return Ok(Found::No);
             }
-            match page["next"].as_str() {
-                Some(next) if next.starts_with(&format!("{}/", self.base)) => {
-                    next.clone_into(&mut url);
+            // Whatever host it names, the key goes to our own.
+            let next = match &page["next"] {
+                Value::Null => return Ok(Found::No),
+                next => next.as_str().and_then(|next| next.split_once('?')),
+            };
+            let next = next.map(|(_, query)| format!("{}/predictions?{query}", self.base));
+            match next.filter(|next| !read.contains(next)) {
+                Some(next) => read.push(std::mem::replace(&mut url, next)),
+                None => {
+                    return Err(Fault::again(
+                        "Replicate's list of predictions cannot be read to its end",
+                    ));
                 }
-                _ => return Ok(Found::No),
             }
         }
         Err(Fault::again("Replicate's list of predictions has no end"))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::client::{Answer, Content};
 use super::provider::{
     Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, class_before_purchase, refused,
+    Verdict, class_before_purchase, dollars, refused,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -54,7 +54,7 @@ fn refusal(answer: &Answer) -> Option<Verdict> {
         text.unwrap_or_else(|| format!("Tripo answered {}: {}", answer.status, answer.quoted()));
     let class = match (answer.status, code(answer)) {
         (_, Some(2010)) | (402, _) => ErrorClass::OutOfCredit,
-        (408 | 425 | 429, _) | (400..=499, Some(2000 | 1007)) => {
+        (408 | 425 | 429, _) | (200..=499, Some(2000 | 1007)) => {
             let mut verdict = Verdict::new(ErrorClass::Transient, text).with(answer);
             verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
             return Some(verdict);
@@ -122,8 +122,8 @@ impl Provider for Tripo {
         }
         match refusal(answer) {
             Some(verdict) => Settled::Refused(verdict),
-            // A code in a well-formed answer says that the order was not taken.
-            None if answer.is_success() && code(answer).is_some_and(|code| code != 0) => {
+            // These codes say what is wrong with the order: it was not taken.
+            None if answer.is_success() && matches!(code(answer), Some(1000..=2999)) => {
                 let text = format!("Tripo refused the order: {}", answer.quoted());
                 Settled::Refused(Verdict::new(ErrorClass::Permanent, text).with(answer))
             }
@@ -147,31 +147,30 @@ impl Provider for Tripo {
             let mut verdict = Verdict::new(class, text).with(&answer);
             verdict = match spent {
                 Some(credits) if credits > 0.0 => verdict.void(Billed::Yes),
+                _ if class == ErrorClass::Unknown => verdict.void(Billed::Maybe),
                 _ => verdict.void(Billed::No),
             };
             verdict.cost_usd = spent
                 .filter(|credits| *credits > 0.0)
-                .map(|credits| credits * row.credit_usd.unwrap_or(CREDIT_USD));
+                .map(|credits| dollars(credits * row.credit_usd.unwrap_or(CREDIT_USD)));
             Err(verdict.into())
         };
         match task["status"].as_str() {
             Some("success") => {
                 let credit = row.credit_usd.unwrap_or(CREDIT_USD);
                 Ok(Standing::Done(Some(Output {
-                    cost: spent.map(|credits| (credits * credit, "credits_consumed")),
+                    cost: spent.map(|credits| (dollars(credits * credit), "credits_consumed")),
                     root: task["output"].clone(),
                 })))
             }
             Some("queued") => Ok(Standing::Queued("queued".to_owned())),
-            Some("banned") => ended(ErrorClass::BadInput, "banned"),
-            Some(word @ ("failed" | "cancelled" | "expired")) => {
-                // What was billed all the same is not bought again by itself.
-                let class = match spent {
-                    Some(credits) if credits > 0.0 => ErrorClass::Permanent,
-                    _ => ErrorClass::Transient,
-                };
-                ended(class, word)
-            }
+            // What was billed all the same is not bought again by itself, nor what would
+            // end the same way.
+            Some(word @ ("failed" | "cancelled")) => match spent {
+                Some(credits) if credits > 0.0 => ended(ErrorClass::Permanent, word),
+                _ => ended(ErrorClass::Transient, word),
+            },
+            Some(word @ ("banned" | "expired")) => ended(ErrorClass::Unknown, word),
             Some(word) => {
                 let fraction = task["progress"].as_f64().map(|percent| percent / 100.0);
                 Ok(Standing::Running(fraction, word.to_owned()))
