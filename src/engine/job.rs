@@ -513,17 +513,20 @@ impl Pool<'_> {
                 made: true,
                 // The adapter had succeeded, so this was paid for.
                 cost_usd,
-                ..self.refuse_result(lease, &error)
+                ..self.refuse_result(lease, &error, carrier)
             }),
         }
     }
 
     /// Turns a result that cannot be taken into a failure. It may have been paid
     /// for, so its files are kept where a person can look at them.
-    fn refuse_result(&self, lease: &Lease, error: &ArtifactError) -> Failure {
-        // What could not even be read back may be a good result.
+    fn refuse_result(&self, lease: &Lease, error: &ArtifactError, carrier: &Carrier) -> Failure {
+        let paid = !self.conditions.dry_run && carrier.price.unit_usd != Some(0.0);
+        // What could not even be read back may be a good result, and a whole model that
+        // was paid for is not bought again before a person has looked at it.
         let class = match error {
             ArtifactError::Io { .. } => ErrorClass::Unknown,
+            _ if paid && artifact::may_hold_model(&lease.staging) => ErrorClass::Unknown,
             _ => ErrorClass::Permanent,
         };
         let mut message = error.to_string();

@@ -18,7 +18,7 @@ use crate::workspace::paths::Workspace;
 
 /// A checked result, ready to be published.
 pub(super) struct Checked {
-    /// Previews that were named and left out.
+    /// What the adapter named or left and is no part of it.
     pub(super) ignored: Vec<String>,
     pub(super) product: Product,
     pub(super) artifacts: Vec<Artifact>,

@@ -102,7 +102,7 @@ impl Pool<'_> {
         if !ignored.is_empty() {
             self.report(EventKind::Warning {
                 message: format!(
-                    "job {}: previews that the adapter named were left out: {}",
+                    "job {}: left out of its result: {}",
                     lease.job_id,
                     ignored.join(", ")
                 ),

@@ -345,7 +345,7 @@ result(generated_glb="generated.glb", previews=["none.png", "link.png", "folder.
     let workspace = adapter(1, body, &[]);
     let output = workspace.worker(&[]).run().expect_code(0);
     expect_all_made_once(&workspace, &output);
-    let output = output.expect_stderr("previews that the adapter named were left out");
+    let output = output.expect_stderr("left out of its result");
     let _ = output.expect_stderr("d.png (more than 3)");
     let folder = workspace.run_path(&format!("outputs/{}", workspace.id(0)));
     for (name, letter) in [
@@ -441,7 +441,7 @@ result(generated_glb="model.glb", raw_metadata={"seed": 7})"#;
 #[test]
 fn a_refused_result_is_named_everywhere_and_brought_in_by_a_command_that_buys_nothing() {
     let body = r#"
-write("model.glb"); os.symlink("model.glb", "again.glb")
+write("result.glb")
 result(generated_glb="model.glb", estimated_cost_usd=0.25, algo_version="v7")"#;
     let workspace = adapter(1, body, &["unit_price_usd: 0.4"]);
     let job = workspace.id(0);
@@ -459,10 +459,13 @@ result(generated_glb="model.glb", estimated_cost_usd=0.25, algo_version="v7")"#;
     // As it is, it cannot be taken, and stays.
     let adopt = ["run", "adopt", "--run-id", "rk", job];
     let refused = workspace.archi3d(&adopt).run().expect_code(2);
-    let _ = refused.expect_stderr("again.glb is a link");
+    let _ = refused.expect_stderr("model.glb does not exist");
     let kept = late(&workspace);
     assert_eq!(kept.len(), 1);
-    fs::remove_file(kept[0].join("again.glb")).expect("kept");
+    let failed = ["--yes", "--only-status", "failed"];
+    let skipped = workspace.worker(&failed).run();
+    let _ = skipped.expect_stderr("run adopt --run-id rk");
+    fs::rename(kept[0].join("result.glb"), kept[0].join("model.glb")).expect("kept");
     let adopted = workspace.archi3d(&adopt).run().expect_code(0);
     expect_all_made_once(&workspace, &adopted);
     assert_eq!(late(&workspace), Vec::<PathBuf>::new());
@@ -525,4 +528,35 @@ wait("never")"#;
         "{output}"
     );
     assert_eq!(bought(&workspace).len(), 1);
+}
+
+#[test]
+fn what_lies_beside_a_model_never_costs_the_model() {
+    let body = r#"
+import socket
+write("model.glb"); os.symlink("model.glb", "latest.glb"); os.mkfifo("pipe")
+socket.socket(socket.AF_UNIX).bind("sock"); os.symlink(beside, "up")
+os.mkdir("deep"); os.symlink("/etc/passwd", "deep/out")
+outside = os.path.join(beside, "texture.png")
+write(outside, b"texture"); os.link(outside, "deep/texture.png")
+os.link("model.glb", os.path.join(beside, "second.glb"))
+result(generated_glb="model.glb")"#;
+    let workspace = adapter(1, body, &["unit_price_usd: 0.4"]);
+    let output = workspace.worker(&["--yes"]).run().expect_code(0);
+    expect_all_made_once(&workspace, &output);
+    let output = output.expect_stderr("latest.glb (it is a link)");
+    let folder = workspace.run_path(&format!("outputs/{}", workspace.id(0)));
+    for name in ["latest.glb", "pipe", "sock", "up", "deep/out"] {
+        let left = folder.join(name).symlink_metadata();
+        assert!(left.is_err(), "{name}: {output}");
+    }
+    // What is changed elsewhere does not change the result.
+    for (outside, inside) in [
+        ("texture.png", "deep/texture.png"),
+        ("second.glb", "generated.glb"),
+    ] {
+        let before = fs::read(folder.join(inside)).expect("published");
+        fs::write(workspace.outside().join(outside), "changed").expect("still there");
+        assert_eq!(fs::read(folder.join(inside)).expect("published"), before);
+    }
 }

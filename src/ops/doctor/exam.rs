@@ -115,11 +115,13 @@ impl RunCheck<'_> {
         }
         for (kept, has_result) in &exam.kept {
             let what = format!("what attempt {} of job {} made", kept.attempt, kept.job_id);
-            let finding = if kept.whole && !has_result {
-                let fix = format!("archi3d run adopt --run-id {typed} {}", kept.job_id);
-                Finding::new(Code::KeptResult, what).fix(fix)
-            } else {
+            let finding = if *has_result {
                 Finding::new(Code::LateResult, what)
+            } else {
+                let adopt = format!("archi3d run adopt --run-id {typed} {}", kept.job_id);
+                let first = format!("put a whole generated.glb into {}, then ", kept.path);
+                let first = if kept.whole { "" } else { &first };
+                Finding::new(Code::KeptResult, what).fix(format!("{first}{adopt}"))
             };
             self.find(finding.at(&kept.path, None));
         }

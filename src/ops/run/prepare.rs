@@ -10,7 +10,7 @@ use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::ops::filters::Filters;
-use crate::store::csv::CsvStore;
+use crate::store::csv::{self, CsvStore};
 use crate::store::{JobRecord, Standing, Store, consumed};
 use crate::workspace::provider::ProviderGate;
 
@@ -157,6 +157,17 @@ impl Prepared {
                 some_of(doubtful),
                 them = if doubtful.len() == 1 { "it" } else { "them" },
             ));
+            for kept in csv::kept(&teller.context.workspace, &request.run_id) {
+                if kept.whole && doubtful.contains(&kept.job_id) {
+                    teller.warn(format!(
+                        "job {job} has a model in {}; to make that its result, which costs nothing: \
+                         archi3d run adopt --run-id {} {job}",
+                        kept.path,
+                        shell_word(request.run_id.as_str()),
+                        job = kept.job_id,
+                    ));
+                }
+            }
         }
         if skipped(SkipReason::RealAttempt) > 0 {
             teller.notice(format!(

@@ -126,6 +126,7 @@ impl CsvStore {
         fs::create_dir_all(&late)?;
         let name = from.file_name().unwrap_or_default().to_string_lossy();
         let copy = late.join(format!(".copying-{name}"));
+        artifact::own_files(from)?;
         artifact::copy_folder(from, &copy)?;
         fault::here("move.copied");
         let same = artifact::inventory(from)

@@ -252,20 +252,31 @@ impl CsvStore {
         let entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
         let names = entries.iter().map(fs::DirEntry::file_name);
         let others: Vec<_> = names.filter(|name| !is_part(name)).collect();
-        if others.is_empty() {
+        // Beside the folder first, so that another disk is crossed with all of them at once.
+        // The name is the attempt's own: what an earlier try has left there goes with it.
+        let own = naming::staging_dir(&line.job_id, line.attempt, &line.nonce);
+        let beside = folder.with_file_name(format!("{own}beside"));
+        if others.is_empty() && !beside.is_dir() {
             return Ok(());
         }
-        // Beside the folder first, so that another disk is crossed with all of them at once.
-        let beside = folder.with_extension("beside");
         if !beside.is_dir() {
             fs::create_dir(&beside)?;
         }
         for name in others {
-            platform::rename_no_replace(&folder.join(&name), &beside.join(&name))?;
+            let from = folder.join(&name);
+            let mut to = beside.join(&name);
+            for number in 2u32.. {
+                if platform::rename_no_replace(&from, &to)? {
+                    break;
+                }
+                to = beside.join(format!("{number}_{}", name.to_string_lossy()));
+            }
         }
         fs::create_dir_all(self.paths().late())?;
         let to = self.free_late_name(&line.job_id, line.attempt, &line.nonce);
-        self.move_across(&beside, &to)?;
+        if !self.move_across(&beside, &to)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         self.warn(format!(
             "job {}: its worker died before what lay beside the model was looked through; that \
              is kept in {}",

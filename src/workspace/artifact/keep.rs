@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ArtifactError, check_model, io_error, not_plain};
+use super::{ArtifactError, MAX_BYTES, check_model, io_error, not_plain};
 use crate::domain::glb;
 use crate::platform;
 use crate::workspace::durable;
@@ -121,7 +121,7 @@ pub fn move_folder(from: &Path, to: &Path) -> io::Result<bool> {
     }
 }
 
-/// Copies a folder's plain files to a new one and syncs everything; a copy that a
+/// Copies a folder's files, not links, to a new one and syncs everything; a copy that a
 /// crash left is made anew.
 pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     discard(to)?;
@@ -139,15 +139,55 @@ fn copy_into(from: &Path, to: &Path) -> io::Result<()> {
             fs::create_dir(&target)?;
             copy_into(&source, &target)?;
             platform::sync_dir(&target)?;
-        } else if not_plain(&found).is_none() {
+        } else if found.is_file() {
             fs::copy(&source, &target)?;
             fs::File::open(&target)?.sync_all()?;
-        } else {
-            let reason = format!("{} is no plain file", source.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
     }
     Ok(())
+}
+
+/// Makes a result consist of plain files of its own: one with a second name elsewhere is
+/// copied, and what has no bytes of its own (a link, a pipe, a socket) goes. Follows no
+/// link; returns what went, with the reason.
+pub fn own_files(folder: &Path) -> io::Result<Vec<String>> {
+    let mut gone = Vec::new();
+    own_below(folder, "", &mut gone)?;
+    Ok(gone)
+}
+
+fn own_below(folder: &Path, prefix: &str, gone: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let found = fs::symlink_metadata(&path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{prefix}{name}");
+        if found.is_dir() {
+            own_below(&path, &format!("{name}/"), gone)?;
+        } else if found.is_file() {
+            own_copy(&path, &found)?;
+        } else if let Some(what) = not_plain(&found) {
+            fs::remove_file(&path)?;
+            gone.push(format!("{name} (it is {what})"));
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a file that has a second name by a copy; what the other name shows stays.
+pub(super) fn own_copy(path: &Path, found: &fs::Metadata) -> io::Result<()> {
+    if platform::link_count(found) < 2 || found.len() > MAX_BYTES {
+        return Ok(());
+    }
+    let copy = path.with_file_name(".archi3d-own.part");
+    if copy.symlink_metadata().is_ok() {
+        fs::remove_file(&copy)?;
+    }
+    let mut from = durable::open_plain(path)?;
+    let mut to = fs::File::create_new(&copy)?;
+    io::copy(&mut from, &mut to)?;
+    to.sync_all()?;
+    platform::rename_replace(&copy, path)
 }
 
 /// Tells whether folders can be put into `folder`, by trying.

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::keep::own_copy;
 use super::{ArtifactError, Named, io_error, look, not_plain};
 use crate::domain::naming;
 use crate::platform;
@@ -196,6 +197,11 @@ fn check_named(staging: &Path, path: &Path) -> Result<(PathBuf, u64), ArtifactEr
     let metadata = look(path)?.ok_or_else(|| ArtifactError::Missing {
         name: shown.clone(),
     })?;
+    let mut metadata = metadata;
+    if metadata.is_file() {
+        own_copy(path, &metadata).map_err(|source| io_error(path, source))?;
+        metadata = fs::symlink_metadata(path).map_err(|source| io_error(path, source))?;
+    }
     if let Some(what) = not_plain(&metadata) {
         return Err(ArtifactError::NotPlain { name: shown, what });
     }

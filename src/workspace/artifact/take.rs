@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::keep::open_up;
+use super::keep::{open_up, own_files};
 use super::standard::free_name;
 use super::{
     ArtifactError, CheckedFile, Standard, inventory_of, io_error, is_own_folder, look, standardize,
@@ -42,7 +42,7 @@ pub struct Named<'a> {
 pub struct Taken {
     /// The names of the model and then of its previews.
     pub names: Vec<String>,
-    /// Previews that were named and left out, with the reason.
+    /// What was left out, with the reason.
     pub ignored: Vec<String>,
     /// Every file, by name.
     pub files: Vec<CheckedFile>,
@@ -78,8 +78,10 @@ fn take_once(
     clear: &dyn Fn(&Standard) -> io::Result<()>,
 ) -> Result<Taken, ArtifactError> {
     keep_own_metadata(staging)?;
-    let standard = standardize(staging, &named)?;
+    let mut standard = standardize(staging, &named)?;
     clear(&standard).map_err(|source| io_error(staging, source))?;
+    let gone = own_files(staging).map_err(|source| io_error(staging, source))?;
+    standard.ignored.extend(gone);
     let mut files = inventory_of(staging, &standard)?;
     let told = named.about.is_some() || named.told.is_some();
     if told || files.len() > standard.names.len() {
