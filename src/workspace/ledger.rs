@@ -1,6 +1,6 @@
 //! The ledger file: `tables/budget.jsonl`, appended and read under
 //! `tables/budget.lock`, shared by every worker of the workspace, and kept twice
-//! ([`pair`]): what one copy has lost comes back from the other one before the next
+//! (`pair`): what one copy has lost comes back from the other one before the next
 //! dollar is promised, and where both have lost what a process knows, it stops.
 //!
 //! Used by the store's purse; whoever only shows money reads it through

@@ -29,7 +29,7 @@ fn check_commands(place: &TestWorkspace, first: &Output) {
         .run()
         .expect_code(0)
         .expect_stdout(&format!(
-            "archi3d run worker --run-id mine --workspace {}",
+            "archi3d run worker mine --workspace {}",
             place.path("d").display()
         ));
     assert!(!other.stdout.contains("  cd "), "{other}");

@@ -107,16 +107,17 @@ fn a_pause_that_cannot_be_read_is_a_pause() {
 }
 
 #[test]
-fn a_provider_whose_state_cannot_be_read_is_left_alone_and_said_so() {
+fn a_provider_that_cannot_be_closed_fails_its_jobs_instead_of_asking_for_ever() {
     let workspace = one_job_each(&[("one", BROKE)]);
     workspace.write("runs/.providers", b"in the way");
     let _ = workspace
         .worker(&[])
         .run()
         .expect_code(1)
-        .expect_stderr("whether it is open cannot be read");
-    assert_eq!(executed(&workspace), [0; 0]);
-    assert_eq!(statuses(&workspace), ["enqueued"]);
+        .expect_stderr("could not be closed");
+    assert_eq!(executed(&workspace), [0]);
+    assert_eq!(statuses(&workspace), ["failed"]);
+    assert_eq!(fields(&attempts(&workspace), "class"), ["out_of_credit"]);
 }
 
 #[test]
