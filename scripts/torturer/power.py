@@ -172,6 +172,11 @@ class Cuts:
             if cells["status"] in ("completed", "failed")
         }
         bought = purchases(workspace)
+        # An adapter's word that outlived the bytes it speaks of is a question for a person.
+        expected = {
+            job: (*ends, "failed") if job in told(workspace) and job not in reported else ends
+            for job, ends in self.expected.items()
+        }
         # A folder beside a damaged lease is swept by the start after the one that mends it.
         for _ in range(2):
             time.sleep(SILENCE)
@@ -179,7 +184,7 @@ class Cuts:
             if ran.code not in (0, 1):
                 return [f"the next start ended with {ran.code}: {ran.err[-300:]}"], len(reported)
         wrong = oracle.check(
-            workspace, self.before, self.ids, self.expected, most=len(self.ids), after_cut=True
+            workspace, self.before, self.ids, expected, most=len(self.ids), after_cut=True
         )
         after = oracle.Table.read(workspace).cells("r")
         for job, cells in reported.items():
@@ -189,6 +194,13 @@ class Cuts:
             if bought.get(job) and count > bought[job]:
                 wrong.append(f"{job}: bought again")
         return wrong, len(reported)
+
+
+def told(workspace):
+    """Names the jobs of which a journal says that their adapter succeeded."""
+    return {
+        line["job_id"] for line in oracle.journal_lines(workspace)[0] if line.get("event") == "made"
+    }
 
 
 def purchases(workspace):

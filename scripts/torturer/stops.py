@@ -53,7 +53,7 @@ class Stops(crashes.Torture):
                 tasks = tasks[:: max(1, len(tasks) // 8)]
             results = list(pool.map(lambda task: self.stop(*task), tasks))
         figures = {
-            "stopped at": sum(result is not None for result in results),
+            "stopped at": sum(result in ("finished", "waited") for result in results),
             "successor finished first": results.count("finished"),
             "successor had to wait for a lock": results.count("waited"),
             "published over a successor": sum("published over" in line for line in self.wrong),
@@ -85,7 +85,9 @@ class Stops(crashes.Torture):
                 mine = {job: seen for job, seen in before.items() if seen[:2] != old.get(job, ())[:2]}
                 self.compare(label, mine, published(workspace))
         else:
-            self.wrong.append(f"{label}: it was not stopped: {finish(zombie).err[-200:]}")
+            # What is folded together differs from run to run, so a point may not be reached.
+            self.judge_ended(label, scenario, finish(zombie))
+            outcome = "not reached"
         self.judge(scenario, workspace, label)
         return outcome
 
