@@ -30,6 +30,7 @@
 //! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
 //! - [`init`]: an empty workspace, made without changing what is there.
+//! - `json_shapes`: the name and kind of every field of `--json` and of the log.
 //! - [`kill_and_resume`]: workers killed at random moments lose nothing and repeat nothing.
 //! - [`known_failures`]: what such workers have got wrong before, kept right here.
 //! - [`limits`]: what providers bear holds for all workers together and holds up nobody else.
@@ -116,6 +117,7 @@ mod harmed_ledger;
 #[cfg(unix)]
 mod hostile;
 mod init;
+mod json_shapes;
 mod judge;
 mod kill_and_resume;
 mod known_failures;
