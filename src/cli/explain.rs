@@ -110,6 +110,7 @@ fn to_text(told: &Explanation, page: Page) -> String {
     // A person must never take a rehearsal for a result.
     let state = match told.code {
         "rehearsed_only" => "rehearsed".to_owned(),
+        code if code == told.state => code.to_owned(),
         code => format!("{} ({code})", one_line(&told.state)),
     };
     let head = format!(

@@ -193,6 +193,9 @@ else:
     assert_eq!(keys.len(), 3);
     assert!(reserved_usd(&workspace).abs() < 1e-9);
     assert_eq!(workspace.log().summary()["spent_usd"], 0.4);
+    let report = ["cost", "report", "--json"];
+    let report = workspace.archi3d(&report).run().expect_code(0).json();
+    assert_eq!(report["total"]["billed_usd"], 0.4, "{report}");
 }
 
 #[test]

@@ -265,8 +265,7 @@ impl Ledger {
             } => {
                 record.class = class;
                 record.cut_off = cut_off;
-                record.void = purchase == PurchaseEnd::Void;
-                record.cost_usd = cost_usd.or(record.cost_usd);
+                bill(record, purchase, cost_usd, cut_off);
                 record.error = error.as_deref().map(short);
             }
             _ => {}
@@ -338,6 +337,14 @@ fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> A
     }
 }
 
+/// Notes what an attempt cost in the end. What is void and not in doubt was not billed,
+/// whatever its purchase was said to cost.
+fn bill(record: &mut AttemptRecord, end: PurchaseEnd, cost_usd: Option<f64>, in_doubt: bool) {
+    record.void = end == PurchaseEnd::Void;
+    let said = record.cost_usd.filter(|_| !record.void || in_doubt);
+    record.cost_usd = cost_usd.or(said);
+}
+
 fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
     record.entry = finished.entry;
     record.outcome = if finished.completed {
@@ -346,10 +353,14 @@ fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
         AttemptOutcome::Failed
     };
     record.class = finished.class;
-    record.cost_usd = finished.cost_usd.or(record.cost_usd);
+    bill(
+        record,
+        finished.purchase,
+        finished.cost_usd,
+        finished.cut_off,
+    );
     record.simulated = finished.simulated;
     record.cut_off = finished.cut_off;
-    record.void = finished.purchase == PurchaseEnd::Void;
     if record.request_id.is_none() {
         record.request_id.clone_from(&finished.request_id);
     }
