@@ -256,6 +256,16 @@ impl From<CheckedFile> for Artifact {
     }
 }
 
+impl From<Artifact> for CheckedFile {
+    fn from(file: Artifact) -> Self {
+        Self {
+            name: file.name,
+            size: file.size,
+            sha256: file.sha256,
+        }
+    }
+}
+
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {

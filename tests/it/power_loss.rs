@@ -147,3 +147,39 @@ fn an_empty_lease_becomes_the_ending_that_the_journal_holds() {
     fs::write(cut.marker("inprogress"), b"").expect("written");
     let _ = cut.goes_on(1);
 }
+
+#[test]
+fn a_result_whose_description_was_half_written_is_brought_back_and_not_made_again() {
+    let cut = Cut::new(", unit_price_usd: 0.4");
+    let description = cut.model().with_file_name("metadata.json");
+    let half = cut.model().with_file_name(".metadata.json.metadata.tmp");
+    fs::rename(&description, &half).expect("renamed");
+    fs::remove_file(cut.marker("completed")).expect("removed");
+    let _ = cut.goes_on(1);
+    assert!(description.exists() && !half.exists());
+    let marker = fs::read_to_string(cut.marker("completed")).expect("text");
+    assert!(!marker.contains(".tmp"), "{marker}");
+}
+
+#[test]
+fn an_ending_with_the_text_of_its_lease_and_without_its_description_is_brought_back() {
+    let cut = Cut::new(", unit_price_usd: 0.4");
+    fs::write(cut.model().with_file_name("metadata.json"), b"").expect("emptied");
+    fs::write(cut.marker("completed"), &cut.lease).expect("written");
+    let _ = cut.goes_on(1);
+}
+
+#[test]
+fn a_result_that_lost_its_description_alone_gets_it_back() {
+    for harm in [None, Some(b"{\"adap")] {
+        let cut = Cut::new("");
+        let description = cut.model().with_file_name("metadata.json");
+        let before = fs::read(&description).expect("described");
+        match harm {
+            Some(half) => fs::write(&description, half).expect("written"),
+            None => fs::remove_file(&description).expect("removed"),
+        }
+        let _ = cut.goes_on(1);
+        assert_eq!(fs::read(&description).expect("there again"), before);
+    }
+}

@@ -11,9 +11,10 @@ use crate::domain::id::JobId;
 use crate::domain::job::Status;
 use crate::domain::naming::{self, StateFile};
 use crate::domain::time::Timestamp;
-use crate::platform::fault;
+use crate::platform::{self, fault};
 use crate::store::Artifact;
 use crate::store::error::{IoContext, StoreError};
+use crate::workspace::artifact::{self, ArtifactError, CheckedFile};
 use crate::workspace::lock::FileLock;
 
 use super::CsvStore;
@@ -40,6 +41,7 @@ impl CsvStore {
             let evidence = Evidence::read(self.paths(), &job).context("read markers in", &state)?;
             for marker in &evidence.markers {
                 let Some(reason) = self.hollow(&job, marker, stories) else {
+                    self.restore_description(&job, marker, stories)?;
                     continue;
                 };
                 let kind = marker.kind.file();
@@ -91,6 +93,32 @@ impl CsvStore {
     fn can_be_made_again(&self, job: &JobId, stories: &[Story]) -> bool {
         let mut endings = stories.iter().flat_map(|story| &story.finished);
         endings.any(|f| f.job_id == *job && (!f.completed || self.files_match(f)))
+    }
+
+    /// Writes `metadata.json` again where the model came through and it did not.
+    fn restore_description(
+        &self,
+        job: &JobId,
+        marker: &Marker,
+        stories: &[Story],
+    ) -> Result<(), StoreError> {
+        let record = marker.record();
+        let Some(record) = record.filter(|_| marker.kind == RecordKind::Completed) else {
+            return Ok(());
+        };
+        let mut told = stories.iter();
+        let Some(left) = told.find_map(|story| story.made_by(&record.nonce)) else {
+            return Ok(());
+        };
+        let folder = self.paths().output(job);
+        let files = record.outputs.iter().cloned().map(CheckedFile::from);
+        let files: Vec<_> = files.collect();
+        match artifact::restore_metadata(&folder, left.line.result.named(), files) {
+            Err(ArtifactError::Io { path, source }) if platform::is_disk_trouble(&source) => {
+                Err(source).context("write", &path)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns why a marker is worth nothing, if so.

@@ -26,6 +26,7 @@ use super::evidence::Evidence;
 use super::finish::Author;
 use super::journal::{Finished, MadeLine, What};
 use super::marker::{Marker, RecordKind};
+use super::recover::is_wreck;
 
 /// More than this of what an adapter told is not kept in the journal, where a full
 /// disk leaves little room.
@@ -35,6 +36,19 @@ const MAX_TOLD_BYTES: usize = 32 * 1024;
 pub(super) struct Left {
     pub(super) line: MadeLine,
     pub(super) at: Timestamp,
+}
+
+impl Made {
+    /// Returns what it says of the files in its folder.
+    pub(super) fn named(&self) -> Named<'_> {
+        Named {
+            model: self.model.as_deref(),
+            previews: &self.previews,
+            about: self.about.as_ref(),
+            told: self.told.as_ref(),
+            again: true,
+        }
+    }
 }
 
 impl CsvStore {
@@ -157,7 +171,7 @@ impl CsvStore {
         fault::here("adopt.before");
         let output = self.paths().output(&line.job_id);
         let placed = !folder.exists() && line.entry != Entry::Redo && output.is_dir();
-        if placed && evidence.of(RecordKind::Completed).is_none() {
+        if placed && evidence.of(RecordKind::Completed).is_none_or(is_wreck) {
             // It was moved to its place and its worker died before it said so.
             folder = output;
         }
@@ -224,20 +238,13 @@ impl CsvStore {
             folder
         };
         let made = &line.result;
-        let named = Named {
-            model: made.model.as_deref(),
-            previews: &made.previews,
-            about: made.about.as_ref(),
-            told: made.told.as_ref(),
-            again: true,
-        };
         let clear = |standard: &Standard| {
             if made.settled {
                 return Ok(());
             }
             self.put_others_aside(&folder, line, standard)
         };
-        let taken = artifact::take(&folder, named, &clear);
+        let taken = artifact::take(&folder, made.named(), &clear);
         Ok((folder, taken))
     }
 
@@ -387,7 +394,8 @@ impl Left {
 
 /// Tells whether somebody has gone on with the job since the attempt.
 pub(super) fn is_overtaken(evidence: &Evidence, line: &MadeLine) -> bool {
-    evidence.markers.iter().any(|marker| {
+    let mut sound = evidence.markers.iter().filter(|marker| !is_wreck(marker));
+    sound.any(|marker| {
         let ended = marker.kind.is_terminal() || marker.kind == RecordKind::Cancelled;
         let foreign = marker
             .record()

@@ -554,7 +554,7 @@ pub(super) fn is_settled(paths: &RunPaths, finished: &Finished) -> Result<bool, 
 }
 
 /// Tells whether a terminal is a leftover that says nothing: damaged, or empty.
-fn is_wreck(marker: &Marker) -> bool {
+pub(super) fn is_wreck(marker: &Marker) -> bool {
     marker.kind.is_terminal() && says_nothing(marker)
 }
 

@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 use super::keep::{open_up, own_files};
 use super::standard::free_name;
 use super::{
-    ArtifactError, CheckedFile, Standard, inventory_of, io_error, is_own_folder, look, standardize,
+    ArtifactError, CheckedFile, Standard, inventory_of, io_error, is_intact, is_own_folder, look,
+    standardize,
 };
 use crate::domain::naming;
 use crate::domain::text::hex;
@@ -21,6 +22,9 @@ use crate::workspace::durable;
 
 /// A larger file is no description of ours.
 const MAX_METADATA: u64 = 32 << 20;
+
+/// Marks our half-written file.
+const METADATA_TAG: &str = "metadata";
 
 /// What an adapter said of the files in its folder.
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,9 +100,11 @@ fn take_once(
 }
 
 /// Gives a file of the adapter that has the name of ours another one. One that we
-/// wrote ourselves, before something stopped us, goes.
+/// wrote ourselves, or began to write, before something stopped us, goes.
 fn keep_own_metadata(staging: &Path) -> Result<(), ArtifactError> {
     let path = staging.join(naming::METADATA_JSON);
+    // Counted as a file of the result it would be missed once the whole one is written.
+    let _ = std::fs::remove_file(durable::temporary_path(&path, METADATA_TAG));
     if look(&path)?.is_none() {
         return Ok(());
     }
@@ -127,6 +133,10 @@ fn write_metadata(
     named: Named<'_>,
     files: &[CheckedFile],
 ) -> Result<CheckedFile, ArtifactError> {
+    write_json(staging, &described(named, files))
+}
+
+fn described(named: Named<'_>, files: &[CheckedFile]) -> Value {
     let listed: Vec<Value> = files
         .iter()
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
@@ -134,14 +144,37 @@ fn write_metadata(
     let mut whole = named.about.cloned().unwrap_or_else(|| json!({}));
     whole["adapter"] = json!(named.told);
     whole["artifacts"] = json!(listed);
-    write_json(staging, &whole)
+    whole
+}
+
+/// Writes the description of a published result once more, which a power loss took, if
+/// it comes out as the `files` say it was.
+pub fn restore_metadata(
+    folder: &Path,
+    named: Named<'_>,
+    mut files: Vec<CheckedFile>,
+) -> Result<(), ArtifactError> {
+    let is_own = |file: &CheckedFile| file.name == naming::METADATA_JSON;
+    let Some(at) = files.iter().position(is_own) else {
+        return Ok(());
+    };
+    let own = files.remove(at);
+    if is_intact(folder, &own.name, own.size, &own.sha256) {
+        return Ok(());
+    }
+    let whole = described(named, &files);
+    let text = serde_json::to_vec_pretty(&whole).expect("JSON values can always be written");
+    if hex(&Sha256::digest(&text)) == own.sha256 {
+        write_json(folder, &whole)?;
+    }
+    Ok(())
 }
 
 /// Writes `metadata.json` and returns it.
 pub fn write_json(staging: &Path, value: &Value) -> Result<CheckedFile, ArtifactError> {
     let path = staging.join(naming::METADATA_JSON);
     let text = serde_json::to_vec_pretty(value).expect("JSON values can always be written");
-    durable::replace_unsynced(&path, &text, "metadata")
+    durable::replace_unsynced(&path, &text, METADATA_TAG)
         .map_err(|source| ArtifactError::Io { path, source })?;
     Ok(CheckedFile {
         name: naming::METADATA_JSON.to_owned(),
