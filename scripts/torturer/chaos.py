@@ -43,7 +43,7 @@ def torture(seconds, workers, seed=None):
     until = began + seconds
     # What little can be done in a short time is to be done to the end.
     jobs = JOBS if seconds >= 30 else JOBS // 2
-    disk = disks.small("chaos", megabytes=768, inodes=32000, options="loop,errors=remount-ro")
+    disk = disks.small("chaos", megabytes=192, inodes=8000, options="loop,errors=remount-ro")
     folder = disk.path if disk else bench.scratch("chaos", on_disk=True)
     try:
         while time.monotonic() < until and len(wrong) < 10:
@@ -205,13 +205,13 @@ class Round(Stage):
         hog = self.disk.fill()
         self.observe()
         time.sleep(self.rng.uniform(0.05, 0.5))
-        hog.unlink()
+        disks.free(hog)
 
     def take_inodes(self):
         self.counts["no inodes"] += 1
         hog = self.disk.take_inodes()
         time.sleep(self.rng.uniform(0.05, 0.5))
-        shutil.rmtree(hog)
+        disks.free(hog)
 
     def break_disk(self):
         """The disk turns read-only or loses its power under everybody; a person repairs it."""

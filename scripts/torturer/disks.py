@@ -65,10 +65,14 @@ class LoopDisk:
         return True
 
     def repair(self):
-        """Does what people do then: unmount, check, mount."""
+        """Does what people do then: unmount, check, mount. What took the room and was removed just before the
+        power went is there again, because its removal had not reached the disk: it goes once more."""
         self.unmount()
         call("e2fsck", "-fy", str(self.image))
-        return self.mount()
+        mounted = self.mount()
+        for hog in self.path.glob("hog-*") if mounted else ():
+            free(hog)
+        return mounted
 
     def fill(self):
         """Takes all the room there is; returns the file that takes it."""
@@ -92,11 +96,17 @@ class LoopDisk:
             for number in range(1 << 20):
                 (hog / str(number)).touch()
         except OSError:
-            return hog
+            pass
+        return hog
 
     def drop(self):
         self.unmount()
         shutil.rmtree(self.path.parent, ignore_errors=True)
+
+
+def free(hog):
+    """Gives back what was taken."""
+    shutil.rmtree(hog, ignore_errors=True) if hog.is_dir() else hog.unlink(missing_ok=True)
 
 
 def call(*command):

@@ -36,6 +36,7 @@ def torture(cuts, seed=None):
 class Cuts:
     def __init__(self, root, seed):
         self.root, self.seed, self.rng = root, seed, random.Random(seed)
+        self.made, self.doubted = [], []
         workspace = root / "recorded"
         self.ids = bench.make(workspace, ALGOS, foreign=30, adapters=ADAPTERS)
         self.before = oracle.Table.read(workspace)
@@ -47,6 +48,8 @@ class Cuts:
             raise RuntimeError(f"the recorded worker ended with {code}")
         self.recording.read(log)
         self.check_recording(workspace)
+        outputs = {job: workspace / "runs/r/outputs" / job / "generated.glb" for job in self.ids}
+        self.models = {job: path.read_bytes() for job, path in outputs.items() if path.exists()}
         self.expected = {
             job: ("failed",) if algo == "bad" else ("completed",) for job, algo in zip(self.ids, ALGOS)
         }
@@ -69,6 +72,8 @@ class Cuts:
             "syncs": len(self.recording.syncs),
             "states": len(states),
             "results reported durable": sum(count for _, count in results),
+            "made and not reported": len(self.made),
+            "of these a named doubt": len(self.doubted),
             "lost": sum("lost" in line for line in wrong),
             "done twice": sum("again" in line for line in wrong),
             "seed": self.seed,
@@ -172,9 +177,11 @@ class Cuts:
             if cells["status"] in ("completed", "failed")
         }
         bought = purchases(workspace)
-        # An adapter's word that outlived the bytes it speaks of is a question for a person.
+        # A job that its adapter called made ends as what was made, or as a doubt that is named: see `judge_made`.
+        said = {job: nonces for job, nonces in made(workspace).items() if job not in reported}
+        whole = {job: path for job in said for path in [self.whole_model(workspace, job, said[job])] if path}
         expected = {
-            job: (*ends, "failed") if job in told(workspace) and job not in reported else ends
+            job: (*ends, "failed") if job in said and job not in whole else ends
             for job, ends in self.expected.items()
         }
         # A folder beside a damaged lease is swept by the start after the one that mends it.
@@ -193,14 +200,48 @@ class Cuts:
         for job, count in purchases(workspace).items():
             if bought.get(job) and count > bought[job]:
                 wrong.append(f"{job}: bought again")
+        self.made += said
+        self.doubted += [job for job in said if after[job]["status"] == "failed"]
+        for job, nonces in said.items():
+            wrong += self.judge_made(workspace, job, nonces, after[job]["status"], job in bought)
         return wrong, len(reported)
 
+    def whole_model(self, workspace, job, nonces):
+        """Returns the model that the cut left whole of an attempt that is called made, or published."""
+        outputs = workspace / "runs/r/outputs"
+        folders = [outputs / job, *(f for n in nonces for f in (outputs / ".staging").glob(f"{job}.*-{n}"))]
+        for folder in folders:
+            for path in folder.glob("*.glb"):
+                if path.read_bytes() == self.models.get(job):
+                    return path
+        return None
 
-def told(workspace):
-    """Names the jobs of which a journal says that their adapter succeeded."""
-    return {
-        line["job_id"] for line in oracle.journal_lines(workspace)[0] if line.get("event") == "made"
-    }
+    def judge_made(self, workspace, job, nonces, status, has_id):
+        """What an adapter called a success is there, or it is a doubt that the program names; and nothing was
+        bought again. Who has a request id may fetch what was bought."""
+        wrong = []
+        new = made(workspace).get(job, set()) - nonces
+        if new and not has_id:
+            wrong.append(f"{job}: was made, and is made again")
+        if status == "completed":
+            model = workspace / "runs/r/outputs" / job / "generated.glb"
+            if not model.is_file() or model.read_bytes() != self.models[job]:
+                wrong.append(f"{job}: lost: completed, and the model is gone")
+            return wrong
+        words = ["run", "explain", "--run-id", "r", job, "--workspace", str(workspace), "--json"]
+        said = oracle.parse(bench.run(words).out) or {}
+        if said.get("code") != "possibly_billed":
+            wrong.append(f"{job}: lost: was made, failed, and explain says {said.get('code')}")
+        return wrong
+
+
+def made(workspace):
+    """Returns by job the attempts of which a journal says that their adapter succeeded."""
+    found = {}
+    for line in oracle.journal_lines(workspace)[0]:
+        if line.get("event") == "made":
+            found.setdefault(line["job_id"], set()).add(line["nonce"])
+    return found
 
 
 def purchases(workspace):

@@ -33,12 +33,11 @@ class Withdraw(Scenario):
     def command(self, workspace):
         return cancel(workspace)
 
-    def suffer(self, workspace, faults=None, trace=None):
+    def begin(self, workspace):
         options = ("--jobs", self.ids[0], "--heartbeat-secs", "0.05")
         holder = bench.start(worker(workspace, *options), output=subprocess.DEVNULL)
         self.holders[workspace] = holder
         wait_for(lambda: state(workspace, self.ids[0], "inprogress").exists() or gone(holder))
-        return super().suffer(workspace, faults, trace)
 
     def recover(self, workspace):
         wrong = clean(self.command(workspace), (0,))

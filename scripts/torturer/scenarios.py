@@ -4,6 +4,7 @@ there, and what must be true after one clean start."""
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -39,6 +40,11 @@ class Scenario:
     # Endings of the command that are as good as those that every command may have.
     codes = ()
 
+    @classmethod
+    def possible(cls):
+        """Tells whether this machine can do it."""
+        return True
+
     def __init__(self, root):
         self.name = type(self).__name__.lower()
         self.template = Path(root) / self.name
@@ -59,8 +65,18 @@ class Scenario:
         """Returns the command that suffers the fault."""
         return worker(workspace, *self.options)
 
+    def within(self, workspace):
+        """Returns the command that starts the command in its turn, if there is one."""
+        return ()
+
+    def begin(self, workspace):
+        """Starts what runs beside the command."""
+
     def drive(self, process, workspace):
         """Does what happens while the command runs."""
+
+    def release(self, workspace):
+        """Lets jobs that wait for somebody go on."""
 
     def recover(self, workspace):
         """Starts again, without faults; returns what went wrong with that."""
@@ -92,13 +108,18 @@ class Scenario:
         )
 
     def suffer(self, workspace, faults=None, trace=None):
-        process = bench.start(self.command(workspace), faults=faults, trace=trace)
+        self.begin(workspace)
+        before = self.within(workspace)
+        process = bench.start(self.command(workspace), faults=faults, trace=trace, before=before)
         self.drive(process, workspace)
         return bench.finish(process)
 
 
 def clean(arguments, codes=(0, 1)):
-    ran = run(arguments)
+    return ended_well(run(arguments), codes)
+
+
+def ended_well(ran, codes=(0, 1)):
     return [] if ran.code in codes else [f"a clean start ended with {ran.code}: {ran.err[-300:]}"]
 
 
@@ -204,6 +225,54 @@ class Fresh(Scenario):
     algos = ("plain", "buy") * 12
 
 
+class Single(Scenario):
+    """One job: whatever is folded has one result in it."""
+
+    algos = ("plain",)
+
+
+class Removed(Scenario):
+    """Somebody removes the journal of a worker that lives."""
+
+    algos = ("slow", "slow")
+    options = (*RESUME, "--heartbeat-secs", "0.05", "--stale-secs", str(SILENCE))
+
+    def drive(self, process, workspace):
+        journals = workspace / "runs/r/state/journal"
+        leases = workspace / "runs/r/state"
+        wait_for(lambda: len(list(leases.glob("*.inprogress"))) == 2 or gone(process))
+        if not gone(process):
+            for path in journals.glob("*.jsonl"):
+                path.unlink()
+            wait_for(lambda: any(journals.glob("*.jsonl")) or gone(process))
+        (workspace / "go").touch()
+
+    def recover(self, workspace):
+        (workspace / "go").touch()
+        return super().recover(workspace)
+
+
+class OtherDisk(Scenario):
+    """Attempts work on another disk than the one on which their results are published."""
+
+    script = 'mount --bind "$0" "$0" && exec "$@"'
+
+    @classmethod
+    def possible(cls):
+        words = ("unshare", "-m", "mount", "--bind", "/tmp", "/tmp")
+        return bool(shutil.which("unshare")) and subprocess.run(words, capture_output=True).returncode == 0
+
+    def prepare(self, workspace):
+        (workspace / "runs/r/outputs/.staging").mkdir(parents=True)
+
+    def within(self, workspace):
+        return ("unshare", "-m", "sh", "-c", self.script, str(workspace / "runs/r/outputs/.staging"))
+
+    def recover(self, workspace):
+        ran = bench.run(self.command(workspace), before=self.within(workspace))
+        return ended_well(ran) + super().recover(workspace)
+
+
 class Rehearsal(Scenario):
     """A rehearsal is interrupted and goes on."""
 
@@ -226,6 +295,7 @@ class Stop(Scenario):
     """A person stops the worker while jobs run."""
 
     algos = ("slow", "slow", "slow")
+    codes = (130,)
 
     def drive(self, process, workspace):
         leases = workspace / "runs/r/state"
@@ -235,8 +305,11 @@ class Stop(Scenario):
                 process.send_signal(signal.SIGINT)
                 time.sleep(0.05)
 
-    def recover(self, workspace):
+    def release(self, workspace):
         (workspace / "go").touch()
+
+    def recover(self, workspace):
+        self.release(workspace)
         return super().recover(workspace)
 
 
@@ -325,6 +398,22 @@ class Provider(Scenario):
             run(["adapters", "resume", "bank", "--workspace", str(workspace)])
             wrong += clean(worker(workspace, *self.options))
         return wrong
+
+
+class Reopened(Provider):
+    """A person opens a provider that is closed; where none is, that is said."""
+
+    codes = (2,)
+
+    def prepare(self, workspace):
+        run(worker(workspace, *self.options))
+        assert list((workspace / "runs/.providers").glob("*closed*")), "the provider was not closed"
+
+    def command(self, workspace):
+        return ["adapters", "resume", "bank", "--workspace", str(workspace)]
+
+    def recover(self, workspace):
+        return clean(self.command(workspace), (0, 2)) + clean(worker(workspace, *self.options))
 
 
 class Budget(Scenario):
@@ -438,6 +527,6 @@ def gone(process):
 
 
 ALL = [
-    Fresh, Wreckage, Redo, Perform, Rehearsal, Retry, Stop, Cancel, Fence, Provider, Budget, Batch,
-    Catalog, Consolidate,
+    Fresh, Wreckage, Redo, Perform, Single, Rehearsal, Retry, Stop, Cancel, Fence, Removed, OtherDisk,
+    Provider, Reopened, Budget, Batch, Catalog, Consolidate,
 ]
