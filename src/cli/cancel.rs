@@ -60,14 +60,11 @@ pub struct CancelArgs {
 
 /// Takes jobs out or puts them back.
 pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let selected = args.selection.read()?;
+    let query = args.selection.read()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let request = CancelRequest {
         run_id: args.selection.run.or_only(&context, ui)?,
-        jobs: selected.jobs,
-        items: selected.items,
-        only_status: selected.only_status,
-        algo: selected.algo,
+        query,
         undo: args.undo,
         allow_unsafe_locks: args.allow_unsafe_locks,
     };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use clap::{Args, Parser};
+use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
@@ -14,12 +14,12 @@ use crate::cli::run_arg::JobArg;
 use crate::cli::status::money_json;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
-use crate::cli::worker::WorkerArgs;
 use crate::domain::lease::Verdict;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
 use crate::ops::explain::{Explanation, run_explain};
 use crate::ops::find::item;
+use crate::ops::select::WorkerRequest;
 
 /// The options of `run explain`.
 #[derive(Debug, Args)]
@@ -34,20 +34,11 @@ pub struct ExplainArgs {
     target: JobArg,
 }
 
-/// A worker as it is without further options.
-#[derive(Debug, Parser)]
-struct PlainWorker {
-    #[command(flatten)]
-    args: WorkerArgs,
-}
-
 /// Explains the job.
 pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let plain = PlainWorker::try_parse_from(["worker"])
-        .map_err(|error| CliError::usage(error.to_string()))?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let (run_id, job) = args.target.or_latest(&context, ui)?;
-    let request = plain.args.to_request(run_id)?;
+    let request = WorkerRequest::plain(run_id);
     let mut told = run_explain(&context, &request, &job)?;
     for step in &mut told.next {
         step.command.push_str(&workspace_option(global));

@@ -12,7 +12,8 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::ops::OpsContext;
 use crate::ops::budget::Question;
 use crate::ops::guard;
-use crate::ops::run::{WorkerRequest, question};
+use crate::ops::run::question;
+use crate::ops::select::WorkerRequest;
 
 /// Tells whether this process is the child of a guard.
 pub fn is_guarded() -> bool {

@@ -11,7 +11,7 @@ use crate::domain::order::JobOrder;
 use crate::domain::text::plural;
 pub(super) use crate::domain::text::shell_word as quoted;
 use crate::engine::event::Summary;
-use crate::ops::run::{Spending, WorkerRequest};
+use crate::ops::select::{Spending, WorkerRequest};
 
 mod rest;
 
@@ -145,7 +145,7 @@ fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
         },
         ..request.clone()
     };
-    let statuses = request.only_status.clone().unwrap_or_default();
+    let statuses = request.query.only_status.clone().unwrap_or_default();
     let wait = if waiting == 1 {
         "job waits"
     } else {
@@ -170,7 +170,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
     ];
     let needed: f64 = needed.iter().map(|usd| (usd * 1e6).round()).sum();
     let needed = (needed / 1e4).ceil() / 100.0;
-    let statuses = request.only_status.clone().unwrap_or_default();
+    let statuses = request.query.only_status.clone().unwrap_or_default();
     let by_flag = request
         .spending
         .budget_usd
@@ -221,7 +221,7 @@ fn jobs(count: usize) -> String {
 
 /// Jobs given back wait again, whatever they were before.
 fn statuses_to_go_on(summary: &Summary, request: &WorkerRequest) -> Vec<Status> {
-    let mut statuses = request.only_status.clone().unwrap_or_default();
+    let mut statuses = request.query.only_status.clone().unwrap_or_default();
     if summary.released > 0 && !statuses.is_empty() && !statuses.contains(&Status::Enqueued) {
         statuses.insert(0, Status::Enqueued);
     }
@@ -240,10 +240,10 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
         let list: Vec<&str> = statuses.iter().map(|status| status.word()).collect();
         option("--only-status", list.join(","));
     }
-    if let Some(filter) = &request.jobs {
+    if let Some(filter) = &request.query.jobs {
         option("--jobs", filter.text().to_owned());
     }
-    for item in &request.items {
+    for item in &request.query.items {
         option("--item", item.as_str().to_owned());
     }
     if let Some(usd) = request.spending.budget_usd {
@@ -252,7 +252,7 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     if request.spending.order != JobOrder::Manifest {
         option("--order", request.spending.order.word().to_owned());
     }
-    for key in &request.algo {
+    for key in &request.query.algo {
         option("--algo", key.to_string());
     }
     if let Some(key) = &request.adapter {
@@ -309,32 +309,11 @@ pub(super) fn workspace_option(global: &Global) -> String {
 mod tests {
     use super::*;
     use crate::cli::ui::Color;
-    use crate::domain::filter::JobsFilter;
+    use crate::domain::filter::{JobQuery, JobsFilter};
     use crate::domain::id::RunId;
 
     fn request(run: &str) -> WorkerRequest {
-        WorkerRequest {
-            run_id: RunId::parse(run).expect("valid"),
-            jobs: None,
-            items: vec![],
-            only_status: None,
-            algo: vec![],
-            adapter: None,
-            max_parallel: 1,
-            dry_run: false,
-            fail_fast: false,
-            redo: false,
-            limit: None,
-            timeout: None,
-            simulate_ms: None,
-            rhythm: Rhythm::default(),
-            retries: None,
-            resubmit_unknown: false,
-            forget_requests: false,
-            reuse: false,
-            allow_unsafe_locks: false,
-            spending: Spending::default(),
-        }
+        WorkerRequest::plain(RunId::parse(run).expect("valid"))
     }
 
     fn global() -> Global {
@@ -382,8 +361,11 @@ mod tests {
             ..Summary::default()
         };
         let request = WorkerRequest {
-            jobs: Some(JobsFilter::parse("d6*").expect("valid")),
-            only_status: Some(vec![Status::Failed]),
+            query: JobQuery {
+                jobs: Some(JobsFilter::parse("d6*").expect("valid")),
+                only_status: Some(vec![Status::Failed]),
+                ..JobQuery::default()
+            },
             max_parallel: 4,
             dry_run: true,
             retries: Some(2),

@@ -9,10 +9,9 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::run_arg::RunArg;
-use crate::domain::filter::{JobsFilter, parse_statuses};
+use crate::domain::filter::{JobQuery, JobsFilter, parse_statuses};
 use crate::domain::id::AlgoKey;
 use crate::domain::item_name::ItemName;
-use crate::domain::job::Status;
 
 /// The options that choose jobs.
 #[derive(Debug, Clone, Args)]
@@ -51,23 +50,10 @@ pub struct SelectionArgs {
     algo: Vec<String>,
 }
 
-/// What the options say, understood.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
-    /// Only jobs of one of these products; empty means all.
-    pub items: Vec<ItemName>,
-    /// Only jobs whose id matches.
-    pub jobs: Option<JobsFilter>,
-    /// Only jobs in one of these states; `None` means the usual ones.
-    pub only_status: Option<Vec<Status>>,
-    /// Only jobs of one of these algorithms, each once; empty means all.
-    pub algo: Vec<AlgoKey>,
-}
-
 impl SelectionArgs {
     /// Reads the options, before anything is touched.
-    pub fn read(&self) -> Result<Selected, CliError> {
-        Ok(Selected {
+    pub fn read(&self) -> Result<JobQuery, CliError> {
+        Ok(JobQuery {
             items: items(&self.item)?,
             jobs: self.jobs.as_deref().map(JobsFilter::parse).transpose()?,
             only_status: self

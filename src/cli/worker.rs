@@ -24,7 +24,8 @@ use crate::engine::Canary;
 use crate::engine::event::Summary;
 use crate::ops::OpsContext;
 use crate::ops::budget::Question;
-use crate::ops::run::{Spending, WorkerRequest, run_worker_asking};
+use crate::ops::run::run_worker_asking;
+use crate::ops::select::{Spending, WorkerRequest};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -262,13 +263,9 @@ impl WorkerArgs {
             )
             .hint("add --dry-run, or leave --simulate-ms out"));
         }
-        let selected = self.selection.read()?;
         Ok(WorkerRequest {
             run_id,
-            jobs: selected.jobs,
-            items: selected.items,
-            only_status: selected.only_status,
-            algo: selected.algo,
+            query: self.selection.read()?,
             adapter: self.adapter.as_deref().map(AlgoKey::parse).transpose()?,
             max_parallel: self.max_parallel,
             dry_run: self.dry_run,
@@ -372,7 +369,7 @@ mod tests {
         let request = typed("--run-id r1").expect("valid");
         assert_eq!(request.run_id.as_str(), "r1");
         assert_eq!(request.max_parallel, 1);
-        assert_eq!(request.only_status, None);
+        assert_eq!(request.query.only_status, None);
         assert_eq!(request.rhythm, Rhythm::default());
         assert!(!request.dry_run && !request.redo && !request.fail_fast);
     }
@@ -391,13 +388,13 @@ mod tests {
         assert!(canary.per_algo == 2 && canary.release);
         assert_eq!(request.spending.budget_usd, Some(2.5));
         assert!(request.spending.confirmed);
-        assert_eq!(request.jobs.expect("given").text(), "d6*");
+        assert_eq!(request.query.jobs.expect("given").text(), "d6*");
         assert_eq!(
-            request.only_status,
+            request.query.only_status,
             Some(vec![Status::Failed, Status::Running])
         );
         assert_eq!(request.max_parallel, 8);
-        assert_eq!(request.algo.len(), 2);
+        assert_eq!(request.query.algo.len(), 2);
         assert_eq!(request.limit, Some(3));
         assert_eq!(request.timeout, Some(Duration::from_millis(1500)));
         assert_eq!(request.simulate_ms, Some(20));

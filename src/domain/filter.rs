@@ -6,6 +6,8 @@
 use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 
+use crate::domain::id::AlgoKey;
+use crate::domain::item_name::{ItemName, any_matches};
 use crate::domain::job::Status;
 use crate::domain::nearest::nearest;
 
@@ -168,6 +170,58 @@ impl Chosen<'_> {
     /// Tells whether the pattern selects `id`.
     pub fn matches(self, id: &str) -> bool {
         self.0.is_some_and(|reading| reading.matches(id))
+    }
+}
+
+/// Which jobs of a run are meant; what is left empty means all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobQuery {
+    /// Only jobs whose id matches.
+    pub jobs: Option<JobsFilter>,
+    /// Only jobs of one of these products.
+    pub items: Vec<ItemName>,
+    /// Only jobs of one of these algorithms, each once.
+    pub algo: Vec<AlgoKey>,
+    /// Only jobs in one of these states; `None` means the usual ones of the command.
+    pub only_status: Option<Vec<Status>>,
+}
+
+impl JobQuery {
+    /// Understands the query among the ids of all jobs of a run.
+    pub fn among<'i>(&self, ids: impl Iterator<Item = &'i str> + Clone) -> JobFilter<'_> {
+        JobFilter {
+            query: self,
+            chosen: self.jobs.as_ref().map(|filter| filter.among(ids)),
+        }
+    }
+}
+
+/// A query as it was understood; tells which jobs it means, whatever their state.
+#[derive(Debug, Clone, Copy)]
+pub struct JobFilter<'q> {
+    /// What was asked.
+    pub query: &'q JobQuery,
+    chosen: Option<Chosen<'q>>,
+}
+
+impl JobFilter<'_> {
+    /// Tells whether a job is meant.
+    pub fn matches(&self, id: &str, product: &str, variant: &str, algo: Option<&str>) -> bool {
+        let has_algo = |algo: &str| self.query.algo.iter().any(|key| key.as_str() == algo);
+        self.chosen.is_none_or(|chosen| chosen.matches(id))
+            && any_matches(&self.query.items, product, variant)
+            && (self.query.algo.is_empty() || algo.is_some_and(has_algo))
+    }
+
+    /// Returns how `--jobs` was understood, if it was given and matches a job.
+    pub fn kind(&self) -> Option<&'static str> {
+        self.chosen.and_then(Chosen::kind)
+    }
+
+    /// Says how `--jobs` was understood.
+    pub fn reading(&self) -> Option<String> {
+        let (filter, kind) = (self.query.jobs.as_ref()?, self.kind()?);
+        Some(format!("--jobs {:?} was taken as {kind}", filter.text()))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::text::shell_word;
 use crate::ops::cancel::Teller;
 use crate::ops::find::{JobName, find_job};
 use crate::ops::run::notice_text;
-use crate::ops::{OpsContext, OpsError, identity};
+use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::{self, Adoption, CsvStore, CsvStoreOptions, Kept};
 use crate::store::{JobRecord, Standing, Store};
 
@@ -54,14 +54,9 @@ pub fn adopt(
     chosen(context, request, &job_id)?;
     let notices = tell.clone();
     let store = CsvStore::open(CsvStoreOptions {
-        workspace: context.workspace.clone(),
-        run_id: run_id.clone(),
-        identity: identity::worker_identity(&context.settings),
-        rhythm: Rhythm::default(),
-        rehearsal: false,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: Arc::new(move |notice| notices(&notice_text(notice))),
-        clock: context.clock.clone(),
+        ..context.store_options(run_id)
     })?;
     let brought = bring_in(context, request, &store, &job_id, tell);
     store.close(context.clock.now())?;

@@ -8,16 +8,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::filter::JobsFilter;
-use crate::domain::id::{AlgoKey, JobId, RunId, WorkerId};
-use crate::domain::item_name::ItemName;
+use crate::domain::filter::{JobFilter, JobQuery};
+use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
-use crate::ops::filters::Filters;
 use crate::ops::run::notice_text;
 use crate::ops::run_log::RunLog;
+use crate::ops::select;
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::csv::{self, CsvStore, CsvStoreOptions};
 use crate::store::{JobRecord, Restored, RunJobs, Standing, Store, Withdrawal, WorkerIdentity};
@@ -27,14 +26,8 @@ use crate::store::{JobRecord, Restored, RunJobs, Standing, Store, Withdrawal, Wo
 pub struct CancelRequest {
     /// The run.
     pub run_id: RunId,
-    /// Only jobs whose id matches.
-    pub jobs: Option<JobsFilter>,
-    /// Only jobs of one of these products; empty means all.
-    pub items: Vec<ItemName>,
-    /// Only jobs in one of these states; `None` means all that can be meant.
-    pub only_status: Option<Vec<Status>>,
-    /// Only jobs of one of these algorithms; empty means all.
-    pub algo: Vec<AlgoKey>,
+    /// Which of its jobs.
+    pub query: JobQuery,
     /// Puts jobs back instead.
     pub undo: bool,
     /// Goes on where file locks cannot be trusted.
@@ -90,16 +83,11 @@ pub fn cancel_jobs(
 ) -> Result<Option<CancelReport>, OpsError> {
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
-    let filters = &Filters::among(
-        request.jobs.as_ref(),
-        &request.items,
-        &request.algo,
-        &run.jobs,
-    );
-    for unmatched in filters.unmatched(&request.run_id, &run.jobs) {
+    let filter = &select::among(&request.query, &run.jobs);
+    for unmatched in select::unmatched(filter, &request.run_id, &run.jobs) {
         tell(&unmatched);
     }
-    let preview = preview(request, filters, &run);
+    let preview = preview(request, filter, &run);
     if preview.meant == 0 {
         return Ok(Some(CancelReport {
             preview,
@@ -121,11 +109,7 @@ pub fn cancel_jobs(
         preview,
         ..CancelReport::default()
     };
-    for job in run
-        .jobs
-        .iter()
-        .filter(|job| is_meant(request, filters, job))
-    {
+    for job in run.jobs.iter().filter(|job| is_meant(request, filter, job)) {
         let now = context.clock.now();
         if request.undo {
             report.restore(&store, &job.job_id, now)?;
@@ -173,29 +157,25 @@ fn open(
 ) -> Result<CsvStore, OpsError> {
     let tell = tell.clone();
     let store = CsvStore::open(CsvStoreOptions {
-        workspace: context.workspace.clone(),
-        run_id: request.run_id.clone(),
         identity,
-        rhythm: Rhythm::default(),
-        rehearsal: false,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: Arc::new(move |notice| tell(&notice_text(notice))),
-        clock: context.clock.clone(),
+        ..context.store_options(&request.run_id)
     })?;
     Ok(store)
 }
 
-fn preview(request: &CancelRequest, filters: &Filters<'_>, run: &RunJobs) -> Preview {
+fn preview(request: &CancelRequest, filter: &JobFilter<'_>, run: &RunJobs) -> Preview {
     let mut preview = Preview {
-        reading: filters.reading(),
+        reading: filter.reading(),
         ..Preview::default()
     };
-    for job in run.jobs.iter().filter(|job| filters.pass(job)) {
+    for job in run.jobs.iter().filter(|job| select::is_meant(filter, job)) {
         preview.matched += 1;
         if let Some(status) = status_of(job) {
             *preview.by_status.entry(status).or_default() += 1;
         }
-        if is_meant(request, filters, job) {
+        if is_meant(request, filter, job) {
             preview.meant += 1;
             preview.live += usize::from(is_live(job));
         }
@@ -204,8 +184,8 @@ fn preview(request: &CancelRequest, filters: &Filters<'_>, run: &RunJobs) -> Pre
 }
 
 /// Tells whether the request is to change the job.
-fn is_meant(request: &CancelRequest, filters: &Filters<'_>, job: &JobRecord) -> bool {
-    let Some(status) = status_of(job).filter(|_| filters.pass(job)) else {
+fn is_meant(request: &CancelRequest, filter: &JobFilter<'_>, job: &JobRecord) -> bool {
+    let Some(status) = status_of(job).filter(|_| select::is_meant(filter, job)) else {
         return false;
     };
     let can_be = if request.undo {
@@ -213,7 +193,7 @@ fn is_meant(request: &CancelRequest, filters: &Filters<'_>, job: &JobRecord) -> 
     } else {
         [Status::Enqueued, Status::Running]
     };
-    let chosen = request.only_status.as_ref();
+    let chosen = request.query.only_status.as_ref();
     can_be.contains(&status) && chosen.is_none_or(|statuses| statuses.contains(&status))
 }
 

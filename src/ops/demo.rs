@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use crate::cancel::Cancel;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
-use crate::domain::lease::Rhythm;
 use crate::engine::event::{Sink, Summary};
 use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
 use crate::ops::init::lay_out;
-use crate::ops::run::{Spending, WorkerRequest, run_worker};
+use crate::ops::run::run_worker;
+use crate::ops::select::WorkerRequest;
 use crate::ops::status::run_status;
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
@@ -183,29 +183,11 @@ fn run_id() -> RunId {
 }
 
 fn worker_request() -> WorkerRequest {
-    WorkerRequest {
-        run_id: run_id(),
-        jobs: None,
-        // Also goes on where an earlier demo was interrupted.
-        items: Vec::new(),
-        only_status: Some(vec![Status::Enqueued, Status::Running]),
-        algo: Vec::new(),
-        adapter: None,
-        max_parallel: PARALLEL,
-        dry_run: false,
-        fail_fast: false,
-        redo: false,
-        limit: None,
-        timeout: None,
-        simulate_ms: None,
-        retries: None,
-        resubmit_unknown: false,
-        forget_requests: false,
-        reuse: false,
-        rhythm: Rhythm::default(),
-        allow_unsafe_locks: false,
-        spending: Spending::default(),
-    }
+    let mut request = WorkerRequest::plain(run_id());
+    // Also goes on where an earlier demo was interrupted.
+    request.query.only_status = Some(vec![Status::Enqueued, Status::Running]);
+    request.max_parallel = PARALLEL;
+    request
 }
 
 /// Refuses a folder in which somebody else's files are.

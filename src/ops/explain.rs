@@ -18,7 +18,7 @@ use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::find::{JobName, find_job};
 use crate::ops::money::{self, Money};
 use crate::ops::plan::{Fate, JobPlan, Planner};
-use crate::ops::run::WorkerRequest;
+use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::Kept;
 use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};

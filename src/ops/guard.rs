@@ -12,9 +12,8 @@ use std::time::Duration;
 use crate::cancel::{Cancel, Stage};
 use crate::domain::algo::AlgoSettings;
 use crate::domain::id::{AlgoKey, RunId};
-use crate::domain::item_name::any_matches;
 use crate::ops::OpsContext;
-use crate::ops::run::WorkerRequest;
+use crate::ops::select::WorkerRequest;
 use crate::platform::process;
 use crate::store::csv;
 
@@ -130,12 +129,9 @@ fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
         return false;
     };
     let ids = manifest.rows.iter().map(|row| row.job_id.as_str());
-    let filter = request.jobs.as_ref().map(|filter| filter.among(ids));
+    let filter = request.query.among(ids);
     manifest.rows.iter().any(|row| {
-        let chosen =
-            request.algo.is_empty() || request.algo.iter().any(|key| key.as_str() == row.algo);
-        let matches = filter.is_none_or(|filter| filter.matches(row.job_id.as_str()));
-        let item = any_matches(&request.items, &row.product_id, &row.variant);
-        chosen && matches && item && programs.contains(row.algo.as_str())
+        let (id, algo) = (row.job_id.as_str(), row.algo.as_str());
+        filter.matches(id, &row.product_id, &row.variant, Some(algo)) && programs.contains(algo)
     })
 }

@@ -15,7 +15,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
-use crate::ops::run::{WorkerRequest, carrier};
+use crate::ops::select::{WorkerRequest, carrier};
 use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
 use crate::store::csv::{self, FilePurse};

@@ -10,12 +10,15 @@ use std::sync::Arc;
 use crate::adapter::Variables;
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Os, Settings, Sources};
+use crate::domain::id::RunId;
+use crate::domain::lease::Rhythm;
 use crate::domain::time::Clock;
 use crate::ops::batch::BatchError;
 use crate::ops::catalog::CatalogError;
 use crate::ops::consolidate::ConsolidateError;
 use crate::platform;
 use crate::store::StoreError;
+use crate::store::csv::CsvStoreOptions;
 use crate::workspace::paths::Workspace;
 
 pub mod adapters;
@@ -32,7 +35,6 @@ pub mod cost;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
-mod filters;
 pub mod find;
 pub mod guard;
 mod identity;
@@ -49,6 +51,7 @@ pub mod report;
 pub mod reuse;
 pub mod run;
 pub mod run_log;
+pub mod select;
 pub mod status;
 pub mod table_file;
 
@@ -206,6 +209,21 @@ impl Variables for OpsContext {
 }
 
 impl OpsContext {
+    /// Returns how a run is opened for a change that a person asked for; what the store has
+    /// to tell is not heard.
+    fn store_options(&self, run_id: &RunId) -> CsvStoreOptions {
+        CsvStoreOptions {
+            workspace: self.workspace.clone(),
+            run_id: run_id.clone(),
+            identity: identity::worker_identity(&self.settings),
+            rhythm: Rhythm::default(),
+            rehearsal: false,
+            allow_unsafe_locks: false,
+            notices: Arc::new(|_| ()),
+            clock: self.clock.clone(),
+        }
+    }
+
     /// Returns where adapters find their variables.
     fn variables(&self) -> Arc<dyn Variables> {
         Arc::new(self.clone())

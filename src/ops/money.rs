@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::domain::budget::{Caps, Ledger, Level};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::ops::run::WorkerRequest;
+use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError, budget};
 use crate::store::csv;
 use crate::workspace::ledger::LedgerFile;

@@ -15,9 +15,8 @@ use crate::domain::id::AlgoKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::order::JobOrder;
 use crate::domain::time::Timestamp;
-use crate::ops::filters::Filters;
 use crate::ops::money::{self, Money};
-use crate::ops::run::{WorkerRequest, known_algo};
+use crate::ops::select::{self, WorkerRequest};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::JobRecord;
 use crate::store::csv;
@@ -235,7 +234,7 @@ impl Plan {
 /// Reads a run and says what a worker would do with it.
 pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, OpsError> {
     if let Some(key) = &request.adapter {
-        known_algo(context, key)?;
+        select::known_algo(context, key)?;
     }
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, request.rhythm, now)?;
@@ -243,16 +242,11 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     let mut planner = Planner::new(context, request, &ledger, now)?.looking_for_copies();
     let mut warnings = run.warnings;
     warnings.extend(context.settings.prices.problem.clone());
-    let filters = Filters::among(
-        request.jobs.as_ref(),
-        &request.items,
-        &request.algo,
-        &run.jobs,
-    );
-    warnings.extend(filters.unmatched(&request.run_id, &run.jobs));
+    let filter = select::among(&request.query, &run.jobs);
+    warnings.extend(select::unmatched(&filter, &request.run_id, &run.jobs));
     warnings.extend(given_up(context, &run.jobs));
-    let reading = filters.reading();
-    let jobs = planner.plan_all(run.jobs, &filters);
+    let reading = filter.reading();
+    let jobs = planner.plan_all(run.jobs, &filter);
     Ok(Plan {
         reading,
         ..planner.finish(jobs, warnings)

@@ -7,96 +7,28 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::filter::JobsFilter;
-use crate::domain::id::{AlgoKey, RunId};
-use crate::domain::item_name::ItemName;
-use crate::domain::job::Status;
-use crate::domain::lease::Rhythm;
-use crate::domain::order::JobOrder;
+use crate::domain::id::RunId;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Canary, Conditions, PlannedJob};
+use crate::engine::{self, Conditions, PlannedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
+use crate::ops::select::{self, WorkerRequest};
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::csv::{CsvStore, CsvStoreOptions, FilePurse};
 use crate::store::{NoticeSink, Store, StoreNotice};
 use crate::workspace::pictures::PictureMarks;
 
-mod carriers;
 mod prepare;
 mod spending;
 
-use carriers::{carriers, refuse_if_none_can_run};
 use prepare::{Prepared, list, prepare, words};
 
-pub(super) use carriers::{carrier, known_algo};
-pub(super) use prepare::selection;
 pub use spending::question;
-pub(super) use spending::{arrange, on_trial};
 
 /// Asks a person and returns whether the answer was yes.
 pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);
-
-/// What a worker is asked to do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkerRequest {
-    /// The run.
-    pub run_id: RunId,
-    /// Only jobs whose id matches.
-    pub jobs: Option<JobsFilter>,
-    /// Only jobs of one of these products; empty means all.
-    pub items: Vec<ItemName>,
-    /// Only jobs in one of these states; `None` means the usual ones.
-    pub only_status: Option<Vec<Status>>,
-    /// Only jobs of one of these algorithms; empty means all.
-    pub algo: Vec<AlgoKey>,
-    /// Carries out every job with this algorithm instead of its own.
-    pub adapter: Option<AlgoKey>,
-    /// How many jobs run at once.
-    pub max_parallel: usize,
-    /// Rehearses instead of performing.
-    pub dry_run: bool,
-    /// Stops at the first failure.
-    pub fail_fast: bool,
-    /// Makes completed jobs again.
-    pub redo: bool,
-    /// At most this many jobs start.
-    pub limit: Option<usize>,
-    /// The longest a job may take.
-    pub timeout: Option<Duration>,
-    /// How long a rehearsed job takes.
-    pub simulate_ms: Option<u64>,
-    /// How often the worker beats and how long silence is borne.
-    pub rhythm: Rhythm,
-    /// How many failures that may pass are followed by another attempt; `None`
-    /// means what the algorithm's entry says.
-    pub retries: Option<u32>,
-    /// Buys failed jobs again that may have been billed.
-    pub resubmit_unknown: bool,
-    /// Gives up purchases of earlier attempts and buys anew.
-    pub forget_requests: bool,
-    /// Copies results of earlier identical jobs instead of buying them.
-    pub reuse: bool,
-    /// Goes on where file locks cannot be trusted.
-    pub allow_unsafe_locks: bool,
-    /// How much may be spent, and in which order.
-    pub spending: Spending,
-}
-
-/// How much a worker may spend, and in which order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spending {
-    /// The most that the run may have spent, beside the limits in `global.yaml`.
-    pub budget_usd: Option<f64>,
-    /// A person agreed to whatever it is expected to cost.
-    pub confirmed: bool,
-    /// The order in which jobs are taken.
-    pub order: JobOrder,
-    /// Whether some jobs of each algorithm go first on trial.
-    pub canary: Option<Canary>,
-}
 
 /// Runs the jobs that `request` selects and reports everything to `sink`. What
 /// needs to be confirmed and was not is refused.
@@ -119,7 +51,7 @@ pub fn run_worker_asking(
 ) -> Result<Summary, OpsError> {
     let forced = request.adapter.as_ref();
     if let Some(key) = forced {
-        known_algo(context, key)?;
+        select::known_algo(context, key)?;
     }
     let identity = identity::worker_identity(&context.settings);
     let worker = identity.facts.clone();
@@ -127,14 +59,12 @@ pub fn run_worker_asking(
     let log = Arc::new(OnceLock::new());
     let notices = notice_sink(context, request, sink.clone(), log.clone());
     let store = CsvStore::open(CsvStoreOptions {
-        workspace: context.workspace.clone(),
-        run_id: request.run_id.clone(),
         identity,
         rhythm: request.rhythm,
         rehearsal: request.dry_run,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: notices.clone(),
-        clock: context.clock.clone(),
+        ..context.store_options(&request.run_id)
     })?;
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
@@ -207,11 +137,11 @@ fn work(
             ..Summary::default()
         }));
     })?;
-    let carriers = carriers(context, request, &prepared.jobs, teller);
-    refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| {
+    let carriers = select::carriers(context, request, &prepared.jobs, &|text| teller.warn(text));
+    select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| {
         let _ = store.close(context.clock.now());
     })?;
-    spending::arrange(request, &mut prepared.jobs, &carriers);
+    select::arrange(request, &mut prepared.jobs, &carriers);
     let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.purse);
     spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| {
         // What was opened is closed; trouble with that is the next start's.
@@ -219,10 +149,14 @@ fn work(
     })?;
     let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
     teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
-        jobs_filter: request.jobs.as_ref().map(|filter| filter.text().to_owned()),
+        jobs_filter: request
+            .query
+            .jobs
+            .as_ref()
+            .map(|filter| filter.text().to_owned()),
         jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
-        only_status: words(&selection(request).statuses()),
-        algo: list(&request.algo),
+        only_status: words(&request.selection().statuses()),
+        algo: list(&request.query.algo),
         max_parallel,
         adapter: request.adapter.as_ref().map(ToString::to_string),
         dry_run: request.dry_run,

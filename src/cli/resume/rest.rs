@@ -6,7 +6,7 @@ use crate::domain::filter::JobsFilter;
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
 use crate::engine::event::{NAMED_AT_MOST, Summary};
-use crate::ops::run::WorkerRequest;
+use crate::ops::select::WorkerRequest;
 
 use super::command;
 
@@ -60,10 +60,8 @@ pub(super) fn only(
     }
     let ids: Vec<String> = jobs.iter().map(|job| regex::escape(job.as_str())).collect();
     let pattern = format!("^({})$", ids.join("|"));
-    let narrowed = WorkerRequest {
-        jobs: Some(JobsFilter::parse(&pattern).ok()?),
-        ..request.clone()
-    };
+    let mut narrowed = request.clone();
+    narrowed.query.jobs = Some(JobsFilter::parse(&pattern).ok()?);
     Some(command(&narrowed, global, statuses))
 }
 

@@ -2,15 +2,13 @@
 //! that every worker starts with, temporary files, and records of rows.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::domain::finding::{Code, Finding};
 use crate::domain::id::{JobId, RunId};
-use crate::domain::lease::Rhythm;
-use crate::ops::{OpsContext, OpsError, births, identity, table_file};
+use crate::ops::{OpsContext, OpsError, births, table_file};
 use crate::platform::fault;
 use crate::store::Store;
-use crate::store::csv::{self, CsvStore, CsvStoreOptions, refuse_links_outside};
+use crate::store::csv::{self, CsvStore, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -107,16 +105,7 @@ fn recover_run(
     run_id: &RunId,
     damaged: bool,
 ) -> Result<Vec<String>, StoreError> {
-    let store = CsvStore::open(CsvStoreOptions {
-        workspace: context.workspace.clone(),
-        run_id: run_id.clone(),
-        identity: identity::worker_identity(&context.settings),
-        rhythm: Rhythm::default(),
-        rehearsal: false,
-        allow_unsafe_locks: false,
-        notices: Arc::new(|_| ()),
-        clock: context.clock.clone(),
-    })?;
+    let store = CsvStore::open(context.store_options(run_id))?;
     let recovery = store.recover(context.clock.now())?;
     fault::here("mend.recovered");
     if damaged {

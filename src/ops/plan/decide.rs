@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use crate::domain::budget::{Caps, Ledger};
 use crate::domain::content::ContentKey;
+use crate::domain::filter::JobFilter;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
-use crate::ops::filters::Filters;
 use crate::ops::money::{self, Limit};
 use crate::ops::reuse::Forecast;
-use crate::ops::run::{WorkerRequest, arrange, carrier, on_trial, selection};
+use crate::ops::select::{self, WorkerRequest, arrange, carrier, on_trial};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::pictures::PictureMarks;
@@ -172,12 +172,12 @@ impl<'a> Planner<'a> {
     pub(in crate::ops) fn plan_all(
         &mut self,
         jobs: Vec<JobRecord>,
-        filters: &Filters<'_>,
+        filter: &JobFilter<'_>,
     ) -> Vec<JobPlan> {
         let mut places = Vec::with_capacity(jobs.len());
         let mut selected = Vec::new();
         for job in jobs {
-            if filters.pass(&job) {
+            if select::is_meant(filter, &job) {
                 places.push(match self.look(job) {
                     Seen::Left(plan) => Some(plan),
                     Seen::Selected(planned) => {
@@ -226,7 +226,7 @@ impl<'a> Planner<'a> {
                 let words = "finished by a worker that died; the next start publishes them";
                 (Fate::Skip, Reason::new("finished_unpublished", words))
             }
-            Some(seen) => match selection(self.request).decide(seen) {
+            Some(seen) => match self.request.selection().decide(seen) {
                 Decision::Run(Entry::Takeover) if asked => {
                     let words = "asked to be stopped; the next worker takes them out";
                     (Fate::Skip, Reason::new("cancel_asked", words))

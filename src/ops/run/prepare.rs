@@ -9,12 +9,12 @@ use crate::domain::text::{plural, shell_word};
 use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
-use crate::ops::filters::Filters;
+use crate::ops::select::{self, WorkerRequest};
 use crate::store::csv::{self, CsvStore};
 use crate::store::{JobRecord, Standing, Store, consumed};
 use crate::workspace::provider::ProviderGate;
 
-use super::{Teller, WorkerRequest};
+use super::Teller;
 
 /// A run that was recovered and read, with every decision made.
 pub(super) struct Prepared {
@@ -53,25 +53,20 @@ pub(super) fn prepare(
     for warning in run.warnings {
         teller.warn(warning);
     }
-    let filters = Filters::among(
-        request.jobs.as_ref(),
-        &request.items,
-        &request.algo,
-        &run.jobs,
-    );
+    let filter = select::among(&request.query, &run.jobs);
     let mut prepared = Prepared {
         jobs: Vec::with_capacity(run.jobs.len()),
         skips: BTreeMap::new(),
         rolled_forward: recovery.rolled_forward.len(),
         unmarked: Vec::new(),
         matched: 0,
-        filter_kind: filters.kind(),
-        reading: filters.reading(),
-        unmatched: filters.unmatched(&request.run_id, &run.jobs),
+        filter_kind: filter.kind(),
+        reading: filter.reading(),
+        unmatched: select::unmatched(&filter, &request.run_id, &run.jobs),
     };
-    let selection = selection(request);
+    let selection = request.selection();
     for job in consumed(run.jobs) {
-        if !filters.pass(&job) {
+        if !select::is_meant(&filter, &job) {
             continue;
         }
         prepared.matched += 1;
@@ -204,7 +199,7 @@ impl Prepared {
 
     /// Says how to go on where nothing waits and nobody chose among the rest.
     fn tell_what_is_left(&self, request: &WorkerRequest, teller: &Teller<'_>) {
-        if !self.jobs.is_empty() || request.only_status.is_some() {
+        if !self.jobs.is_empty() || request.query.only_status.is_some() {
             return;
         }
         let left = |status| self.skips.contains_key(&SkipReason::NotSelected(status));
@@ -228,21 +223,12 @@ impl Prepared {
         for unmatched in &self.unmatched {
             teller.warn(unmatched.clone());
         }
-        let cancelled = request.only_status.as_ref();
+        let cancelled = request.query.only_status.as_ref();
         if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
             teller.warn(
                 "cancelled jobs are never run; `archi3d run cancel --undo` puts them back".into(),
             );
         }
-    }
-}
-
-pub(in crate::ops) fn selection(request: &WorkerRequest) -> Selection {
-    Selection {
-        only_status: request.only_status.clone(),
-        redo: request.redo,
-        dry_run: request.dry_run,
-        resubmit_unknown: request.resubmit_unknown,
     }
 }
 

@@ -1,20 +1,17 @@
-//! What a worker may spend: the order of its jobs, the question before something
-//! expensive, and the ledger.
+//! What a worker may spend: the question before something expensive, and the ledger.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::order;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
-use crate::ops::filters::Filters;
 use crate::ops::plan::{Fate, Planner, Price, usd};
+use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::csv::{self, FilePurse};
 use crate::store::{JobRecord, Purse};
 
-use super::carriers::price_of;
-use super::{Ask, Teller, WorkerRequest};
+use super::{Ask, Teller};
 
 /// What the jobs that may start cost at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -50,32 +47,6 @@ impl Due {
             above_usd,
         })
     }
-}
-
-/// Puts the jobs into the order asked for.
-pub(in crate::ops) fn arrange(
-    request: &WorkerRequest,
-    jobs: &mut [PlannedJob],
-    carriers: &Carriers,
-) {
-    request.spending.order.arrange(
-        jobs,
-        |planned| price_of(request, planned, carriers),
-        |planned| format!("{}\u{0}{}", planned.job.product_id, planned.job.variant),
-    );
-}
-
-/// Marks the jobs that may start: with `--canary` and without `--release` the
-/// first ones of each algorithm, else all.
-pub(in crate::ops) fn on_trial(request: &WorkerRequest, jobs: &[PlannedJob]) -> Vec<bool> {
-    let Some(canary) = request.spending.canary.filter(|canary| !canary.release) else {
-        return vec![true; jobs.len()];
-    };
-    let own = |planned: &PlannedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
-    let forced = request.adapter.as_ref().map(ToString::to_string);
-    let algo = |planned| forced.clone().or(own(planned)).unwrap_or_default();
-    let algos: Vec<String> = jobs.iter().map(algo).collect();
-    order::canaries(algos.iter().map(String::as_str), canary.per_algo)
 }
 
 /// Returns what the jobs that may start cost at most, by their entries and by what the
@@ -129,8 +100,8 @@ fn due_by_plan(
     };
     let ledger = money::ledger(context)?;
     let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
-    let filters = Filters::among(request.jobs.as_ref(), &request.items, &request.algo, &jobs);
-    let plans = planner.plan_all(jobs, &filters);
+    let filter = select::among(&request.query, &jobs);
+    let plans = planner.plan_all(jobs, &filter);
     let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
     let price = |price: &Price| (!price.unknown).then(|| usd(price.expected_micros));
     let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();

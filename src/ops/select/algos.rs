@@ -19,7 +19,7 @@ use crate::engine::{Carrier, Carriers, PlannedJob};
 use crate::ops::adapters::{provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError};
 
-use super::{Teller, WorkerRequest};
+use super::WorkerRequest;
 
 /// After so many failures in a row an algorithm pauses whose entry says nothing.
 const BREAKER_FAILURES: u32 = 5;
@@ -29,11 +29,11 @@ const BREAKER_FAILURES: u32 = 5;
 const SERVICE_RETRIES: u32 = 4;
 
 /// Builds what carries out each algorithm that the jobs need.
-pub(super) fn carriers(
+pub(in crate::ops) fn carriers(
     context: &OpsContext,
     request: &WorkerRequest,
     jobs: &[PlannedJob],
-    teller: &Teller<'_>,
+    warn: &dyn Fn(String),
 ) -> Carriers {
     let wanted: BTreeSet<&AlgoKey> = match &request.adapter {
         Some(forced) => BTreeSet::from([forced]),
@@ -48,7 +48,7 @@ pub(super) fn carriers(
         if let Err(reason) = &carrier
             && request.dry_run
         {
-            teller.warn(format!(
+            warn(format!(
                 "{reason}; rehearsed all the same, but a real run would leave these jobs alone"
             ));
             carrier = Ok(rehearsal(request));
@@ -58,7 +58,7 @@ pub(super) fn carriers(
             .algo(key.as_str())
             .is_some_and(|settings| settings.kind.is_none());
         if request.dry_run && endpoint_only {
-            teller.warn(format!(
+            warn(format!(
                 "algo {key} has only an endpoint and no command: rehearsed all the same, \
                  but a real run would leave its jobs alone"
             ));
@@ -69,7 +69,7 @@ pub(super) fn carriers(
 }
 
 /// Refuses to start where nothing that is selected can be made.
-pub(super) fn refuse_if_none_can_run(
+pub(in crate::ops) fn refuse_if_none_can_run(
     request: &WorkerRequest,
     jobs: &[PlannedJob],
     carriers: &Carriers,
@@ -108,7 +108,7 @@ pub(super) fn refuse_if_none_can_run(
 
 /// Returns what a job costs, nothing where nobody knows. A rehearsal and what
 /// cannot run cost nothing.
-pub(super) fn price_of(
+pub(in crate::ops) fn price_of(
     request: &WorkerRequest,
     planned: &PlannedJob,
     carriers: &Carriers,
