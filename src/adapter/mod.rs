@@ -112,6 +112,17 @@ pub enum AdapterError {
         /// One sentence for the person.
         message: String,
     },
+    /// The provider refuses the account's key. Nothing was bought, what was bought before
+    /// goes on, and no job of this provider can be made until somebody sets another key.
+    #[error("{message}")]
+    Denied {
+        /// One sentence for the person.
+        message: String,
+    },
+    /// It was told to stop, and what it had bought was cancelled before anything of it
+    /// was made: nothing is billed.
+    #[error("cancelled before it was begun")]
+    Withdrawn,
     /// It was told to stop and did.
     #[error("stopped before it was finished")]
     Stopped(StopReason),
@@ -276,6 +287,11 @@ pub trait Adapter: Send + Sync {
     /// Where it cannot, a person is asked instead.
     fn reconciles(&self) -> bool {
         false
+    }
+
+    /// Tells whether it pays to look again for what an ended attempt may have bought.
+    fn finds(&self) -> bool {
+        self.reconciles()
     }
 
     /// Tells whether making a model may cost money where no price says so.

@@ -136,14 +136,15 @@ impl Underway {
 /// Returns how many jobs are at work at once, by the pace, how long a job takes and
 /// how many run now. Long jobs are simply counted: a worker that joined a minute ago
 /// works already. Short ones would be missed between two jobs, so for them the time
-/// at work decides.
+/// at work decides, once it was seen for longer than a few jobs take. Whoever waits
+/// for the rest of a run has somebody at work on it.
 pub fn at_work(pace: Option<Pace>, mean_s: Option<f64>, live: usize) -> f64 {
     const LONG_S: f64 = 10.0;
-    let long = mean_s.is_none_or(|mean| mean >= LONG_S);
-    match pace {
-        Some(pace) if !long && pace.parallel > 0.0 => pace.parallel,
-        _ => live as f64,
-    }
+    const FEW: f64 = 3.0;
+    let seen = pace.zip(mean_s).filter(|(pace, mean)| {
+        *mean < LONG_S && pace.window_s >= FEW * mean && pace.parallel > 0.0
+    });
+    seen.map_or(live.max(1) as f64, |(pace, _)| pace.parallel)
 }
 
 /// Returns how long the rest of a run takes at the pace given.
@@ -210,6 +211,27 @@ mod tests {
         let mut with_yesterday = now.clone();
         with_yesterday.extend((8640..8650).map(|n| job(f64::from(n))));
         assert_eq!(pace(&with_yesterday, &[]), pace(&now, &[]));
+    }
+
+    #[test]
+    fn after_the_first_job_the_workers_are_counted() {
+        let first = Stretch {
+            began_ago: 0.21,
+            ended_ago: 0.01,
+        };
+        // Between two jobs nothing runs, and a moment later the next one has just begun.
+        for running in [
+            vec![],
+            vec![Stretch {
+                began_ago: 0.001,
+                ended_ago: 0.0,
+            }],
+        ] {
+            let pace = pace(&[first], &running);
+            let parallel = at_work(pace, Some(0.2), running.len());
+            let left = time_left(&[portion(39, 0.2)], &[], parallel);
+            assert!(left < Duration::from_secs(9), "{left:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Seen {
     pub holder: Option<Verdict>,
     /// It may have been billed, and no request id tells.
     pub doubtful: bool,
+    /// Its provider lists what it was asked for, so it can be asked whether it was bought.
+    pub findable: bool,
     /// It was begun in earnest, or may have been, whatever became of that.
     pub tried: bool,
 }
@@ -129,6 +131,12 @@ impl Selection {
         }
     }
 
+    /// Tells whether providers are asked about failed jobs that may have been bought:
+    /// where these are selected, and where nobody chose.
+    fn looks(&self) -> bool {
+        self.has(Status::Failed) || self.only_status.is_none() && !self.redo
+    }
+
     /// Decides about one job.
     pub fn decide(&self, seen: Seen) -> Decision {
         use Decision::{Run, Skip};
@@ -146,6 +154,10 @@ impl Selection {
                 Skip(SkipReason::RealAttempt)
             }
             JobState::Enqueued { .. } => plain(Entry::Fresh),
+            // To ask whether it was bought is free, and comes before asking a person.
+            JobState::Failed { .. } if seen.findable && !self.dry_run && self.looks() => {
+                Run(Entry::Retry)
+            }
             JobState::Failed { .. }
                 if seen.doubtful && self.has(Status::Failed) && !self.resubmit_unknown =>
             {
@@ -218,6 +230,7 @@ mod tests {
             unmarked: false,
             holder: None,
             doubtful: false,
+            findable: false,
             tried: false,
         })
     }
@@ -303,6 +316,7 @@ mod tests {
                 unmarked: false,
                 holder: Some(Verdict::Dead),
                 doubtful: false,
+                findable: false,
                 tried,
             };
             assert_eq!(
@@ -320,6 +334,7 @@ mod tests {
             unmarked: false,
             holder: None,
             doubtful: true,
+            findable: false,
             tried: true,
         };
         let mut real = selection(None, false, false);
@@ -336,6 +351,7 @@ mod tests {
             unmarked: false,
             holder,
             doubtful: false,
+            findable: false,
             tried: false,
         };
         assert_eq!(
@@ -356,6 +372,7 @@ mod tests {
             unmarked: true,
             holder: None,
             doubtful: false,
+            findable: false,
             tried: false,
         };
         let running = [Status::Running];
@@ -376,6 +393,7 @@ mod tests {
             unmarked: false,
             holder: None,
             doubtful: true,
+            findable: false,
             tried: true,
         };
         let mut failed = selection(Some(&[Status::Failed]), false, false);

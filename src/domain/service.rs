@@ -17,6 +17,8 @@ pub struct Service {
     pub keys: &'static [&'static [&'static str]],
     /// Where a key is made.
     pub key_page: &'static str,
+    /// Whether it lists what it was asked for, so that a lost order is found again.
+    pub lists_orders: bool,
     /// Whether it tells its prices when it is asked.
     pub lists_prices: bool,
     /// The variables that name another address, with the address they stand for.
@@ -30,6 +32,7 @@ pub const SERVICES: [Service; 4] = [
         name: "fal",
         keys: &[&["FAL_KEY"], &["FAL_KEY_ID", "FAL_KEY_SECRET"]],
         key_page: "https://fal.ai/dashboard/keys",
+        lists_orders: true,
         lists_prices: true,
         addresses: &[
             ("ARCHI3D_FAL_QUEUE_URL", "https://queue.fal.run"),
@@ -42,6 +45,7 @@ pub const SERVICES: [Service; 4] = [
         name: "Tripo",
         keys: &[&["TRIPO_API_KEY"]],
         key_page: "https://platform.tripo3d.ai/api-keys",
+        lists_orders: false,
         lists_prices: false,
         addresses: &[("ARCHI3D_TRIPO_URL", "https://openapi.tripo3d.ai/v3")],
     },
@@ -50,6 +54,7 @@ pub const SERVICES: [Service; 4] = [
         name: "Meshy",
         keys: &[&["MESHY_API_KEY"]],
         key_page: "https://www.meshy.ai/settings/api",
+        lists_orders: false,
         lists_prices: false,
         addresses: &[("ARCHI3D_MESHY_URL", "https://api.meshy.ai/openapi/v1")],
     },
@@ -58,6 +63,7 @@ pub const SERVICES: [Service; 4] = [
         name: "Replicate",
         keys: &[&["REPLICATE_API_TOKEN"]],
         key_page: "https://replicate.com/account/api-tokens",
+        lists_orders: true,
         lists_prices: false,
         addresses: &[("ARCHI3D_REPLICATE_URL", "https://api.replicate.com/v1")],
     },

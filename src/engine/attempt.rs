@@ -98,6 +98,8 @@ pub(super) enum Attempt {
         reason: StopReason,
         /// Whether the adapter had begun.
         begun: bool,
+        /// Whether what it had bought was cancelled before anything of it was made.
+        withdrawn: bool,
     },
 }
 
@@ -120,6 +122,11 @@ pub(super) struct Failure {
     pub(super) forgotten: bool,
     /// Whether it is our own disk's fault, which may have room again by now.
     pub(super) no_room: bool,
+    /// Whether it only tells what came of an order of an earlier attempt, and that nobody
+    /// knows: that says nothing about the algorithm.
+    pub(super) looked: bool,
+    /// Whether the provider refuses the account's key, which is no fault of the job.
+    pub(super) denied: bool,
     /// Whether the adapter had said that it succeeded: then it is paid for.
     pub(super) made: bool,
 }
@@ -138,6 +145,8 @@ impl Failure {
             cut_off: false,
             forgotten: false,
             no_room: false,
+            looked: false,
+            denied: false,
             made: false,
         }
     }
@@ -199,6 +208,7 @@ pub(super) fn from_adapter_error(
                     _ => None,
                 },
                 cut_off: open_intent || bill.billed == Some(Billed::Maybe),
+                looked: open_intent && matches!(trade.intent, Some(Intent::Inherited(_))),
                 ..Failure::new(bill.class(class, open_intent, trade, carrier), message)
             })
         }
@@ -212,6 +222,20 @@ pub(super) fn from_adapter_error(
             ..Failure::new(cut_off_class(class, carrier, trade), message)
         }),
         AdapterError::NoRoom { message } => Attempt::Failed(Failure::no_room(message)),
+        AdapterError::Denied { message } => Attempt::Failed(Failure {
+            denied: true,
+            end: match trade.intent {
+                Some(Intent::Said(_)) => PurchaseEnd::NotMade,
+                _ => PurchaseEnd::Open,
+            },
+            cut_off: matches!(trade.intent, Some(Intent::Inherited(_))),
+            ..Failure::new(ErrorClass::Transient, message)
+        }),
+        AdapterError::Withdrawn => Attempt::Stopped {
+            reason: StopReason::CancelAsked,
+            begun: true,
+            withdrawn: true,
+        },
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
             let class = if trade.submitted {
@@ -228,6 +252,7 @@ pub(super) fn from_adapter_error(
         AdapterError::Stopped(reason) => Attempt::Stopped {
             reason,
             begun: true,
+            withdrawn: false,
         },
     }
 }
@@ -343,5 +368,6 @@ pub(super) fn not_begun(reason: StopReason) -> Attempt {
     Attempt::Stopped {
         reason,
         begun: false,
+        withdrawn: false,
     }
 }

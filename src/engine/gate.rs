@@ -1,14 +1,16 @@
 //! Providers that are closed: no job of theirs starts, whoever closed them.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
 use crate::domain::text::one_line;
-use crate::engine::Pool;
 use crate::engine::attempt::Failure;
 use crate::engine::event::EventKind;
 use crate::engine::queue::Waiting;
 use crate::engine::waits::Cause;
+use crate::engine::{Carrier, Pool};
+use crate::store::JobRecord;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 impl Pool<'_> {
@@ -17,7 +19,9 @@ impl Pool<'_> {
     pub(super) fn unless_unusable(&self, waiting: Waiting) -> Option<Waiting> {
         let job = &waiting.planned.job;
         let obstacle = match self.carrier_of(job) {
-            Ok(carrier) => carrier.obstacle_now(self.conditions.workspace.root()),
+            Ok(carrier) => carrier
+                .obstacle_now(self.conditions.workspace.root())
+                .or_else(|| self.denied_by(carrier, job)),
             Err(reason) => Some(reason),
         };
         let Some(obstacle) = obstacle else {
@@ -26,6 +30,23 @@ impl Pool<'_> {
         let algo = self.algo_of(job);
         self.count(|tally| tally.unusable(algo, obstacle));
         None
+    }
+
+    /// Notes that a provider refuses the account's key: this pool asks it no more.
+    pub(super) fn deny(&self, job: &JobRecord, reason: &str) {
+        let provider = self.carrier_of(job).ok().and_then(|c| c.provider.clone());
+        let name = provider.map_or_else(|| self.algo_of(job), |key| key.to_string());
+        let denied = self.denied.lock();
+        let mut denied = denied.unwrap_or_else(PoisonError::into_inner);
+        denied.insert(name, one_line(reason));
+    }
+
+    fn denied_by(&self, carrier: &Carrier, job: &JobRecord) -> Option<String> {
+        let provider = carrier.provider.as_ref();
+        let name = provider.map_or_else(|| self.algo_of(job), AlgoKey::to_string);
+        let denied = self.denied.lock();
+        let denied = denied.unwrap_or_else(PoisonError::into_inner);
+        denied.get(&name).cloned()
     }
 
     /// Returns the job if its provider is open; otherwise keeps it for later, or

@@ -177,6 +177,8 @@ struct Pool<'a> {
     bought: Mutex<HashMap<(JobId, String), Option<f64>>>,
     /// Jobs that this pool meant to buy; only older intents are ever given up.
     intended: Mutex<HashSet<JobId>>,
+    /// Providers that refuse the account's key, and what they say.
+    denied: Mutex<HashMap<String, String>>,
     /// What people were told once.
     told: Mutex<HashSet<String>>,
     heartbeat: Heartbeat,
@@ -280,6 +282,7 @@ pub fn run(
         twins: Twins::default(),
         bought: Mutex::default(),
         intended: Mutex::default(),
+        denied: Mutex::default(),
         told: Mutex::default(),
         heartbeat: Heartbeat::default(),
         starts: Mutex::default(),

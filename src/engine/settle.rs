@@ -8,8 +8,9 @@ use crate::domain::budget::Bill;
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
+use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
-use crate::domain::text::one_line;
+use crate::domain::text::{number_cell, one_line};
 use crate::engine::attempt::{Attempt, Failure};
 use crate::engine::breaker::Ended;
 use crate::engine::event::{EventKind, Left};
@@ -49,7 +50,10 @@ impl Pool<'_> {
                 });
             }
             Attempt::Failed(failure) => self.settle_failed(waiting, lease, &failure, span),
-            Attempt::Stopped { reason, begun } => self.settle_stopped(lease, reason, begun),
+            Attempt::Stopped {
+                withdrawn: true, ..
+            } => self.settle_withdrawn(lease),
+            Attempt::Stopped { reason, begun, .. } => self.settle_stopped(lease, reason, begun),
         }
     }
 
@@ -214,6 +218,11 @@ impl Pool<'_> {
 
     /// Lets `domain::retry` decide what follows a failure, and does it.
     fn settle_failed(&self, waiting: Waiting, lease: &Lease, failure: &Failure, span: Span) {
+        if failure.denied {
+            self.deny(&waiting.planned.job, &failure.message);
+            self.try_again(waiting, lease, failure, Duration::ZERO, false);
+            return;
+        }
         let carrier = self.carrier_of(&waiting.planned.job).ok();
         let policy = carrier.map_or_else(RetryPolicy::default, |carrier| carrier.retry);
         let earlier = lease.failures.max(waiting.failures);
@@ -303,6 +312,9 @@ impl Pool<'_> {
         if lease.entry == Entry::Perform {
             patch.forget_rehearsal();
         }
+        if let Some(usd) = failure.cost_usd {
+            patch.set("estimated_cost_usd", number_cell(usd));
+        }
         let ending = Ending {
             patch,
             outcome: Outcome::Failed {
@@ -341,8 +353,12 @@ impl Pool<'_> {
                     error: one_line(&failure.message).chars().take(2000).collect(),
                     redo: lease.entry == Entry::Redo,
                 });
-                let ended = Ended::Failed(failure.class, &failure.message);
-                self.lane_ended(waiting, &ended, span, failure.cost_usd);
+                if !failure.looked {
+                    let ended = Ended::Failed(failure.class, &failure.message);
+                    self.lane_ended(waiting, &ended, span, failure.cost_usd);
+                } else if waiting.canary {
+                    self.queue.next_canary(waiting.lane);
+                }
                 if self.conditions.fail_fast {
                     self.halt(Halt::FailFast);
                 }
@@ -375,7 +391,32 @@ impl Pool<'_> {
     }
 
     fn settle_cancelled(&self, lease: &Lease) {
-        match self.store.cancel(lease, self.clock.now()) {
+        self.tell_cancelled(lease, self.store.cancel(lease, self.clock.now()));
+    }
+
+    /// Takes a job out whose purchase is over and costs nothing. If it is put back one day,
+    /// it is bought anew.
+    fn settle_withdrawn(&self, lease: &Lease) {
+        let now = self.clock.now();
+        let setback = Setback {
+            class: ErrorClass::Transient,
+            message: "cancelled at the provider before it began; not billed".to_owned(),
+            not_before: None,
+            counts: false,
+            cut_off: false,
+            purchase: PurchaseEnd::Void,
+            cost_usd: None,
+        };
+        // Somebody has asked for it to be stopped, so this takes it out.
+        let outcome = self.store.put_off(lease, setback, now);
+        if outcome.is_ok() {
+            self.bill(lease, Bill::Settled(0.0));
+        }
+        self.tell_cancelled(lease, outcome);
+    }
+
+    fn tell_cancelled(&self, lease: &Lease, outcome: Result<(), StoreError>) {
+        match outcome {
             Ok(()) => {
                 self.count(|tally| tally.summary.cancelled += 1);
                 self.report(EventKind::JobCancelled {

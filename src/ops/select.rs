@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use crate::domain::filter::{JobFilter, JobQuery};
 use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::job::JobState;
 use crate::domain::lease::Rhythm;
 use crate::domain::nearest::suggestion;
 use crate::domain::order::{self, JobOrder};
 use crate::domain::select::Selection;
-use crate::engine::{Canary, Carriers, PlannedJob};
-use crate::store::JobRecord;
+use crate::engine::{Canary, Carrier, Carriers, PlannedJob};
+use crate::store::{JobRecord, Standing};
 
 mod algos;
 
@@ -117,6 +118,25 @@ pub(super) fn among<'q>(query: &'q JobQuery, run: &[JobRecord]) -> JobFilter<'q>
 pub(super) fn is_meant(filter: &JobFilter<'_>, job: &JobRecord) -> bool {
     let algo = job.algo.as_ref().ok().map(AlgoKey::as_str);
     filter.matches(job.job_id.as_str(), &job.product_id, &job.variant, algo)
+}
+
+/// Tells whether a job failed while it was bought, and what carries it out can tell what
+/// came of that.
+pub(super) fn is_findable(job: &JobRecord, finds: impl FnOnce(&AlgoKey) -> bool) -> bool {
+    let Standing::Known {
+        state: JobState::Failed { .. },
+        intended: true,
+        ..
+    } = &job.standing
+    else {
+        return false;
+    };
+    job.algo.as_ref().is_ok_and(finds)
+}
+
+/// Tells whether an algorithm can be asked what came of an order.
+pub(super) fn finds(carrier: &Carrier) -> bool {
+    carrier.obstacle.is_none() && carrier.adapter.finds()
 }
 
 /// Says which filters match nothing in the run, and what may have been meant.

@@ -121,6 +121,8 @@ pub enum Standing {
         not_before: Option<Timestamp>,
         /// It may have been billed, and no request id tells.
         doubtful: bool,
+        /// It was about to be bought, and nobody knows whether it was.
+        intended: bool,
         /// It was begun in earnest, or may have been, whatever became of that.
         tried: bool,
         /// A purchase that was made and has not brought its result yet.
@@ -167,6 +169,7 @@ impl Standing {
                 unmarked: *unmarked,
                 holder: holder.as_ref().map(|holder| holder.verdict),
                 doubtful: *doubtful,
+                findable: false,
                 tried: *tried,
             }),
             _ => None,

@@ -105,7 +105,7 @@ class Double:
 
     def is_charged(self, request):
         return request.outcome in (
-            "ok", "slow", "billed_422", "no_mesh", "zip_only", "wrong_bytes", "empty_file", "expired",
+            "ok", "slow", "billed_422", "billed_failure", "no_mesh", "zip_only", "wrong_bytes", "empty_file", "expired",
             "expired_all", "gone_file",
         )
 
@@ -256,6 +256,13 @@ class Handler(BaseHTTPRequestHandler):
             raise BrokenPipeError
         if word == "json":
             self.send(Answer(int(value), {"detail": "Internal Server Error", "message": "try later"}), "")
+            raise BrokenPipeError
+        if word == "refuse":
+            text = "try another time"
+            self.send(Answer(int(value), {"detail": text, "message": text, "code": 1004}), "")
+            raise BrokenPipeError
+        if word == "key":
+            self.send(Answer(int(value), {"detail": "key lacks the scope", "code": 1002}), "")
             raise BrokenPipeError
         if word == "retry":
             self.send(Answer(429, {"detail": "busy", "code": 2000}, {"Retry-After": value}), "")

@@ -199,6 +199,12 @@ class Fal(Double):
             preview = self.publish("render.png", PIXEL, "image/png")
             field = self.control().get("field", "model_mesh")
             request.made = {field: file, "rendered_image": {"url": preview}, "seed": 7}
+            if field == "model_meshes":
+                # Rodin: every format that was asked for, the wanted one anywhere.
+                other = {"url": self.publish("model.obj", b"v 0 0 0\n"), "file_name": "model.obj"}
+                request.made[field] = [other, file]
+            for name in self.control().get("gone_fields", []):
+                request.made[name] = {"url": f"{self.base}/files/b/00000000/gone_model.glb"}
             if request.outcome == "no_mesh":
                 request.made = {"seed": 7}
         return request.made

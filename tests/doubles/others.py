@@ -10,7 +10,7 @@ from fal import PIXEL, strangers
 
 
 def failed(request):
-    return request.outcome in ("failed", "server_error", "banned", "expired_task", "aborted", "canceled")
+    return request.outcome in ("failed", "billed_failure", "server_error", "banned", "expired_task", "aborted", "canceled")
 
 
 class Tripo(Double):
@@ -71,6 +71,7 @@ class Tripo(Double):
             if failed(request):
                 task["status"] = {"banned": "banned", "expired_task": "expired"}.get(request.outcome, "failed")
                 task["error_message"] = "the model crashed"
+                task["credits_consumed"] = 20 if request.outcome == "billed_failure" else 0
             else:
                 model = self.publish("model.glb", self.made(request))
                 preview = self.publish("render.webp", PIXEL, "image/png")

@@ -158,6 +158,7 @@ mod seed_selection;
 #[cfg(target_os = "linux")]
 mod services;
 mod services_doubt;
+mod services_faults;
 #[cfg(unix)]
 mod set_up;
 mod spreadsheets;

@@ -102,7 +102,8 @@ fn an_order_that_is_not_listed_is_bought_again_only_when_a_person_says_so() {
     let error = error_of(&market);
     assert!(error.contains("fal does not list it"), "{error}");
     assert_eq!(market.count("accepted"), 0);
-    let _ = work(&market, &["--only-status", "failed"], 0);
+    // Looked for once more, and still a question.
+    let _ = work(&market, &["--only-status", "failed"], 1);
     assert_eq!(market.count("accepted"), 0);
     let _ = work(
         &market,
@@ -398,8 +399,10 @@ fn a_key_that_is_refused_or_missing_is_told_before_anything_is_sent() {
         .worker(&[])
         .env("FAL_KEY", "another-key-entirely")
         .run();
-    let _ = wrong.expect_code(1);
-    assert!(error_of(&market).contains("invalid key credentials"));
+    let _ = wrong
+        .expect_code(1)
+        .expect_stderr("FAL_KEY is not taken: fal answered 401 to a picture: invalid key");
+    assert_eq!(cell(&market, "status"), "enqueued");
     let look = market.command(&["adapters", "check", "made_single", "--json"]);
     let _ = look
         .env("FAL_KEY", "")
@@ -432,7 +435,7 @@ fn a_new_key_in_the_env_file_works_in_mid_run() {
     market
         .workspace
         .write(".env", format!("FAL_KEY={KEY}\n").as_bytes());
-    let again = ["run", "worker", "--run-id", "rk", "--only-status", "failed"];
+    let again = ["run", "worker", "--run-id", "rk"];
     let _ = market.keyless(&again).run().expect_code(0);
     market.expect_all_made(2, 2, 2);
 }

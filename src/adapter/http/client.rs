@@ -7,8 +7,8 @@
 
 use std::io::Read as _;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::DateTime;
@@ -18,7 +18,7 @@ use ureq::http::{HeaderMap, Request, Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, Transport};
-use ureq::{Agent, Body};
+use ureq::{Agent, AsSendBody, Body};
 
 use crate::adapter::process::log::AttemptLog;
 use crate::adapter::process::secrets::Secrets;
@@ -32,6 +32,18 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// How much of an answer is quoted in a message.
 const QUOTED_CHARS: usize = 300;
+
+/// Where services put what they say to people, the best first.
+const SAYING: [&str; 8] = [
+    "msg",
+    "detail",
+    "message",
+    "error_message",
+    "error_msg",
+    "error",
+    "title",
+    "status",
+];
 
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +81,24 @@ impl Answer {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// Returns the start of the answer for a message.
-    pub(super) fn quoted(&self) -> String {
-        let text = one_line(&String::from_utf8_lossy(&self.body));
-        text.trim().chars().take(QUOTED_CHARS).collect()
+    /// Returns what the service says, for a message: the sentence in its JSON, the title
+    /// of a page, else how the answer begins.
+    pub(super) fn said(&self) -> String {
+        let text = self.text();
+        let said = match self.json() {
+            Some(Value::String(text)) => text,
+            Some(body) => sentence(&body),
+            None => match text.split_once("<title>") {
+                Some((_, rest)) => rest.split('<').next().unwrap_or_default().to_owned(),
+                None if text.trim_start().starts_with('<') => String::new(),
+                None => text,
+            },
+        };
+        let said = one_line(&said);
+        match said.trim() {
+            "" => "no reason given".to_owned(),
+            said => said.chars().take(QUOTED_CHARS).collect(),
+        }
     }
 
     /// Returns the whole answer for a person who looks for the cause.
@@ -80,19 +106,54 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Returns how long the service asks to wait: seconds, or until a time by its own clock.
+    /// Returns how long the service asks to wait: seconds, or until a time, by its own
+    /// clock where it says what that shows.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the other clock of a difference that the service left out"
+    )]
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let asked = self.header("retry-after")?.trim();
         if let Ok(seconds) = asked.parse::<f64>() {
             return Duration::try_from_secs_f64(seconds.max(0.0)).ok();
         }
         let until = DateTime::parse_from_rfc2822(asked).ok()?;
-        let now = DateTime::parse_from_rfc2822(self.header("date")?.trim()).ok()?;
+        let date = self.header("date");
+        let now = date.and_then(|date| DateTime::parse_from_rfc2822(date.trim()).ok());
+        let now = now.unwrap_or_else(|| chrono::Utc::now().into());
         Some((until - now).to_std().unwrap_or_default())
     }
 
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+}
+
+/// Returns the words for people in an error of any service: a text, `loc: msg` of each
+/// in a list, or what stands under the usual names.
+pub(super) fn sentence(error: &Value) -> String {
+    let word = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    match error {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let each = list.iter().map(sentence).filter(|text| !text.is_empty());
+            each.collect::<Vec<_>>().join("; ")
+        }
+        Value::Object(object) => {
+            let place = object.get("loc").and_then(Value::as_array);
+            let place: Vec<String> = place.into_iter().flatten().map(word).collect();
+            let said = SAYING.iter().filter_map(|name| object.get(*name));
+            let said = said.map(sentence).find(|text| !text.is_empty());
+            match said.unwrap_or_default() {
+                said if place.is_empty() || said.is_empty() => said,
+                said => format!("{}: {said}", place.join(".")),
+            }
+        }
+        _ => String::new(),
     }
 }
 
@@ -113,23 +174,50 @@ impl Trouble {
     }
 }
 
+/// What must be masked. A key that is set while a job runs is added to it.
+#[derive(Debug, Default)]
+pub(super) struct Masks(Mutex<(Vec<String>, Arc<Secrets>)>);
+
+impl Masks {
+    /// Adds a key of an account; each half of one that has two is as secret.
+    pub(super) fn add(&self, name: &str, key: &str) {
+        let mut masks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (keys, secrets) = &mut *masks;
+        if keys.iter().any(|known| known == key) {
+            return;
+        }
+        keys.push(key.to_owned());
+        let parts = keys
+            .iter()
+            .flat_map(|key| key.split(':').chain([key.as_str()]));
+        *secrets = Arc::new(Secrets::of(parts.map(|part| (name, part))));
+    }
+
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        let masks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&masks.1)
+    }
+}
+
 /// Makes the calls of one job.
 pub(super) struct Client {
     agent: Agent,
     connected: Arc<AtomicBool>,
-    secrets: Secrets,
+    masks: Arc<Masks>,
     log: Arc<AttemptLog>,
     began: Instant,
 }
 
 impl Client {
     /// Makes a client whose calls take at most `limit`.
-    pub(super) fn new(limit: Duration, secrets: Secrets, log: Arc<AttemptLog>) -> Self {
+    pub(super) fn new(limit: Duration, masks: &Arc<Masks>, log: Arc<AttemptLog>) -> Self {
         let connected = Arc::new(AtomicBool::new(false));
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
+            // What is packed is not what was made, and cannot be gone on with.
+            .accept_encoding("identity")
             .user_agent(concat!("archi3d/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT.min(limit)))
             .timeout_per_read(Some(limit))
@@ -142,7 +230,7 @@ impl Client {
         Self {
             agent: agent(config, &connected),
             connected,
-            secrets,
+            masks: Arc::clone(masks),
             log,
             began: Instant::now(),
         }
@@ -155,11 +243,11 @@ impl Client {
 
     /// Returns `text` without secrets.
     pub(super) fn mask(&self, text: &str) -> String {
-        self.secrets.mask_text(text)
+        self.masks.secrets().mask_text(text)
     }
 
-    pub(super) fn secrets(&self) -> &Secrets {
-        &self.secrets
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        self.masks.secrets()
     }
 
     /// Writes a line into the attempt's log.
@@ -218,34 +306,14 @@ impl Client {
         }
         self.connected.store(false, Ordering::SeqCst);
         let outcome = match call.content {
-            Content::None if call.method == "GET" => request
-                .body(())
-                .map_err(ureq::Error::Http)
-                .and_then(|request| {
-                    let mut config = self.agent.configure_request(request).timeout_global(limit);
-                    if on_this_machine {
-                        config = config.proxy(None);
-                    }
-                    self.agent.run(config.build())
-                }),
-            content => {
-                let bytes: &[u8] = match content {
-                    Content::Bytes(kind, bytes) => {
-                        request = request.header("content-type", kind);
-                        bytes
-                    }
-                    Content::None => &[],
-                };
-                request.body(bytes)
+            Content::None if call.method == "GET" => {
+                self.run(request.body(()), on_this_machine, limit)
             }
-            .map_err(ureq::Error::Http)
-            .and_then(|request| {
-                let mut config = self.agent.configure_request(request).timeout_global(limit);
-                if on_this_machine {
-                    config = config.proxy(None);
-                }
-                self.agent.run(config.build())
-            }),
+            Content::None => self.run(request.body(&[][..]), on_this_machine, limit),
+            Content::Bytes(kind, bytes) => {
+                let request = request.header("content-type", kind).body(bytes);
+                self.run(request, on_this_machine, limit)
+            }
         };
         outcome.map_err(|error| {
             let text = self.mask(&error.to_string());
@@ -255,6 +323,21 @@ impl Client {
                 Trouble::Unsent(text)
             }
         })
+    }
+}
+
+impl Client {
+    fn run<B: AsSendBody>(
+        &self,
+        request: Result<Request<B>, ureq::http::Error>,
+        on_this_machine: bool,
+        limit: Option<Duration>,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let mut config = self.agent.configure_request(request?).timeout_global(limit);
+        if on_this_machine {
+            config = config.proxy(None);
+        }
+        self.agent.run(config.build())
     }
 }
 
@@ -341,7 +424,7 @@ mod tests {
         let address = format!("http://{}/x", free.local_addr().expect("bound"));
         drop(free);
         let log = Arc::new(AttemptLog::new(None));
-        let client = Client::new(Duration::from_secs(5), Secrets::default(), log);
+        let client = Client::new(Duration::from_secs(5), &Arc::default(), log);
         let call = Call {
             method: "POST",
             url: &address,

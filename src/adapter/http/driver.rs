@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::client::{Call, Content, Trouble, shown};
-use super::pace::Pace;
+use super::client::{Content, Trouble, shown};
+use super::pace::{PATIENCE, Pace};
 use super::picture;
 use super::provider::{
     Cancelled, Desk, Fault, Found, Intent, Order, Output, Provider, Settled, Standing, Ticket,
@@ -17,7 +17,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 
 /// How often a call that costs nothing is tried before the attempt is given up.
-const TRIES: u32 = 5;
+const TRIES: u32 = 7;
 
 /// How often a request must be called dead in a row before it is believed.
 const SURE: u32 = 3;
@@ -28,6 +28,20 @@ const CLOCKS: Duration = Duration::from_secs(600);
 /// No id of a service is longer.
 const MAX_ID_BYTES: usize = 200;
 
+/// How often at least a purchase is looked for that may be listed by now.
+const LOOKS: u32 = 3;
+
+/// Why nobody knows whether something was bought.
+#[derive(Clone, Copy)]
+enum Doubt {
+    /// The answer to the order says nothing.
+    Lost,
+    /// The answer says that it was not taken, in words that also come too late.
+    Refused,
+    /// An earlier attempt ended so long ago; `given_up` by a person or not.
+    Inherited { age: Duration, given_up: bool },
+}
+
 /// A job on its way through a service.
 pub(super) struct Driver<'a, 'c> {
     pub(super) provider: &'a dyn Provider,
@@ -35,6 +49,8 @@ pub(super) struct Driver<'a, 'c> {
     pub(super) pace: &'a Pace,
     pub(super) request: &'a GenerationRequest,
     pub(super) context: &'a mut JobContext<'c>,
+    /// The variable that holds the account's key.
+    pub(super) key_name: &'static str,
     /// For questions; its calls end when the job must stop.
     pub(super) desk: Desk<'a>,
     /// For orders and cancellations, which are never cut short.
@@ -87,33 +103,28 @@ impl Driver<'_, '_> {
         match self.place(&order) {
             Settled::Accepted(ticket) => self.bought(ticket),
             Settled::Refused(verdict) => Err(self.failed(verdict)),
-            Settled::Unclear(why) => match self.look(&intent, Duration::ZERO, false, &why)? {
-                Some(ticket) => Ok(ticket),
-                None => Err(self.unknown(&why)),
-            },
+            Settled::Denied(text) => Err(self.denied(&text)),
+            Settled::Unsure(verdict) => {
+                let why = verdict.message.clone();
+                let refused = self.failed(verdict);
+                let found = self.look(&intent, Doubt::Refused, &why)?;
+                found.ok_or(refused)
+            }
+            Settled::Unclear(why) => {
+                let found = self.look(&intent, Doubt::Lost, &why)?;
+                found.ok_or_else(|| self.unknown(&why))
+            }
         }
     }
 
     /// Sends the order, once.
     fn place(&self, order: &Order) -> Settled {
-        let mut headers = vec![
-            ("authorization", self.till.auth),
-            ("accept", "application/json"),
-        ];
-        headers.extend(
-            order
-                .headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_str())),
-        );
         let body = order.body.to_string();
-        let call = Call {
-            method: "POST",
-            url: &order.url,
-            headers: &headers,
-            content: Content::Bytes("application/json", body.as_bytes()),
-        };
-        match self.till.client.call(call, self.till.limit) {
+        let content = Content::Bytes("application/json", body.as_bytes());
+        let answer = self
+            .till
+            .call_with("POST", &order.url, &order.headers, content);
+        match answer {
             Ok(answer) => match self.provider.settle(self.row, &answer) {
                 Settled::Accepted(ticket) if !is_plain(&ticket.id) => Settled::Unclear(
                     "the answer names the purchase in a way that cannot be used".to_owned(),
@@ -138,28 +149,34 @@ impl Driver<'_, '_> {
     fn find_again(&mut self, open: &OpenIntent) -> Result<Option<Ticket>, AdapterError> {
         let mut intent = read(&open.correlation);
         intent.since = since(open.at);
-        let age = self.context.started_at.since(open.at);
-        let given_up = self.context.given_up;
-        self.look(
-            &intent,
-            age,
-            given_up,
-            "an earlier attempt ended before the answer to its order came",
-        )
+        let doubt = Doubt::Inherited {
+            age: self.context.started_at.since(open.at),
+            given_up: self.context.given_up,
+        };
+        let why = "an earlier attempt ended before the answer to its order came";
+        self.look(&intent, doubt, why)
     }
 
     /// Looks for a purchase for a while. What is not found is never bought again by
-    /// itself: a person is asked. Who has `given_up` has answered, but even then a service
-    /// that lists purchases must have had the time to list this one.
+    /// itself: a person is asked. Who has given it up has answered, but even then a service
+    /// that lists purchases must have had the time to list this one. Nothing is found where
+    /// the service says that it refused the order and does not list it either.
     fn look(
         &mut self,
         intent: &Intent,
-        age: Duration,
-        given_up: bool,
+        doubt: Doubt,
         why: &str,
     ) -> Result<Option<Ticket>, AdapterError> {
         let name = self.provider.name();
         let began = Instant::now();
+        let (earlier, given_up) = match doubt {
+            Doubt::Inherited { age, given_up } => (age, given_up),
+            _ => (Duration::ZERO, false),
+        };
+        let enough = match doubt {
+            Doubt::Refused => Some(self.pace.look_for()),
+            _ => given_up.then_some(self.pace.doubt),
+        };
         let mut looks = 0;
         let mut last;
         self.till
@@ -184,24 +201,29 @@ impl Driver<'_, '_> {
                 Ok(Found::Cannot(evidence)) => {
                     return Err(self.unknown(&format!("{why}; {evidence}")));
                 }
-                Err(Fault::Final(verdict)) => {
+                Err(Fault::Final(verdict) | Fault::Missing(verdict)) => {
                     return Err(self.unknown(&format!("{why}; {}", verdict.message)));
                 }
-                Err(Fault::Again { text, .. }) => last = text,
+                // Nothing was asked for yet: with another key the job goes on from here.
+                Err(Fault::Denied(text)) if looks == 0 && !earlier.is_zero() => {
+                    return Err(self.denied(&text));
+                }
+                Err(Fault::Denied(text) | Fault::Again { text, .. }) => last = text,
             }
             self.unless_stopped()?;
-            let age = age + began.elapsed();
+            let (looked, age) = (began.elapsed(), earlier + began.elapsed());
+            if complete && enough.is_some_and(|enough| age >= enough) {
+                self.till.client.note("not found, and to be bought again");
+                return Ok(None);
+            }
             if complete && age >= self.pace.doubt {
-                if given_up {
-                    self.till.client.note("not found, and to be bought again");
-                    return Ok(None);
-                }
                 let minutes = age.as_secs() / 60;
                 return Err(self.unknown(&format!(
                     "{why}; {name} does not list it {minutes} min later: most likely it was not bought"
                 )));
             }
-            if began.elapsed() >= self.pace.look_for() {
+            let long = self.pace.look_for();
+            if looked >= long || looks >= LOOKS && age >= long && enough.is_none() {
                 if age >= self.pace.doubt {
                     return Err(self.unknown(&format!(
                         "{why}; whether it was bought cannot be told: {last}"
@@ -221,9 +243,10 @@ impl Driver<'_, '_> {
     fn wait(&mut self, ticket: &Ticket) -> Result<Output, AdapterError> {
         let began = Instant::now();
         let mut answered = Instant::now();
+        let mut missing: Option<Instant> = None;
         let mut running: Option<Instant> = None;
         let (mut failures, mut dead, mut queued) = (0, 0, false);
-        let patience = self.row.patience.unwrap_or_else(|| self.pace.patience());
+        let patience = self.row.patience.unwrap_or(PATIENCE);
         loop {
             if let Some(reason) = self.context.stop.reason() {
                 return Err(self.leave(ticket, reason, queued));
@@ -253,17 +276,31 @@ impl Driver<'_, '_> {
                 Ok(Some(output)) => return Ok(output),
                 Ok(None) => {
                     answered = Instant::now();
-                    (failures, dead) = (0, 0);
+                    (failures, dead, missing) = (0, 0, None);
                 }
                 // A dead request is bought anew: one answer is not enough for that.
                 Err(Fault::Final(verdict)) if verdict.is_bought_anew() && dead + 1 < SURE => {
                     dead += 1;
                 }
-                Err(Fault::Final(verdict)) => {
+                // What was ordered a moment ago may not be known everywhere yet.
+                Err(Fault::Missing(_))
+                    if missing.get_or_insert_with(Instant::now).elapsed()
+                        < self.pace.look_for() =>
+                {
+                    failures += 1;
+                }
+                Err(Fault::Final(verdict) | Fault::Missing(verdict)) => {
                     return match self.context.stop.reason() {
                         Some(reason) => Err(self.leave(ticket, reason, queued)),
                         None => Err(self.failed(*verdict)),
                     };
+                }
+                Err(Fault::Denied(text)) => {
+                    failures += 1;
+                    if answered.elapsed() >= patience {
+                        return Err(self.denied(&text));
+                    }
+                    self.say(0.05, &format!("{} is refused", self.key_name));
                 }
                 Err(Fault::Again { text, after }) => {
                     dead = 0;
@@ -279,7 +316,7 @@ impl Driver<'_, '_> {
                     }
                 }
             }
-            let pause = self.pace.pause(began.elapsed(), failures);
+            let pause = self.pace.poll(began.elapsed(), failures);
             let pause = asked.map_or(pause, |asked| asked.min(patience).max(pause));
             // A stop is dealt with at the top, where the ticket is known.
             let _ = self.context.stop.sleep(pause);
@@ -289,15 +326,19 @@ impl Driver<'_, '_> {
     /// Leaves a purchase behind. It goes on at the service and the next attempt asks about it,
     /// unless the job is cancelled and nothing has begun.
     fn leave(&self, ticket: &Ticket, reason: StopReason, queued: bool) -> AdapterError {
-        if reason == StopReason::CancelAsked && queued {
-            let outcome = self.provider.cancel(&self.till, self.row, ticket);
-            self.till.client.note(match outcome {
-                Some(Cancelled::Gone) => "cancelled before it began",
-                Some(Cancelled::GoesOn) => "it had begun and was not cancelled",
-                None => "it cannot be cancelled",
-            });
+        if reason != StopReason::CancelAsked || !queued {
+            return AdapterError::Stopped(reason);
         }
-        AdapterError::Stopped(reason)
+        let outcome = self.provider.cancel(&self.till, self.row, ticket);
+        self.till.client.note(match outcome {
+            Some(Cancelled::Gone) => "cancelled before it began",
+            Some(Cancelled::GoesOn) => "it had begun and was not cancelled",
+            None => "it cannot be cancelled",
+        });
+        match outcome {
+            Some(Cancelled::Gone) => AdapterError::Withdrawn,
+            _ => AdapterError::Stopped(reason),
+        }
     }
 
     /// Makes a call that costs nothing until it works, or gives the attempt up.
@@ -312,7 +353,10 @@ impl Driver<'_, '_> {
             self.unless_stopped()?;
             match outcome {
                 Ok(value) => return Ok(value),
-                Err(Fault::Final(verdict)) => return Err(self.failed(*verdict)),
+                Err(Fault::Final(verdict) | Fault::Missing(verdict)) => {
+                    return Err(self.failed(*verdict));
+                }
+                Err(Fault::Denied(text)) => return Err(self.denied(&text)),
                 Err(Fault::Again { text, after }) => {
                     failures += 1;
                     // Who says how long to wait wants everybody to wait.
@@ -321,7 +365,7 @@ impl Driver<'_, '_> {
                         verdict.retry_after = after;
                         return Err(self.failed(verdict));
                     }
-                    self.sleep(self.pace.pause(Duration::ZERO, failures))?;
+                    self.sleep(Pace::again(failures))?;
                 }
             }
         }
@@ -343,6 +387,15 @@ impl Driver<'_, '_> {
         match self.context.stop.sleep(time) {
             Some(reason) => Err(AdapterError::Stopped(reason)),
             None => Ok(()),
+        }
+    }
+
+    /// The account's key is refused: another one helps every job, and none of them failed.
+    fn denied(&self, said: &str) -> AdapterError {
+        let message = format!("{} is not taken: {said}", self.key_name);
+        self.desk.client.note(&message);
+        AdapterError::Denied {
+            message: self.desk.client.mask(&message),
         }
     }
 

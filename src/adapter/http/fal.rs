@@ -6,22 +6,18 @@
 //! (HTML, nothing) says nothing about the request.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::client::{Answer, Call, Content, Trouble};
 use super::provider::{
     Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
-    Ticket, Verdict, class_before_purchase, refused,
+    Ticket, Verdict, class_before_purchase, refused, settled, unanswered, unheard_of,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
 use crate::domain::retry::ErrorClass;
 use crate::domain::service;
-
-/// How long to leave it alone when it is busy and does not say for how long.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// How many pages of the history are looked through.
 const PAGES: usize = 20;
@@ -121,19 +117,18 @@ impl Fal {
         }
     }
 
-    /// What is known of a request that the queue does not know.
+    /// What is known of a request that the queue does not know, or not yet.
     fn gone(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Output, Fault> {
         let id = &ticket.id;
-        let item = self.story(desk, row, id)?;
+        let item = match self.story(desk, row, id) {
+            Err(fault @ Fault::Again { .. }) => return Err(fault),
+            item => item.ok().flatten(),
+        };
         if item.is_some_and(|item| item["ended_at"].is_null() && item["status_code"].is_null()) {
             return Err(Fault::again(format!("fal still works on request {id}")));
         }
-        if let Some(outcome) = self.recorded(desk, row, ticket) {
-            return outcome;
-        }
-        let message =
-            format!("fal does not know request {id} any more: it may be paid for and expired");
-        Err(Verdict::new(ErrorClass::Unknown, message).into())
+        let recorded = self.recorded(desk, row, ticket);
+        recorded.unwrap_or_else(|| Err(unheard_of("fal", ticket)))
     }
 }
 
@@ -141,16 +136,16 @@ impl Fal {
 fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
     let id = &ticket.id;
     let body = answer.json();
-    let said = body.as_ref().map(reasons).filter(|text| !text.is_empty());
-    let text = said.clone().unwrap_or_else(|| answer.quoted());
+    let detail = body.as_ref().map(|body| &body["detail"]);
+    let text = answer.said();
     let kind = error_type(answer, body.as_ref());
     // What stands between us and the queue speaks JSON too, at times.
     let own_word = kind.is_some()
-        || body.as_ref().is_some_and(|body| body["detail"].is_array())
-        || said.is_some() && answer.header("x-fal-request-id").is_some();
+        || detail.is_some_and(Value::is_array)
+        || detail.is_some_and(Value::is_string) && answer.header("x-fal-request-id").is_some();
     // What a model leans on failed, which older models answer as they answer bad input.
-    let is_downstream = body.as_ref().is_some_and(|body| {
-        let mut each = body["detail"].as_array().into_iter().flatten();
+    let is_downstream = detail.is_some_and(|detail| {
+        let mut each = detail.as_array().into_iter().flatten();
         each.any(|item| {
             let kind = item["type"].as_str().unwrap_or_default();
             kind.starts_with("downstream_service_")
@@ -184,11 +179,7 @@ fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
         500.. if own_word => void(format!("fal could not make it: {text}"))
             .with(answer)
             .into(),
-        401 | 403 => {
-            let text = format!("fal does not let us see request {id}: {text}");
-            Verdict::new(ErrorClass::Unknown, text).with(answer).into()
-        }
-        _ => refused("fal", "a result", answer, |_| ErrorClass::Unknown),
+        _ => unanswered("fal", answer, ticket),
     }
 }
 
@@ -207,28 +198,6 @@ fn void(message: String) -> Verdict {
 fn cancelled(id: &str) -> Verdict {
     let message = format!("request {id} was cancelled at fal, by nobody here");
     Verdict::new(ErrorClass::Unknown, message).void(Billed::Maybe)
-}
-
-/// Returns the reasons of both forms that errors have: `loc: msg` of each, or a text.
-fn reasons(body: &Value) -> String {
-    match &body["detail"] {
-        Value::String(text) => text.clone(),
-        Value::Array(list) => {
-            let each = list.iter().map(|item| {
-                let place = item["loc"].as_array().into_iter().flatten();
-                let place: Vec<String> = place
-                    .map(|word| {
-                        word.as_str()
-                            .map_or_else(|| word.to_string(), str::to_owned)
-                    })
-                    .collect();
-                let message = item["msg"].as_str().unwrap_or_default();
-                format!("{}: {message}", place.join("."))
-            });
-            each.collect::<Vec<_>>().join("; ")
-        }
-        _ => String::new(),
-    }
 }
 
 fn error_type(answer: &Answer, body: Option<&Value>) -> Option<String> {
@@ -281,6 +250,7 @@ impl Provider for Fal {
             "model_urls.glb",
             "pbr_model",
             "model_mesh",
+            "model_meshes",
             "base_model",
         ]
     }
@@ -297,7 +267,7 @@ impl Provider for Fal {
         let asked = json!({"content_type": picture.kind, "file_name": picture.name});
         let answer = desk.post(&url, &asked)?;
         if is_out_of_credit(&answer) {
-            return Err(Verdict::new(ErrorClass::OutOfCredit, answer.quoted()).into());
+            return Err(Verdict::new(ErrorClass::OutOfCredit, answer.said()).into());
         }
         let places = answer
             .json()
@@ -318,7 +288,7 @@ impl Provider for Fal {
         match answer.status {
             200..=299 => Ok(place.to_owned()),
             // The address may have expired: start over.
-            403 => Err(Fault::again(
+            401 | 403 => Err(Fault::again(
                 "fal's address for the picture was not valid any more",
             )),
             _ => Err(refused(
@@ -346,34 +316,19 @@ impl Provider for Fal {
     }
 
     fn settle(&self, _: &Row, answer: &Answer) -> Settled {
-        let body = answer.json();
-        let text = body.as_ref().map(reasons).filter(|text| !text.is_empty());
-        let text = text.unwrap_or_else(|| answer.quoted());
-        let refuse = |class| Settled::Refused(Verdict::new(class, text.clone()).with(answer));
-        match answer.status {
-            200..=299 => {
-                let body = body.unwrap_or_default();
-                let named = body["request_id"].as_str();
-                // A body that was cut by something between us still has its header.
-                let named = named.or_else(|| answer.header("x-fal-request-id"));
-                match named.filter(|id| !id.is_empty()) {
-                    Some(id) => Settled::Accepted(Ticket {
-                        id: id.to_owned(),
-                        links: body.as_object().cloned().unwrap_or_default(),
-                    }),
-                    None => Settled::Unclear("fal's answer names no request".to_owned()),
-                }
-            }
-            _ if is_out_of_credit(answer) => refuse(ErrorClass::OutOfCredit),
-            401 | 403 | 404 | 405 => refuse(ErrorClass::Permanent),
-            400 | 413 | 415 | 422 => refuse(ErrorClass::BadInput),
-            408 | 429 => {
-                let mut verdict = Verdict::new(ErrorClass::Transient, text.clone()).with(answer);
-                verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
-                Settled::Refused(verdict)
-            }
-            status => Settled::Unclear(format!("fal answered {status} to the order")),
+        if is_out_of_credit(answer) {
+            let verdict = Verdict::new(ErrorClass::OutOfCredit, answer.said());
+            return Settled::Refused(verdict.with(answer));
         }
+        let body = answer.json().unwrap_or_default();
+        let named = body["request_id"].as_str();
+        // A body that was cut by something between us still has its header.
+        let named = named.or_else(|| answer.header("x-fal-request-id"));
+        let ticket = named.and_then(Ticket::named).map(|ticket| Ticket {
+            links: body.as_object().cloned().unwrap_or_default(),
+            ..ticket
+        });
+        settled("fal", answer, ticket)
     }
 
     fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
@@ -386,9 +341,8 @@ impl Provider for Fal {
         let answer = desk.get(&url)?;
         let body = answer.json().unwrap_or_default();
         match (answer.status, body["status"].as_str()) {
-            (404, _) => self
-                .gone(desk, row, ticket)
-                .map(|output| Standing::Done(Some(output))),
+            // The result may be there all the same, and asks the history if it is not.
+            (404, _) => Ok(Standing::Done(None)),
             (200 | 202, Some("IN_QUEUE")) => {
                 let place = body["queue_position"].as_u64().unwrap_or_default();
                 Ok(Standing::Queued(format!("queue {place}")))
@@ -417,8 +371,7 @@ impl Provider for Fal {
             },
             // A word of a later day: it is not over.
             (200 | 202, Some(word)) => Ok(Standing::Running(None, word.to_owned())),
-            (401 | 403, _) => Err(failure(row, ticket, &answer)),
-            _ => Err(refused("fal", "a status", &answer, |_| ErrorClass::Unknown)),
+            _ => Err(unanswered("fal", &answer, ticket)),
         }
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::download::{Download, Missing};
 use super::driver::Driver;
+use super::pace::Pace;
 use super::provider::{Output, Ticket, Verdict};
 use super::row::Made;
 use crate::adapter::{AdapterError, GenerationResult, preview};
@@ -16,7 +17,7 @@ use crate::domain::naming;
 use crate::domain::retry::ErrorClass;
 
 /// How often a download may fail without a byte in between.
-const TRIES: u32 = 5;
+const TRIES: u32 = 7;
 
 /// Larger previews are left out.
 const MAX_PREVIEW_BYTES: u64 = 50 << 20;
@@ -130,15 +131,27 @@ impl Driver<'_, '_> {
         if models.is_empty() {
             return Err(NoModel::Unusable("the result names no model".to_owned()));
         }
-        let mut reasons = Vec::new();
+        let (mut reasons, mut gone) = (Vec::new(), false);
         for made in &models {
-            match self.one_model(made, path) {
-                Err(NoModel::Unusable(reason)) => reasons.push(reason),
+            let reason = match self.one_model(made, path) {
+                Err(NoModel::Unusable(reason)) => reason,
+                Err(NoModel::Gone(reason)) => {
+                    gone = true;
+                    reason
+                }
                 other => return other,
-            }
+            };
+            let client = self.desk.client;
+            client.note(&format!("not taken as the model: {reason}"));
+            reasons.push(reason);
         }
         let _ = fs::remove_file(path);
-        Err(NoModel::Unusable(reasons.join("; ")))
+        let reasons = reasons.join("; ");
+        Err(if gone {
+            NoModel::Gone(reasons)
+        } else {
+            NoModel::Unusable(reasons)
+        })
     }
 
     fn one_model(&mut self, made: &Made, path: &Path) -> Result<(), NoModel> {
@@ -168,8 +181,7 @@ impl Driver<'_, '_> {
                         let verdict = Verdict::new(ErrorClass::Transient, message);
                         return Err(NoModel::Over(self.failed(verdict)));
                     }
-                    let pause = self.pace.pause(std::time::Duration::ZERO, failures);
-                    self.sleep(pause).map_err(NoModel::Over)?;
+                    self.sleep(Pace::again(failures)).map_err(NoModel::Over)?;
                 }
             }
         };

@@ -11,7 +11,6 @@ use super::fal::encoded;
 use super::{fal::Fal, row::Row};
 use crate::adapter::Variables;
 use crate::adapter::process::log::AttemptLog;
-use crate::adapter::process::secrets::Secrets;
 use crate::domain::algo::AlgoSettings;
 use crate::domain::nearest::suggestion;
 use crate::domain::service;
@@ -43,7 +42,7 @@ pub fn describe(
         encoded(&endpoint)
     );
     let log = Arc::new(AttemptLog::new(None));
-    let client = Client::new(LIMIT, Secrets::default(), log);
+    let client = Client::new(LIMIT, &Arc::default(), log);
     let call = Call {
         method: "GET",
         url: &url,
@@ -61,11 +60,7 @@ pub fn describe(
 fn read(answer: &Answer, endpoint: &str, row: &Row) -> Result<Description, String> {
     let body = answer.json().filter(|_| answer.is_success());
     let Some(models) = body.as_ref().and_then(|body| body["models"].as_array()) else {
-        return Err(format!(
-            "fal answered {}: {}",
-            answer.status,
-            answer.quoted()
-        ));
+        return Err(format!("fal answered {}: {}", answer.status, answer.said()));
     };
     let mut found = Description::default();
     let Some(model) = models.iter().find(|model| model["endpoint_id"] == endpoint) else {

@@ -1,15 +1,13 @@
 //! Meshy: pictures go inside the order, as data. Its list of tasks does not show
 //! them, so an order whose answer was lost can only be narrowed down by its time.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use super::client::Answer;
 use super::picture::data_uri;
 use super::provider::{
     Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, class_before_purchase, dollars, refused,
+    Verdict, dollars, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -19,9 +17,6 @@ use crate::domain::time::Timestamp;
 
 /// What a credit costs where a row says nothing; it depends on the plan.
 const CREDIT_USD: f64 = 0.02;
-
-/// How long to leave it alone when it is busy and does not say for how long.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// How many tasks of an unknown purpose are named.
 const NAMED: usize = 5;
@@ -37,14 +32,6 @@ impl Meshy {
             base: meshy.map_or_else(String::new, |meshy| meshy.address("ARCHI3D_MESHY_URL", env)),
         }
     }
-}
-
-fn text(answer: &Answer) -> String {
-    let message = answer
-        .json()
-        .and_then(|body| body["message"].as_str().map(str::to_owned));
-    let message = message.unwrap_or_else(|| answer.quoted());
-    format!("Meshy answered {}: {message}", answer.status)
 }
 
 impl Provider for Meshy {
@@ -86,23 +73,12 @@ impl Provider for Meshy {
     }
 
     fn settle(&self, _: &Row, answer: &Answer) -> Settled {
-        let refuse = |class| Settled::Refused(Verdict::new(class, text(answer)).with(answer));
-        match answer.status {
-            200..=299 => {
-                let body = answer.json().unwrap_or_default();
-                match body["result"].as_str().filter(|id| !id.is_empty()) {
-                    Some(id) => Settled::Accepted(Ticket::known(id)),
-                    None => Settled::Unclear("Meshy's answer names no task".to_owned()),
-                }
-            }
-            408 | 425 | 429 => {
-                let mut verdict = Verdict::new(ErrorClass::Transient, text(answer)).with(answer);
-                verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
-                Settled::Refused(verdict)
-            }
-            status @ 400..=499 => refuse(class_before_purchase(status)),
-            status => Settled::Unclear(format!("Meshy answered {status} to the order")),
-        }
+        let body = answer.json().unwrap_or_default();
+        settled(
+            "Meshy",
+            answer,
+            body["result"].as_str().and_then(Ticket::named),
+        )
     }
 
     fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
@@ -142,7 +118,7 @@ impl Provider for Meshy {
                 let fraction = task["progress"].as_f64().map(|percent| percent / 100.0);
                 Ok(Standing::Running(fraction, word.to_lowercase()))
             }
-            None => Err(refused("Meshy", "a task", &answer, |_| ErrorClass::Unknown)),
+            None => Err(unanswered("Meshy", &answer, ticket)),
         }
     }
 

@@ -33,14 +33,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::adapter::process::log::AttemptLog;
-use crate::adapter::process::secrets::Secrets;
 use crate::adapter::{
     Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext, Variables,
 };
 use crate::cancel::JobStop;
 use crate::domain::algo::AlgoSettings;
 use crate::domain::service::{self, Service};
-use client::Client;
+use client::{Client, Masks};
 use driver::Driver;
 use pace::Pace;
 use provider::{Desk, Provider};
@@ -79,13 +78,6 @@ impl Http {
             env,
         })
     }
-}
-
-/// Returns what must be masked of an account's key.
-fn secrets(service: &Service, key: &str) -> Secrets {
-    let name = service.key_name();
-    let parts = key.split(':').map(|part| (name, part));
-    Secrets::of(parts.chain([(name, key)]))
 }
 
 /// Returns the variables of a service that are set at this moment.
@@ -138,6 +130,10 @@ impl Adapter for Http {
         true
     }
 
+    fn finds(&self) -> bool {
+        self.service.lists_orders
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,
@@ -152,10 +148,19 @@ impl Adapter for Http {
         let row = Row::new(&self.settings, provider.as_ref());
         let pace = Pace::new(&env);
         let log = Arc::new(AttemptLog::new(context.log_path.clone()));
-        let client = || Client::new(pace.limit, secrets(self.service, &key), Arc::clone(&log));
+        let masks = Arc::new(Masks::default());
         // What is asked can be cut short when the job must stop; an order cannot.
+        let client = || Client::new(pace.limit, &masks, Arc::clone(&log));
         let (asking, buying) = (client(), client());
-        let auth = provider.auth(&key);
+        let key_name = self.service.key_name();
+        let auth = || {
+            let set = variables(self.service, self.env.as_ref());
+            let now = self.service.key(&|name| set.get(name).cloned());
+            let now = now.unwrap_or_else(|| key.clone());
+            masks.add(key_name, &now);
+            provider.auth(&now)
+        };
+        masks.add(key_name, &key);
         let desk = |client| Desk {
             client,
             auth: &auth,
@@ -171,6 +176,7 @@ impl Adapter for Http {
                 pace: &pace,
                 request,
                 context,
+                key_name,
                 desk: desk(&asking),
                 till: desk(&buying),
             };

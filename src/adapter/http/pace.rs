@@ -4,14 +4,27 @@ use std::time::Duration;
 
 use super::Lookup;
 
-/// Rhythms and limits; all of them follow the first pause between two questions.
+/// How long a service that gives no usable answer is asked again.
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long a purchase whose id was lost is looked for, and one that the service does
+/// not know yet is asked for.
+const LOOK_FOR: Duration = Duration::from_secs(120);
+
+/// The pause between two looks.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// No pause between two calls is longer, unless the service asks for it.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Rhythms and limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pace {
     /// The pause between the first questions.
-    pub(super) first: Duration,
+    first: Duration,
     /// How long one call may take.
     pub(super) limit: Duration,
-    /// How long a purchase that is not listed may yet be there.
+    /// How long a purchase that is not listed may yet be there; no look takes longer.
     pub(super) doubt: Duration,
 }
 
@@ -31,33 +44,34 @@ impl Pace {
         }
     }
 
-    /// Returns the pause before the next question, after `waited`.
-    pub(super) fn pause(&self, waited: Duration, failures: u32) -> Duration {
-        let usual = if waited < self.first * 30 {
-            self.first
-        } else if waited < self.first * 120 {
-            self.first * 2
-        } else {
-            self.first * 5
+    /// Returns the pause before the next question how far a purchase is, after `waited`
+    /// and so many answers in a row that were none.
+    pub(super) fn poll(&self, waited: Duration, failures: u32) -> Duration {
+        let least = match waited.as_secs() {
+            0..30 => 0,
+            30..120 => 2,
+            _ => 5,
         };
-        let patient = usual.saturating_mul(1 << failures.min(5));
-        jittered(patient.min(self.first * 30))
+        let usual = self.first.max(Duration::from_secs(least));
+        let patient = usual.saturating_mul(1 << failures.min(12));
+        jittered(patient.min(LONGEST.max(self.first)))
+    }
+
+    /// Returns the pause after so many failures of a call that costs nothing.
+    pub(super) fn again(failures: u32) -> Duration {
+        let quarter = Duration::from_millis(250);
+        let patient = quarter.saturating_mul(3_u32.saturating_pow(failures.saturating_sub(1)));
+        jittered(patient.min(LONGEST))
     }
 
     /// Returns the pause between two looks for a purchase whose id was lost.
     pub(super) fn look(&self) -> Duration {
-        jittered(self.first * 5)
+        jittered(LOOK.min(self.doubt / 10))
     }
 
-    /// Returns how long a purchase whose id was lost is looked for.
+    /// Returns how long a purchase is looked for that the service does not know.
     pub(super) fn look_for(&self) -> Duration {
-        let long = (self.first * 120).max(Duration::from_secs(8));
-        long.min(self.doubt)
-    }
-
-    /// Returns how long a service that does not answer is asked again.
-    pub(super) fn patience(&self) -> Duration {
-        (self.first * 600).max(Duration::from_secs(30))
+        LOOK_FOR.min(self.doubt)
     }
 }
 
@@ -77,15 +91,24 @@ mod tests {
         let near =
             |time: Duration, seconds: f64| (time.as_secs_f64() - seconds).abs() <= seconds * 0.21;
         let s = Duration::from_secs;
-        assert!(near(pace.pause(s(0), 0), 1.0));
-        assert!(near(pace.pause(s(31), 0), 2.0));
-        assert!(near(pace.pause(s(121), 0), 5.0));
-        assert!(near(pace.pause(s(0), 2), 4.0));
-        assert!(near(pace.pause(s(500), 9), 30.0));
-        assert_eq!(pace.look_for(), s(120));
-        assert_eq!(pace.patience(), s(600));
-        assert_eq!(pace.doubt, s(900));
+        assert!(near(pace.poll(s(0), 0), 1.0));
+        assert!(near(pace.poll(s(31), 0), 2.0));
+        assert!(near(pace.poll(s(121), 0), 5.0));
+        assert!(near(pace.poll(s(0), 2), 4.0));
+        assert!(near(pace.poll(s(500), 9), 30.0));
+        assert!(near(Pace::again(1), 0.25));
+        assert!(near(Pace::again(9), 30.0));
+    }
+
+    #[test]
+    fn the_first_pause_changes_no_other_time() {
+        let usual = Pace::new(&|_| None);
         let fast = Pace::new(&|name| (name == "ARCHI3D_HTTP_POLL_MS").then(|| "20".to_owned()));
-        assert_eq!(fast.look_for(), s(8));
+        for pace in [usual, fast] {
+            assert_eq!(pace.look_for(), Duration::from_secs(120));
+            assert_eq!(pace.doubt, Duration::from_secs(900));
+            assert!(pace.look() >= Duration::from_secs(4));
+            assert!(pace.poll(Duration::from_secs(60), 0) >= Duration::from_millis(1600));
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::client::{Answer, Client, Trouble};
+use super::client::{Answer, Client, Masks, Trouble};
 use super::fal::{Fal, encoded};
 use super::pace::Pace;
 use super::provider::{Desk, Provider};
@@ -45,11 +45,12 @@ pub fn listed_prices(
         .ok_or_else(|| super::missing_key(service))?;
     let (fal, pace) = (Fal::new(env), Pace::new(env));
     let log = Arc::new(AttemptLog::new(None));
-    let client = Client::new(pace.limit, super::secrets(service, &key), log);
-    let auth = fal.auth(&key);
+    let masks = Arc::new(Masks::default());
+    masks.add(service.key_name(), &key);
+    let client = Client::new(pace.limit, &masks, log);
+    let auth = || fal.auth(&key);
     let asked = Asked {
         fal: &fal,
-        pace: &pace,
         desk: Desk {
             client: &client,
             auth: &auth,
@@ -69,7 +70,6 @@ pub fn listed_prices(
 
 struct Asked<'a> {
     fal: &'a Fal,
-    pace: &'a Pace,
     desk: Desk<'a>,
     source: String,
     now: Timestamp,
@@ -144,14 +144,13 @@ impl Asked<'_> {
                     .map_err(|trouble| format!("fal cannot be asked: {}", trouble.text()));
             }
             let asked = outcome.ok().and_then(|answer| answer.retry_after());
-            let pause = self.pace.pause(Duration::ZERO, tries);
-            thread::sleep(asked.unwrap_or(pause).min(LONGEST_PAUSE));
+            thread::sleep(asked.unwrap_or(Pace::again(tries)).min(LONGEST_PAUSE));
         }
     }
 }
 
 fn refusal(answer: &Answer) -> String {
-    let (status, text) = (answer.status, answer.quoted());
+    let (status, text) = (answer.status, answer.said());
     match status {
         401 | 403 => format!("fal does not take the key ({status}): {text}"),
         200..=299 => format!("fal's answer has no list of prices: {text:?}"),

@@ -10,6 +10,9 @@ use crate::domain::purchase::Billed;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 
+/// How long to leave a service alone when it is busy and does not say for how long.
+const BUSY: Duration = Duration::from_secs(10);
+
 /// A picture that is about to be sent.
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -44,6 +47,11 @@ impl Ticket {
             links: Map::new(),
         }
     }
+
+    /// Makes the ticket of a purchase if its id is one.
+    pub(super) fn named(id: &str) -> Option<Self> {
+        (!id.is_empty()).then(|| Self::known(id))
+    }
 }
 
 /// What the answer to an order means.
@@ -53,6 +61,10 @@ pub(super) enum Settled {
     Accepted(Ticket),
     /// It was refused, and nothing was bought.
     Refused(Verdict),
+    /// The account's key was refused, and nothing was bought.
+    Denied(String),
+    /// It seems to be refused, but may have been taken: worth a look.
+    Unsure(Verdict),
     /// Nobody can tell from this answer.
     Unclear(String),
 }
@@ -135,6 +147,12 @@ impl Verdict {
         self.void && self.class == ErrorClass::Transient
     }
 
+    /// The service is to be left alone, as long as it asks for.
+    pub(super) fn busy(mut self, answer: &Answer) -> Self {
+        self.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
+        self
+    }
+
     /// Keeps the answer for whoever looks for the cause.
     pub(super) fn with(mut self, answer: &Answer) -> Self {
         self.detail = Some(answer.text());
@@ -148,9 +166,14 @@ pub(super) enum Fault {
     /// The call can be made again.
     Again {
         text: String,
+        /// How long the service asks to be left alone.
         after: Option<Duration>,
     },
-    /// It is of no use.
+    /// The account's key is refused; another one may be set at any time.
+    Denied(String),
+    /// The service does not know the purchase, or not yet.
+    Missing(Box<Verdict>),
+    /// Asking again changes nothing.
     Final(Box<Verdict>),
 }
 
@@ -250,8 +273,8 @@ pub(super) fn picture_stem(key: &str) -> String {
 /// Calls with the account's key.
 pub(super) struct Desk<'a> {
     pub(super) client: &'a Client,
-    /// What stands after `Authorization:`.
-    pub(super) auth: &'a str,
+    /// Returns what stands after `Authorization:` at this moment.
+    pub(super) auth: &'a dyn Fn() -> String,
     /// How long one call may take.
     pub(super) limit: Duration,
 }
@@ -272,7 +295,22 @@ impl Desk<'_> {
         url: &str,
         content: Content<'_>,
     ) -> Result<Answer, Trouble> {
-        let headers = [("authorization", self.auth), ("accept", "application/json")];
+        self.call_with(method, url, &[], content)
+    }
+
+    pub(super) fn call_with(
+        &self,
+        method: &str,
+        url: &str,
+        more: &[(&'static str, String)],
+        content: Content<'_>,
+    ) -> Result<Answer, Trouble> {
+        let auth = (self.auth)();
+        let mut headers = vec![
+            ("authorization", auth.as_str()),
+            ("accept", "application/json"),
+        ];
+        headers.extend(more.iter().map(|(name, value)| (*name, value.as_str())));
         let call = Call {
             method,
             url,
@@ -337,18 +375,68 @@ pub(super) fn refused(
     answer: &Answer,
     lasting: impl FnOnce(u16) -> ErrorClass,
 ) -> Fault {
-    let status = answer.status;
-    let text = format!(
-        "{service} answered {status} to {doing}: {}",
-        answer.quoted()
-    );
+    let (status, said) = (answer.status, answer.said());
+    let text = format!("{service} answered {status} to {doing}: {said}");
     match status {
+        401 | 403 => Fault::Denied(text),
         408 | 425 | 429 | 500.. | 300..=399 | 200..=299 => Fault::Again {
             text,
             after: answer.retry_after(),
         },
         _ => Verdict::new(lasting(status), text).with(answer).into(),
     }
+}
+
+/// The same for a question about a purchase.
+pub(super) fn unanswered(service: &str, answer: &Answer, ticket: &Ticket) -> Fault {
+    if matches!(answer.status, 404 | 410) {
+        return unheard_of(service, ticket);
+    }
+    let doing = format!("the question for {}", ticket.id);
+    refused(service, &doing, answer, |_| ErrorClass::Unknown)
+}
+
+/// The service does not know a purchase.
+pub(super) fn unheard_of(service: &str, ticket: &Ticket) -> Fault {
+    let id = &ticket.id;
+    let message = format!(
+        "{service} does not know request {id}, or not any more: it may be paid for and expired"
+    );
+    Fault::Missing(Box::new(Verdict::new(ErrorClass::Unknown, message)))
+}
+
+/// Says what the answer to an order means, where `id` is what a success names it by.
+pub(super) fn settled(service: &str, answer: &Answer, id: Option<Ticket>) -> Settled {
+    let (status, said) = (answer.status, answer.said());
+    let text = format!("{service} answered {status}: {said}");
+    let verdict = |class| Verdict::new(class, text.clone()).with(answer);
+    match status {
+        200..=299 => match id {
+            Some(ticket) => Settled::Accepted(ticket),
+            None => Settled::Unclear(format!("{service}'s answer names no purchase")),
+        },
+        401 => Settled::Denied(text),
+        403 if speaks_of_the_key(&said) => Settled::Denied(text),
+        408 | 425 => Settled::Unsure(verdict(ErrorClass::Transient)),
+        429 => Settled::Refused(verdict(ErrorClass::Transient).busy(answer)),
+        400..=499 => Settled::Refused(verdict(class_before_purchase(status))),
+        _ => Settled::Unclear(format!("{text} to the order")),
+    }
+}
+
+/// Tells whether a refusal is about the account's key rather than about what was ordered.
+fn speaks_of_the_key(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let words = [
+        "key",
+        "credential",
+        "scope",
+        "token",
+        "unauthori",
+        "authenticat",
+        "permission",
+    ];
+    words.iter().any(|word| said.contains(word))
 }
 
 /// The class of a refusal while a picture is handed over or an order is placed.

@@ -9,7 +9,7 @@ use super::client::{Answer, Content};
 use super::form::Form;
 use super::provider::{
     Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
-    Ticket, Verdict, class_before_purchase, refused,
+    Ticket, Verdict, class_before_purchase, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -19,9 +19,6 @@ use crate::domain::time::Timestamp;
 
 /// How many pages of the list are looked through.
 const PAGES: usize = 20;
-
-/// How long to leave it alone when it is busy and does not say for how long.
-const BUSY: Duration = Duration::from_secs(10);
 
 pub(super) struct Replicate {
     base: String,
@@ -38,23 +35,12 @@ impl Replicate {
     }
 }
 
-fn text(answer: &Answer) -> String {
-    let detail = answer.json().and_then(|body| {
-        let named = body["detail"].as_str().or_else(|| body["title"].as_str());
-        named.map(str::to_owned)
-    });
-    let detail = detail.unwrap_or_else(|| answer.quoted());
-    format!("Replicate answered {}: {detail}", answer.status)
-}
-
-/// Returns how long it asks to wait, in its header or in words ("resets in ~30s").
-fn pause(answer: &Answer) -> Duration {
-    let said = text(answer);
-    let in_words = said.split_once("resets in ~").and_then(|(_, rest)| {
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok().map(Duration::from_secs)
-    });
-    answer.retry_after().or(in_words).unwrap_or(BUSY)
+/// Returns how long it asks to wait in words ("resets in ~30s").
+fn pause_in_words(answer: &Answer) -> Option<Duration> {
+    let said = answer.said();
+    let (_, rest) = said.split_once("resets in ~")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().map(Duration::from_secs)
 }
 
 impl Provider for Replicate {
@@ -122,24 +108,18 @@ impl Provider for Replicate {
     }
 
     fn settle(&self, _: &Row, answer: &Answer) -> Settled {
-        match answer.status {
-            200..=299 => {
-                let body = answer.json().unwrap_or_default();
-                match body["id"].as_str().filter(|id| !id.is_empty()) {
-                    Some(id) => Settled::Accepted(Ticket::known(id)),
-                    None => Settled::Unclear("Replicate's answer names no prediction".to_owned()),
-                }
-            }
-            408 | 425 | 429 => {
-                let mut verdict = Verdict::new(ErrorClass::Transient, text(answer)).with(answer);
-                verdict.retry_after = Some(pause(answer));
+        let body = answer.json().unwrap_or_default();
+        match settled(
+            "Replicate",
+            answer,
+            body["id"].as_str().and_then(Ticket::named),
+        ) {
+            Settled::Refused(mut verdict) if answer.status == 429 => {
+                let asked = answer.retry_after().or_else(|| pause_in_words(answer));
+                verdict.retry_after = asked.or(verdict.retry_after);
                 Settled::Refused(verdict)
             }
-            status @ 400..=499 => {
-                let class = class_before_purchase(status);
-                Settled::Refused(Verdict::new(class, text(answer)).with(answer))
-            }
-            status => Settled::Unclear(format!("Replicate answered {status} to the order")),
+            settled => settled,
         }
     }
 
@@ -177,9 +157,7 @@ impl Provider for Replicate {
             // Models that are billed by the second bill these too: a person decides.
             Some(word @ ("failed" | "canceled")) => ended(ErrorClass::Unknown, word, Billed::Maybe),
             Some(word) => Ok(Standing::Running(None, word.to_owned())),
-            None => Err(refused("Replicate", "a prediction", &answer, |_| {
-                ErrorClass::Unknown
-            })),
+            None => Err(unanswered("Replicate", &answer, ticket)),
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Made {
     pub(super) url: String,
     /// Its size, where the service says it.
     pub(super) size: Option<u64>,
+    /// Whether its name or its type says that it is a GLB.
+    is_glb: bool,
 }
 
 impl Row {
@@ -148,12 +150,17 @@ fn files(pointers: &[String], root: &Value) -> Vec<Made> {
             any_model(root, &mut found);
             continue;
         }
+        let pointer = pointer.trim_end_matches("[]");
         let value = if pointer.is_empty() || pointer.starts_with('/') {
             root.pointer(pointer)
         } else {
             root.pointer(&format!("/{}", pointer.replace('.', "/")))
         };
-        collect(value.unwrap_or(&Value::Null), &mut found);
+        let mut own = Vec::new();
+        collect(value.unwrap_or(&Value::Null), &mut own);
+        // Of a list of files those come first that are called what is wanted.
+        own.sort_by_key(|made| !made.is_glb);
+        found.append(&mut own);
     }
     let mut seen = Vec::new();
     found.retain(|made: &Made| {
@@ -175,12 +182,8 @@ fn any_model(root: &Value, found: &mut Vec<Made>) {
     }
     let mut all = Vec::new();
     addresses(root, &mut all);
-    let is_model = |made: &Made| {
-        let path = made.url.split(['?', '#']).next().unwrap_or_default();
-        path.to_ascii_lowercase().ends_with(".glb")
-    };
     if all.len() > 1 {
-        all.retain(is_model);
+        all.retain(|made| made.is_glb);
     }
     found.append(&mut all);
 }
@@ -192,12 +195,15 @@ fn collect(value: &Value, found: &mut Vec<Made>) {
             found.push(Made {
                 url: url.clone(),
                 size: None,
+                is_glb: is_glb(url),
             });
         }
         Value::Array(list) => list.iter().for_each(|value| collect(value, found)),
         Value::Object(object) => {
             if let Some(url) = object.get("url").and_then(Value::as_str) {
+                let named = |name| object.get(name).and_then(Value::as_str).is_some_and(is_glb);
                 found.push(Made {
+                    is_glb: is_glb(url) || named("file_name") || named("content_type"),
                     url: url.to_owned(),
                     size: object
                         .get("file_size")
@@ -208,6 +214,12 @@ fn collect(value: &Value, found: &mut Vec<Made>) {
         }
         _ => {}
     }
+}
+
+/// Tells whether an address, a name or a type is that of a GLB.
+fn is_glb(text: &str) -> bool {
+    let path = text.split(['?', '#']).next().unwrap_or_default();
+    path.eq_ignore_ascii_case("model/gltf-binary") || path.to_ascii_lowercase().ends_with(".glb")
 }
 
 #[cfg(test)]

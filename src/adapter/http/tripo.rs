@@ -1,14 +1,12 @@
 //! Tripo, version 3 of its interface: everything comes in an envelope with a code.
 //! It lists no inputs, so an order whose answer was lost cannot be found again.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use super::client::{Answer, Content};
 use super::provider::{
     Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, class_before_purchase, dollars, refused,
+    Verdict, class_before_purchase, dollars, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -17,9 +15,6 @@ use crate::domain::service;
 
 /// What a credit costs where a row says nothing.
 const CREDIT_USD: f64 = 0.01;
-
-/// How long to leave it alone when it is busy and does not say for how long.
-const BUSY: Duration = Duration::from_secs(10);
 
 pub(super) struct Tripo {
     base: String,
@@ -44,25 +39,21 @@ fn code(answer: &Answer) -> Option<i64> {
     answer.json()?["code"].as_i64()
 }
 
-/// Says what a refusal before a purchase means, if the answer is one.
-fn refusal(answer: &Answer) -> Option<Verdict> {
-    let text = answer.json().and_then(|body| {
-        let message = body["message"].as_str()?;
-        Some(format!("Tripo answered {}: {message}", body["code"]))
-    });
-    let text =
-        text.unwrap_or_else(|| format!("Tripo answered {}: {}", answer.status, answer.quoted()));
-    let class = match (answer.status, code(answer)) {
-        (_, Some(2010)) | (402, _) => ErrorClass::OutOfCredit,
-        (408 | 425 | 429, _) | (200..=499, Some(2000 | 1007)) => {
-            let mut verdict = Verdict::new(ErrorClass::Transient, text).with(answer);
-            verdict.retry_after = Some(answer.retry_after().unwrap_or(BUSY));
-            return Some(verdict);
-        }
-        (status @ 400..=499, _) => class_before_purchase(status),
-        _ => return None,
+/// Says what a code means that the answer has in place of what was asked for: it
+/// decides, whatever the status says.
+fn coded(answer: &Answer) -> Option<Verdict> {
+    let code = code(answer).filter(|_| answer.status < 500)?;
+    let verdict = |class| {
+        let text = format!("Tripo answered {code}: {}", answer.said());
+        Verdict::new(class, text).with(answer)
     };
-    Some(Verdict::new(class, text).with(answer))
+    match code {
+        2010 => Some(verdict(ErrorClass::OutOfCredit)),
+        2000 | 1007 => Some(verdict(ErrorClass::Transient).busy(answer)),
+        // These say what is wrong with the order: it was not taken.
+        1000..=2999 if answer.is_success() => Some(verdict(ErrorClass::Permanent)),
+        _ => None,
+    }
 }
 
 impl Provider for Tripo {
@@ -98,7 +89,7 @@ impl Provider for Tripo {
             Some(data) if data["file_token"].is_string() => {
                 Ok(data["file_token"].as_str().unwrap_or_default().to_owned())
             }
-            _ => Err(refusal(&answer).map_or_else(
+            _ => Err(coded(&answer).map_or_else(
                 || refused("Tripo", "a picture", &answer, class_before_purchase),
                 Fault::from,
             )),
@@ -114,20 +105,13 @@ impl Provider for Tripo {
     }
 
     fn settle(&self, _: &Row, answer: &Answer) -> Settled {
-        if let Some(data) = data(answer) {
-            return match data["task_id"].as_str().filter(|id| !id.is_empty()) {
-                Some(id) => Settled::Accepted(Ticket::known(id)),
-                None => Settled::Unclear("Tripo's answer names no task".to_owned()),
-            };
-        }
-        match refusal(answer) {
-            Some(verdict) => Settled::Refused(verdict),
-            // These codes say what is wrong with the order: it was not taken.
-            None if answer.is_success() && matches!(code(answer), Some(1000..=2999)) => {
-                let text = format!("Tripo refused the order: {}", answer.quoted());
-                Settled::Refused(Verdict::new(ErrorClass::Permanent, text).with(answer))
+        let task = data(answer);
+        match coded(answer) {
+            Some(verdict) if task.is_none() => Settled::Refused(verdict),
+            _ => {
+                let id = task.as_ref().and_then(|task| task["task_id"].as_str());
+                settled("Tripo", answer, id.and_then(Ticket::named))
             }
-            None => Settled::Unclear(format!("Tripo answered {} to the order", answer.status)),
         }
     }
 
@@ -135,7 +119,7 @@ impl Provider for Tripo {
         let id = &ticket.id;
         let answer = desk.get(&format!("{}/tasks/{id}", self.base))?;
         let Some(task) = data(&answer) else {
-            return Err(refused("Tripo", "a task", &answer, |_| ErrorClass::Unknown));
+            return Err(unanswered("Tripo", &answer, ticket));
         };
         let error = task["error_message"]
             .as_str()

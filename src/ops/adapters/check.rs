@@ -435,7 +435,13 @@ fn failed(error: AdapterError) -> CheckOutcome {
             detail,
             retry_after: None,
         },
-        AdapterError::NoRoom { .. } => CheckOutcome::Failed {
+        AdapterError::Denied { .. } => CheckOutcome::Failed {
+            class: ErrorClass::Permanent,
+            message,
+            detail: None,
+            retry_after: None,
+        },
+        AdapterError::NoRoom { .. } | AdapterError::Withdrawn => CheckOutcome::Failed {
             class: ErrorClass::Transient,
             message,
             detail: None,

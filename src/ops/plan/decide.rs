@@ -11,12 +11,12 @@ use crate::domain::filter::JobFilter;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::retry::OnInterrupt;
-use crate::domain::select::{Decision, SkipReason};
+use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
 use crate::ops::money::{self, Limit};
 use crate::ops::reuse::Forecast;
-use crate::ops::select::{self, WorkerRequest, arrange, carrier, on_trial};
+use crate::ops::select::{self, WorkerRequest, arrange, carrier, finds, is_findable, on_trial};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::pictures::PictureMarks;
@@ -226,7 +226,10 @@ impl<'a> Planner<'a> {
                 let words = "finished by a worker that died; the next start publishes them";
                 (Fate::Skip, Reason::new("finished_unpublished", words))
             }
-            Some(seen) => match self.request.selection().decide(seen) {
+            Some(seen) => match self.request.selection().decide(State {
+                findable: self.is_findable(&job),
+                ..seen
+            }) {
                 Decision::Run(Entry::Takeover) if asked => {
                     let words = "asked to be stopped; the next worker takes them out";
                     (Fate::Skip, Reason::new("cancel_asked", words))
@@ -390,7 +393,15 @@ impl<'a> Planner<'a> {
                 ..
             }
         );
-        bought && !self.request.dry_run && !self.request.forget_requests
+        let looks = !self.request.resubmit_unknown && self.is_findable(job);
+        (bought || looks) && !self.request.dry_run && !self.request.forget_requests
+    }
+
+    fn is_findable(&self, job: &JobRecord) -> bool {
+        is_findable(
+            job,
+            |key| matches!(self.carriers.get(key), Some(Ok(carrier)) if finds(carrier)),
+        )
     }
 
     fn entered(&self, planned: &PlannedJob) -> (Fate, Reason) {
@@ -400,7 +411,12 @@ impl<'a> Planner<'a> {
             _ => None,
         };
         let (fate, plain) = if self.reattaches(job) {
-            let reason = Reason::new("bought", "bought by an earlier attempt");
+            let reason = if self.is_findable(job) {
+                let words = "possibly bought by an earlier attempt; their provider is asked";
+                Reason::new("possibly_bought", words)
+            } else {
+                Reason::new("bought", "bought by an earlier attempt")
+            };
             (Fate::Reattach, reason)
         } else {
             (Fate::Run, entered(planned.entry))

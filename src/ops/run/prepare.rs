@@ -1,6 +1,6 @@
 //! Before the first job starts: recover, read the run, decide about each job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
@@ -65,22 +65,37 @@ pub(super) fn prepare(
         unmatched: select::unmatched(&filter, &request.run_id, &run.jobs),
     };
     let selection = request.selection();
+    let mut finders: HashMap<AlgoKey, bool> = HashMap::new();
     for job in consumed(run.jobs) {
         if !select::is_meant(&filter, &job) {
             continue;
         }
         prepared.matched += 1;
-        prepared.decide(job, &selection, teller);
+        let findable = select::is_findable(&job, |key| {
+            let known = finders.entry(key.clone());
+            *known.or_insert_with(|| {
+                select::carrier(teller.context, request, key)
+                    .is_ok_and(|carrier| select::finds(&carrier))
+            })
+        });
+        prepared.decide(job, findable, &selection, teller);
     }
     Ok(prepared)
 }
 
 impl Prepared {
-    fn decide(&mut self, job: JobRecord, selection: &Selection, teller: &Teller<'_>) {
-        let Some(seen) = job.standing.seen() else {
+    fn decide(
+        &mut self,
+        job: JobRecord,
+        findable: bool,
+        selection: &Selection,
+        teller: &Teller<'_>,
+    ) {
+        let Some(mut seen) = job.standing.seen() else {
             self.leave(job, teller);
             return;
         };
+        seen.findable = findable;
         if seen.unmarked {
             self.unmarked.push(job.job_id.clone());
         }

@@ -265,6 +265,7 @@ impl Reader<'_> {
                 unmarked,
                 not_before: None,
                 doubtful: simulated && self.past()?.is_doubtful(job),
+                intended: false,
                 tried: match state {
                     JobState::Enqueued { .. } => row.start.is_some(),
                     _ => !simulated || self.past()?.has_tried(job),
@@ -283,6 +284,7 @@ impl Reader<'_> {
         let not_before = evidence
             .ruling()
             .and_then(|marker| marker.not_before(self.now));
+        let purchase = evidence.purchase();
         Ok(Standing::Known {
             state,
             holder,
@@ -296,7 +298,8 @@ impl Reader<'_> {
             } else {
                 evidence.was_tried()
             },
-            purchase: evidence.purchase().request_id,
+            purchase: purchase.request_id,
+            intended: purchase.intent.is_some(),
             holder_died: evidence.holder_died(),
             failures: evidence.failures(),
         })

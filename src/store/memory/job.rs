@@ -139,6 +139,7 @@ impl Job {
                 unmarked: false,
                 not_before: self.not_before,
                 doubtful: self.is_doubtful(),
+                intended: self.purchase.intent.is_some(),
                 tried: match self.state {
                     JobState::Completed { simulated, .. } => !simulated,
                     state => state.attempt() > 0,

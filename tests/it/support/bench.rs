@@ -266,6 +266,7 @@ fn waiting(job: &JobId) -> JobRecord {
             unmarked: false,
             not_before: None,
             doubtful: false,
+            intended: false,
             tried: false,
             holder_died: false,
             purchase: None,

@@ -234,7 +234,13 @@ impl Market {
     /// Demands that the key is in nothing that is left behind, in no form.
     #[track_caller]
     pub fn expect_no_key(&self, outputs: &[&Output]) {
-        let forms = forms_of(KEY);
+        self.expect_nowhere(KEY, outputs);
+    }
+
+    /// Demands that a secret is in nothing that is left behind, in no form.
+    #[track_caller]
+    pub fn expect_nowhere(&self, secret: &str, outputs: &[&Output]) {
+        let forms = forms_of(secret);
         let demand = |text: &str, place: &str| {
             for form in &forms {
                 assert!(!text.contains(form.as_str()), "the key is in {place}");
