@@ -43,9 +43,13 @@ pub struct Lease {
     pub failures: u32,
     /// Stays the same for a job until a purchase has succeeded.
     pub idempotency_key: String,
-    /// When the result was begun that stands until this attempt has succeeded.
+    /// Whether the result that stands until this attempt has succeeded was made after the
+    /// run was read.
     #[serde(default)]
-    pub replaces: Option<Timestamp>,
+    pub redone: bool,
+    /// How many purchases of the job are over, with a result or void.
+    #[serde(default)]
+    pub purchases: u32,
     /// The private folder this attempt writes in.
     pub staging: PathBuf,
 }

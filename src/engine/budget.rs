@@ -256,8 +256,9 @@ impl Pool<'_> {
         let now = self.clock.now();
         let stake = Stake::from(lease);
         let bought = lease.request_id.is_some() && !self.forgets(lease);
-        // What is given up may be billed all the same.
-        let anew = !bought && (lease.request_id.is_some() || self.buys_blindly(job));
+        // What is given up may be billed all the same, and what is over is not looked for.
+        let over = lease.purchases > 0 && lease.intent.is_none();
+        let anew = !bought && (lease.request_id.is_some() || over || self.buys_blindly(job));
         let earlier = if lease.attempt > 1 {
             self.reserved_for(money, &lease.job_id)?
         } else {

@@ -430,13 +430,20 @@ impl Pool<'_> {
         let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
         let of_job = bought.iter().filter(|((of, _), _)| *of == lease.job_id);
         let mut inherited: Vec<_> = of_job.map(|((_, id), cost)| (id.clone(), *cost)).collect();
-        if let Some(id) = resumed
-            && inherited.iter().all(|(known, _)| known != id)
-        {
-            // More is reserved than the price where another worker heard of a cost.
+        let knows = |inherited: &[(String, _)], id: &str| inherited.iter().any(|(of, _)| of == id);
+        let Some(id) = resumed.filter(|id| !knows(&inherited, id)) else {
+            return inherited;
+        };
+        // Not the price is reserved where another worker bought more, or heard of a cost.
+        let reserved = self.reserved_usd(lease);
+        if reserved != carrier.price.unit_usd {
+            let mut bought = self.store.purchases(&lease.job_id).unwrap_or_default();
+            bought.retain(|(id, _)| !knows(&inherited, id));
+            inherited.extend(bought);
+        }
+        if !knows(&inherited, id) {
             let price = carrier.price.unit_usd.unwrap_or_default();
-            let told = self.reserved_usd(lease).filter(|usd| *usd > price);
-            inherited.push((id.to_owned(), told));
+            inherited.push((id.to_owned(), reserved.filter(|usd| *usd > price)));
         }
         inherited
     }

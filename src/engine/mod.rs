@@ -23,7 +23,7 @@ use crate::domain::limits::Limits;
 use crate::domain::patch::{Price, WorkerFacts};
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::text::plural;
-use crate::domain::time::{Clock, Timestamp};
+use crate::domain::time::Clock;
 use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, Store, StoreError};
 use crate::workspace::paths::Workspace;
@@ -167,8 +167,6 @@ struct Pool<'a> {
     clock: &'a dyn Clock,
     cancel: &'a Cancel,
     sink: &'a dyn Sink,
-    /// When the pool began, by the wall clock.
-    began: Timestamp,
     queue: Queue,
     lanes: Lanes,
     till: Till,
@@ -275,7 +273,6 @@ pub fn run(
         clock: clock.as_ref(),
         cancel,
         sink,
-        began: clock.now(),
         queue: Queue::new(jobs),
         lanes,
         till: Till::of(conditions.money.as_ref()),

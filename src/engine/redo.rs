@@ -8,8 +8,8 @@ use crate::engine::queue::Waiting;
 use crate::store::{Claim, ReleaseReason, StoreError};
 
 impl Pool<'_> {
-    /// Lets go of a result that somebody else has made again since this worker
-    /// began: nobody wants it, or pays for it, once more.
+    /// Lets go of a result that somebody else has made again since this worker read the
+    /// run: nobody wants it, or pays for it, once more.
     pub(super) fn unless_redone(
         &self,
         waiting: &Waiting,
@@ -18,8 +18,7 @@ impl Pool<'_> {
         let Claim::Taken(lease) = claim else {
             return Ok(claim);
         };
-        let newer = lease.replaces.is_some_and(|begun| begun > self.began);
-        if waiting.planned.entry != Entry::Redo || waiting.tried || !newer {
+        if waiting.planned.entry != Entry::Redo || waiting.tried || !lease.redone {
             return Ok(Claim::Taken(lease));
         }
         let now = self.clock.now();

@@ -75,7 +75,7 @@ impl Pool<'_> {
             StopReason::Unreachable => {
                 self.give_back(
                     lease,
-                    ReleaseReason::StoreTrouble,
+                    ReleaseReason::Unreachable,
                     "its lease could not be renewed",
                 );
             }

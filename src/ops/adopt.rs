@@ -74,6 +74,21 @@ fn bring_in(
     for warning in &recovery.warnings {
         tell(warning);
     }
+    for _ in 0..2 {
+        if let Some(adopted) = take_in(context, request, store, job_id)? {
+            return Ok(adopted);
+        }
+    }
+    Err(refused(job_id, "a worker may be at it; try again", None))
+}
+
+/// Makes what is kept the job's result; nothing if it is to be looked for again.
+fn take_in(
+    context: &OpsContext,
+    request: &AdoptRequest,
+    store: &CsvStore,
+    job_id: &JobId,
+) -> Result<Option<Adopted>, OpsError> {
     let jobs = store.jobs(context.clock.now())?.jobs;
     let record = jobs.iter().find(|job| job.job_id == *job_id);
     let kept = chosen(context, request, job_id)?;
@@ -87,12 +102,13 @@ fn bring_in(
     match store.adopt_kept(job_id, &from, entry, now)? {
         Adoption::Published => {
             let model = store.output_dir(job_id).join("generated.glb");
-            Ok(Adopted {
+            Ok(Some(Adopted {
                 job_id: job_id.clone(),
                 from: kept.path,
                 model: context.workspace.relative(&model).unwrap_or_default(),
-            })
+            }))
         }
+        Adoption::SetAside => Ok(None),
         Adoption::Refused(reason) => Err(refused(job_id, &reason, None)),
     }
 }

@@ -198,7 +198,8 @@ impl MemoryStore {
                 "{}/{}/{}",
                 self.run.run_id, job.record.job_id, job.purchase.ended
             ),
-            replaces: None,
+            redone: false,
+            purchases: job.purchase.ended,
             staging: self.run.paths.staging().join(name),
         }
     }
@@ -348,7 +349,7 @@ impl Store for MemoryStore {
     fn release(
         &self,
         lease: &Lease,
-        _reason: ReleaseReason,
+        reason: ReleaseReason,
         not_before: Option<Timestamp>,
         _now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -356,6 +357,7 @@ impl Store for MemoryStore {
         let job = state.held(lease);
         self.check_own(job, lease);
         let attempt = lease.attempt;
+        job.holder_died |= reason == ReleaseReason::Unreachable;
         job.give_back(lease, JobEvent::Released { attempt }, not_before)
     }
 

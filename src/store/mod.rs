@@ -333,6 +333,8 @@ pub enum ReleaseReason {
     Retry,
     /// The store or the disk cannot take its result.
     StoreTrouble,
+    /// The store could not be reached while it ran: as if its holder had died with it.
+    Unreachable,
     /// A limit on spending does not allow it; nothing was started.
     Budget,
 }
@@ -545,6 +547,12 @@ pub trait Store: Send + Sync {
     /// their workers may not have come to settle. A store that cannot tell says so.
     fn fates(&self, stakes: &[Stake]) -> Result<Vec<Fate>, StoreError> {
         Ok(vec![Fate::Open; stakes.len()])
+    }
+
+    /// Returns what attempts of a job bought that brought no result and is not void, by
+    /// whomever: each id with what it is said to cost. A store that cannot tell knows none.
+    fn purchases(&self, _job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Stops waiting for other tools: what is not in the registry yet stays where

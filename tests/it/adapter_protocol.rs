@@ -384,3 +384,48 @@ fn a_single_picture_adapter_gets_the_first_picture_only() {
         assert_eq!(workspace.bytes("n.txt"), count.as_bytes());
     }
 }
+
+#[test]
+fn what_is_void_and_may_have_been_billed_is_not_taken_over_by_the_next_purchase() {
+    let program = r#"
+say("submitted", request_id="r-" + str(request["attempt"])); heard("submitted")
+if request["attempt"] == 1:
+    say("error", **{"class": "transient", "message": "500", "request": "void", "billed": "maybe"})
+else:
+    made()
+"#;
+    for reconciles in ["reconciles: true", "reconciles: false"] {
+        let options = ["unit_price_usd: 0.4", "retries: 2", reconciles];
+        let workspace = buyer(program, &options);
+        let _ = workspace.worker(&["--budget-usd", "0.7"]).run();
+        assert_eq!(workspace.registry().count("completed"), 0, "{reconciles}");
+        let _ = workspace
+            .worker(&["--budget-usd", "0.8"])
+            .run()
+            .expect_code(0);
+        assert_eq!(workspace.registry().count("completed"), 1, "{reconciles}");
+        let _ = workspace
+            .worker(&["--redo", "--budget-usd", "0.8"])
+            .run()
+            .expect_stderr("$0.80");
+    }
+}
+
+#[test]
+fn what_a_dead_worker_bought_beside_the_purchase_that_is_asked_about_counts_too() {
+    let program = r#"
+if request["resume_request_id"]:
+    made(estimated_cost_usd=0.25); sys.exit(0)
+for name in ("r-1", "r-2"):
+    say("submitted", request_id=name); heard("submitted")
+os.kill(os.getppid(), 9); time.sleep(60)
+"#;
+    let workspace = buyer(program, &["unit_price_usd: 0.4"]);
+    let _ = workspace.worker(&[]).run();
+    let _ = workspace
+        .worker(&["--only-status", "enqueued,running"])
+        .run()
+        .expect_code(0);
+    assert_eq!(workspace.log().summary()["spent_usd"], 0.8);
+    assert_eq!(&workspace.row(workspace.id(0))["estimated_cost_usd"], "0.8");
+}

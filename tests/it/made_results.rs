@@ -40,12 +40,12 @@ def wait(name):
         time.sleep(0.005)
 "#;
 
-fn adapter(products: usize, body: &str, options: &[&str]) -> TestWorkspace {
+pub fn adapter(products: usize, body: &str, options: &[&str]) -> TestWorkspace {
     python(products, &format!("{PRELUDE}{body}"), options)
 }
 
 /// How often each job was paid for.
-fn bought(workspace: &TestWorkspace) -> Vec<String> {
+pub fn bought(workspace: &TestWorkspace) -> Vec<String> {
     let text = fs::read_to_string(workspace.outside().join("bought.txt")).unwrap_or_default();
     let mut jobs: Vec<String> = text.lines().map(str::to_owned).collect();
     jobs.sort();
@@ -60,7 +60,7 @@ fn every_job(workspace: &TestWorkspace) -> Vec<String> {
 
 /// Demands that every job has the model that was made for it, bought once.
 #[track_caller]
-fn expect_all_made_once(workspace: &TestWorkspace, said: &Output) {
+pub fn expect_all_made_once(workspace: &TestWorkspace, said: &Output) {
     let jobs = every_job(workspace);
     assert_eq!(
         workspace.registry().count("completed"),
@@ -76,7 +76,7 @@ fn expect_all_made_once(workspace: &TestWorkspace, said: &Output) {
 }
 
 /// Waits until the journal of a worker tells of so many results.
-fn wait_for_made(workspace: &TestWorkspace, count: usize) {
+pub fn wait_for_made(workspace: &TestWorkspace, count: usize) {
     wait_until("results in the journal", || {
         let journals = fs::read_dir(workspace.run_path("state/journal"));
         let texts = journals.into_iter().flatten().flatten();
@@ -93,7 +93,7 @@ fn wait_for_made(workspace: &TestWorkspace, count: usize) {
 }
 
 /// Kills the worker below its guard, and with it all of its programs.
-fn kill_worker(workspace: &TestWorkspace, running: Running) {
+pub fn kill_worker(workspace: &TestWorkspace, running: Running) {
     for worker in children(running.pid()) {
         let sent = std::process::Command::new("kill")
             .args(["-s", "KILL", &worker.to_string()])
@@ -106,17 +106,17 @@ fn kill_worker(workspace: &TestWorkspace, running: Running) {
     });
 }
 
-fn go(workspace: &TestWorkspace, name: &str) {
+pub fn go(workspace: &TestWorkspace, name: &str) {
     File::create(workspace.outside().join(name)).expect("writable");
 }
 
-fn late(workspace: &TestWorkspace) -> Vec<PathBuf> {
+pub fn late(workspace: &TestWorkspace) -> Vec<PathBuf> {
     let entries = fs::read_dir(workspace.run_path("outputs/.late"));
     let entries = entries.into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-const LINGERS: &str = r#"
+pub const LINGERS: &str = r#"
 write("model.glb"); write("front.png", b"png"); write("notes.txt", b"beside")
 result(generated_glb="model.glb", previews=["front.png"], algo_version="v7",
        estimated_cost_usd=0.25, raw_metadata={"seed": 7})

@@ -119,6 +119,7 @@ mod hostile;
 mod init;
 mod json_shapes;
 mod judge;
+mod kept_results;
 mod kill_and_resume;
 mod known_failures;
 mod ledger;

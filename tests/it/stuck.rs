@@ -58,6 +58,48 @@ fn a_clock_before_1970_stops_no_work() {
     let _ = status.run().expect_code(0);
 }
 
+const REDO: [&str; 1] = ["--redo"];
+
+#[test]
+fn a_result_made_under_a_clock_a_day_off_is_made_again_when_somebody_asks_for_it() {
+    for seconds in ["+= 86400", "-= 86400"] {
+        let workspace = one_job_each(&[("one", "")]);
+        let Some(clock) = other_clock(workspace.outside(), seconds) else {
+            return;
+        };
+        let worker = workspace.worker(&[]).env("LD_PRELOAD", &clock);
+        let _ = worker.run().expect_code(0);
+        let _ = workspace.worker(&REDO).run().expect_code(0);
+        assert_eq!(executions(&workspace).len(), 2, "{seconds}");
+    }
+}
+
+#[test]
+fn a_result_made_again_under_a_clock_a_day_behind_is_not_made_once_more() {
+    let workspace = one_job_each(&[("one", "wait_file: go1"), ("two", "wait_file: go2")]);
+    let Some(clock) = other_clock(workspace.outside(), "-= 86400") else {
+        return;
+    };
+    let names = ["go1", "go2"];
+    for name in names {
+        workspace.write(name, b"");
+    }
+    let _ = workspace.worker(&[]).env("LD_PRELOAD", &clock).run();
+    for name in names {
+        fs::remove_file(workspace.path(name)).expect("there");
+    }
+    // The first worker is at one job and has read that the other one is to be made again.
+    let first = workspace.worker(&REDO).spawn();
+    wait_until("the first is begun", || executions(&workspace).len() == 3);
+    let second = workspace.worker(&REDO).env("LD_PRELOAD", &clock).spawn();
+    wait_until("the other is begun", || executions(&workspace).len() == 4);
+    workspace.write("go2", b"");
+    let _ = second.wait().expect_code(0);
+    workspace.write("go1", b"");
+    let _ = first.wait().expect_code(0);
+    assert_eq!(executions(&workspace).len(), 4);
+}
+
 #[test]
 fn a_retry_noted_under_a_clock_a_year_ahead_waits_no_longer_than_was_asked() {
     let workspace = one_job_each(&[("one", "fail_first: 1, retry_after_s: 2")]);

@@ -8,14 +8,14 @@ use std::path::Path;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
-use crate::domain::patch::{self, Product, Span};
+use crate::domain::patch::{self, Span};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifact, Claim, Ending, Finish, Made, Outcome};
-use crate::workspace::artifact::{self, Named, Taken};
+use crate::workspace::artifact::{self, Taken};
 
 use super::CsvStore;
 use super::journal::{self, What};
@@ -26,6 +26,8 @@ use super::sweep::split_staging;
 pub enum Adoption {
     /// It is the job's result now.
     Published,
+    /// What the job's dead worker had left was set aside just now: to be looked at again.
+    SetAside,
     /// The job cannot be taken for it: why.
     Refused(String),
 }
@@ -44,6 +46,7 @@ impl CsvStore {
         let lease = match self.claim_job(job, entry, now)? {
             Claim::Taken(lease) => lease,
             Claim::RolledForward(JobState::Completed { .. }) => return Ok(Adoption::Published),
+            Claim::RolledForward(JobState::Failed { .. }) => return Ok(Adoption::SetAside),
             Claim::Changed(state) | Claim::RolledForward(state) => {
                 return Ok(Adoption::Refused(format!("it is {} now", state.status())));
             }
@@ -121,27 +124,12 @@ impl CsvStore {
             return Err("its place is taken".into());
         }
         fault::here("adopt.moved");
-        let named = Named {
-            model: made.model.as_deref(),
-            previews: &made.previews,
-            about: made.about.as_ref(),
-            told: made.told.as_ref(),
-            again: true,
-        };
-        let taken = artifact::take(&lease.staging, named, &|_| Ok(()));
+        let taken = artifact::take(&lease.staging, made.named(), &|_| Ok(()));
         taken.map_err(|error| error.to_string())
     }
 
     fn adopted_by_hand(&self, lease: &Lease, made: &Made, taken: Taken) -> (Outcome, patch::Patch) {
-        let output = self.paths().output(&lease.job_id);
-        let output = self.shared.workspace.relative(&output).unwrap_or_default();
-        let mut paths = taken.names.iter().map(|name| format!("{output}/{name}"));
-        let product = Product {
-            object: paths.next().unwrap_or_default(),
-            previews: paths.collect(),
-            algo_version: made.algo_version.clone(),
-            price: made.price.clone(),
-        };
+        let product = self.product_of(&lease.job_id, made, &taken);
         let outcome = Outcome::Completed {
             simulated: false,
             artifacts: taken.files.into_iter().map(Artifact::from).collect(),

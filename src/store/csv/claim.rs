@@ -230,10 +230,8 @@ impl CsvStore {
             intent: purchase.intent.map(Box::new),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
-            replaces: evidence
-                .of(RecordKind::Completed)
-                .and_then(Marker::record)
-                .map(|record| record.claimed_at),
+            redone: evidence.has_result_after(row.start),
+            purchases,
             staging: self
                 .paths()
                 .staging()

@@ -78,6 +78,13 @@ impl Evidence {
         }
     }
 
+    /// Tells whether there is a result whose attempt started after `start`. The starts of
+    /// one job's attempts rise whatever the clocks say, so none is compared with a clock.
+    pub(super) fn has_result_after(&self, start: Option<Timestamp>) -> bool {
+        let result = self.of(RecordKind::Completed).and_then(Marker::record);
+        result.is_some_and(|result| start.is_some_and(|start| result.claimed_at > start))
+    }
+
     /// Tells whether the ruling marker's attempt started after `start`.
     fn is_newer_than(&self, start: Option<Timestamp>) -> bool {
         let record = self.ruling().and_then(Marker::record);

@@ -43,7 +43,11 @@ impl CsvStore {
             cost_usd: None,
         };
         fault::here("release.before");
-        let change = |record: &Record| given_back(record, RecordKind::Released, not_before);
+        let change = |record: &Record| {
+            let mut record = given_back(record, RecordKind::Released, not_before);
+            record.holder_died |= reason == ReleaseReason::Unreachable;
+            record
+        };
         self.give_back(lease, change, what, now)
     }
 

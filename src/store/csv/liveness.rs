@@ -248,6 +248,16 @@ impl Watch {
     }
 }
 
+/// Tells whether the journal of a holder is there, and the very file that its lease
+/// names: what it does not tell has not happened.
+pub(super) fn has_own_journal(paths: &RunPaths, record: &Record) -> bool {
+    let looked = lock::look(&paths.journal(&record.worker_id));
+    let named = record.pulse.as_ref().and_then(|p| p.journal.as_ref());
+    looked.ok().flatten().is_some_and(|looked| {
+        named.is_none_or(|named| lasting(named) == lasting(&looked.whereabouts))
+    })
+}
+
 /// Returns the part of a file's whereabouts that outlasts a boot.
 fn lasting(whereabouts: &str) -> &str {
     whereabouts
@@ -265,6 +275,12 @@ fn silence_by_server(paths: &RunPaths, path: &Path) -> io::Result<Option<Duratio
     let server_now = file.metadata()?.modified()?;
     let beat = fs::symlink_metadata(path)?.modified()?;
     let _ = fs::remove_file(&touched);
-    // A beat in the future cannot be judged; the caller watches it instead.
-    Ok(server_now.duration_since(beat).ok())
+    let silent = server_now.duration_since(beat).ok();
+    if silent.is_none() {
+        // A beat in the future cannot be judged. It counts from now on, whoever looks next;
+        // a holder that lives beats again.
+        let file = durable::open_plain(path)?;
+        let _ = file.set_modified(server_now);
+    }
+    Ok(silent)
 }

@@ -7,13 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use crate::domain::id::Nonce;
+use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::{self, Product, Span, WorkerFacts};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
+use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
@@ -25,8 +26,9 @@ use super::CsvStore;
 use super::evidence::Evidence;
 use super::finish::Author;
 use super::journal::{Finished, MadeLine, What};
-use super::marker::{Marker, RecordKind};
-use super::recover::is_wreck;
+use super::late::{BESIDE, COPY};
+use super::marker::{Marker, Record, RecordKind};
+use super::recover::{is_wreck, staging_of};
 
 /// More than this of what an adapter told is not kept in the journal, where a full
 /// disk leaves little room.
@@ -36,6 +38,8 @@ const MAX_TOLD_BYTES: usize = 32 * 1024;
 pub(super) struct Left {
     pub(super) line: MadeLine,
     pub(super) at: Timestamp,
+    /// Whether a journal tells of it; else there is only a whole model in its folder.
+    pub(super) told: bool,
 }
 
 impl Made {
@@ -164,18 +168,25 @@ impl CsvStore {
         if is_overtaken(&evidence, line) {
             // A worker that only stands still keeps its files.
             if folder.is_dir() && !may_work {
-                self.keep_late(&folder, &line.job_id, line.attempt, &line.nonce)?;
+                self.discard(&folder);
             }
             return Ok(None);
         }
         fault::here("adopt.before");
         let output = self.paths().output(&line.job_id);
-        let placed = !folder.exists() && line.entry != Entry::Redo && output.is_dir();
-        if placed && evidence.of(RecordKind::Completed).is_none_or(is_wreck) {
-            // It was moved to its place and its worker died before it said so.
-            folder = output;
+        if !folder.exists() {
+            let placed = line.entry != Entry::Redo && output.is_dir();
+            if let Some(kept) = self.kept_of(line, true) {
+                // It was set aside and its worker died before it said why.
+                let back = self.move_across(&kept, &folder);
+                back.context("bring back to", &folder)?;
+                fault::here("adopt.brought_back");
+            } else if placed && evidence.of(RecordKind::Completed).is_none_or(is_wreck) {
+                // It was moved to its place and its worker died before it said so.
+                folder = output;
+            }
         }
-        let (folder, taken) = self.take_left(line, folder, may_work)?;
+        let (folder, taken) = self.take_left(left, folder, may_work)?;
         let finished = match taken {
             Ok(taken) => self.adopted(left, facts, &folder, taken),
             Err(ArtifactError::Io { path, source }) if platform::is_disk_trouble(&source) => {
@@ -183,6 +194,7 @@ impl CsvStore {
             }
             Err(error) => {
                 let kept = self.keep_late(&folder, &line.job_id, line.attempt, &line.nonce)?;
+                let kept = kept.or_else(|| self.kept_of(line, false));
                 fault::here("adopt.set_aside");
                 let lease = evidence.lease().and_then(Marker::record);
                 let bought = lease.and_then(|record| record.request_id.as_ref());
@@ -190,7 +202,7 @@ impl CsvStore {
                     // The next attempt costs nothing, or fetches what was bought.
                     return Ok(None);
                 }
-                self.lost(left, facts, &error, kept.as_deref())
+                self.lost(left, facts, &error, kept.as_deref(), &folder)
             }
         };
         self.note(now, What::Finished(Box::new(finished.clone())))?;
@@ -223,20 +235,25 @@ impl CsvStore {
     /// wake is copied first: its own files are its own.
     fn take_left(
         &self,
-        line: &MadeLine,
+        left: &Left,
         folder: PathBuf,
         may_work: bool,
     ) -> Result<(PathBuf, Result<Taken, ArtifactError>), StoreError> {
+        let line = &left.line;
         let folder = if folder.is_dir() && may_work {
-            let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
-            let name = naming::staging_dir(&line.job_id, line.attempt, &nonce);
-            let copy = self.paths().staging().join(name);
+            // The name is the attempt's own: what an earlier try has left is made anew.
+            let own = naming::staging_dir(&line.job_id, line.attempt, &line.nonce);
+            let copy = self.paths().staging().join(format!("{own}{COPY}"));
             artifact::copy_folder(&folder, &copy).context("copy to", &copy)?;
             fault::here("adopt.copied");
             copy
         } else {
             folder
         };
+        if !left.told {
+            // Nobody knows whether it is the result, or the whole of it.
+            return Ok((folder, Err(ArtifactError::NoModel)));
+        }
         let made = &line.result;
         let clear = |standard: &Standard| {
             if made.settled {
@@ -262,7 +279,7 @@ impl CsvStore {
         // Beside the folder first, so that another disk is crossed with all of them at once.
         // The name is the attempt's own: what an earlier try has left there goes with it.
         let own = naming::staging_dir(&line.job_id, line.attempt, &line.nonce);
-        let beside = folder.with_file_name(format!("{own}beside"));
+        let beside = folder.with_file_name(format!("{own}{BESIDE}"));
         if others.is_empty() && !beside.is_dir() {
             return Ok(());
         }
@@ -296,15 +313,7 @@ impl CsvStore {
     /// Returns the ending of an attempt whose result is whole.
     fn adopted(&self, left: &Left, facts: &WorkerFacts, folder: &Path, taken: Taken) -> Finished {
         let (line, made) = (&left.line, &left.line.result);
-        let output = self.paths().output(&line.job_id);
-        let output = self.shared.workspace.relative(&output).unwrap_or_default();
-        let mut paths = taken.names.iter().map(|name| format!("{output}/{name}"));
-        let product = Product {
-            object: paths.next().unwrap_or_default(),
-            previews: paths.collect(),
-            algo_version: made.algo_version.clone(),
-            price: made.price.clone(),
-        };
+        let product = self.product_of(&line.job_id, made, &taken);
         let mut patch = patch::completed(left.span(), facts, &product);
         if line.entry == Entry::Redo {
             patch.insist();
@@ -314,14 +323,27 @@ impl CsvStore {
             outputs: taken.files.into_iter().map(Artifact::from).collect(),
             content_key: made.content_key.clone(),
             purchases: line.purchases + 1,
-            staging: match folder.file_name() {
-                Some(name) if folder.starts_with(self.paths().staging()) => {
-                    name.to_string_lossy().into_owned()
-                }
-                _ => line.staging.clone(),
-            },
-            ..left.ended(patch)
+            ..left.ended(patch, self.staged(folder))
         }
+    }
+
+    /// Returns what a row tells of a result that was checked.
+    pub(super) fn product_of(&self, job: &JobId, made: &Made, taken: &Taken) -> Product {
+        let output = self.paths().output(job);
+        let output = self.shared.workspace.relative(&output).unwrap_or_default();
+        let mut paths = taken.names.iter().map(|name| format!("{output}/{name}"));
+        Product {
+            object: paths.next().unwrap_or_default(),
+            previews: paths.collect(),
+            algo_version: made.algo_version.clone(),
+            price: made.price.clone(),
+        }
+    }
+
+    /// Returns the name of a folder that was taken, if it is in staging.
+    fn staged(&self, folder: &Path) -> Option<String> {
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        folder.starts_with(self.paths().staging()).then_some(name)
     }
 
     /// Returns the ending of an attempt whose result is not there or not whole: it
@@ -332,17 +354,28 @@ impl CsvStore {
         facts: &WorkerFacts,
         error: &ArtifactError,
         kept: Option<&Path>,
+        folder: &Path,
     ) -> Finished {
         let line = &left.line;
         let kept = kept.and_then(|kept| self.shared.workspace.relative(kept));
         let place = kept.map_or_else(
             || "nothing of it is left".to_owned(),
-            |kept| format!("what is left of it is kept in {kept}"),
+            |kept| {
+                let run_id = shell_word(self.shared.run_id.as_str());
+                let adopt = format!("archi3d run adopt --run-id {run_id} {}", line.job_id);
+                format!("what is left of it is kept in {kept} (if it is the result: {adopt})")
+            },
         );
+        let what = if left.told {
+            format!("before the result was recorded, and it is not whole: {error}")
+        } else {
+            "and its journal is lost, but it left a model of which nobody knows whether it is \
+             the result"
+                .to_owned()
+        };
         let message = format!(
-            "its worker died before the result was recorded, and it is not whole: {error}; \
-             {place}. It may have been billed: look for this job at the provider before it is \
-             made again with --only-status failed --resubmit-unknown"
+            "its worker died {what}; {place}. It may have been billed: look for this job at the \
+             provider before it is made again with --only-status failed --resubmit-unknown"
         );
         let mut patch = patch::failed(left.span(), facts, &message);
         if line.entry == Entry::Perform {
@@ -352,12 +385,33 @@ impl CsvStore {
             class: Some(ErrorClass::Unknown),
             error_text: Some(format!("Error: {message}\n")),
             purchases: line.purchases,
-            ..left.ended(patch)
+            // A worker that only stands still keeps its folder; its copy was set aside.
+            ..left.ended(patch, self.staged(folder))
         }
     }
 }
 
 impl Left {
+    /// Returns what a lease tells of an attempt that no journal tells of.
+    pub(super) fn untold(record: &Record, at: Timestamp) -> Self {
+        let line = MadeLine {
+            job_id: record.job_id.clone(),
+            attempt: record.attempt,
+            nonce: record.nonce.clone(),
+            entry: record.entry,
+            claimed_at: record.claimed_at,
+            request_id: None,
+            purchases: record.purchases,
+            staging: staging_of(record),
+            result: Made::default(),
+        };
+        Self {
+            line,
+            at,
+            told: false,
+        }
+    }
+
     fn span(&self) -> Span {
         Span {
             start: self.line.claimed_at,
@@ -366,7 +420,7 @@ impl Left {
     }
 
     /// Returns an ending of the attempt that says neither how nor with what.
-    fn ended(&self, patch: patch::Patch) -> Finished {
+    fn ended(&self, patch: patch::Patch, staging: Option<String>) -> Finished {
         let line = &self.line;
         Finished {
             job_id: line.job_id.clone(),
@@ -387,7 +441,7 @@ impl Left {
             cost_usd: line.result.price.estimated_usd,
             content_key: None,
             purchases: line.purchases,
-            staging: line.staging.clone(),
+            staging: staging.unwrap_or_else(|| line.staging.clone()),
         }
     }
 }

@@ -479,6 +479,10 @@ impl Store for CsvStore {
         self.fates_of(stakes)
     }
 
+    fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+        past::purchases(self.paths(), job)
+    }
+
     fn hurry(&self) {
         self.shared.hurry.store(true, Ordering::SeqCst);
     }

@@ -1,7 +1,7 @@
 //! What the journals of a run know of real attempts, also of those whose markers
 //! are gone: a rehearsal must neither touch such a job nor hide its doubt.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
 use crate::domain::id::{JobId, Nonce};
@@ -10,7 +10,7 @@ use crate::domain::retry::ErrorClass;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::paths::RunPaths;
 
-use super::journal::{self, What};
+use super::journal::{self, Line, What};
 
 /// What is known of the jobs that were ever begun in earnest.
 #[derive(Debug, Default)]
@@ -74,6 +74,64 @@ impl Past {
     pub(super) fn purchase(&self, job: &JobId) -> Option<&str> {
         self.unsettled.get(job)?.as_deref()
     }
+}
+
+/// Returns what the attempts of a job bought since its last result, by the journals: each
+/// id with what it is said to cost. What is void is not among it.
+pub(super) fn purchases(
+    paths: &RunPaths,
+    job: &JobId,
+) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+    let folder = paths.journals();
+    let mut bought: BTreeMap<u32, Vec<(String, Option<f64>)>> = BTreeMap::new();
+    let (mut void, mut result) = (HashSet::new(), 0);
+    for found in journal::all(&folder).context("list", &folder)? {
+        let take = |line: Line| match line.what {
+            What::Submitted {
+                job_id,
+                attempt,
+                request_id,
+                cost_usd,
+                ..
+            } if job_id == *job => {
+                bought
+                    .entry(attempt)
+                    .or_default()
+                    .push((request_id, cost_usd));
+            }
+            What::Released {
+                job_id,
+                attempt,
+                purchase,
+                ..
+            } if job_id == *job => {
+                void.extend((purchase == PurchaseEnd::Void).then_some(attempt));
+            }
+            What::Finished(finished) if finished.job_id == *job => {
+                let over = finished.purchase == PurchaseEnd::Void;
+                void.extend(over.then_some(finished.attempt));
+                if finished.completed {
+                    result = result.max(finished.attempt);
+                }
+            }
+            _ => {}
+        };
+        journal::each_line(&found.path, take).context("read", &found.path)?;
+    }
+    let mut open: Vec<(String, Option<f64>)> = Vec::new();
+    for (attempt, ids) in bought.split_off(&(result + 1)) {
+        for (id, cost) in ids {
+            match open.iter_mut().find(|(known, _)| *known == id) {
+                Some(known) => known.1 = cost.or(known.1),
+                None => open.push((id, cost)),
+            }
+        }
+        if void.contains(&attempt) {
+            // The last one said is the one that was asked about.
+            open.pop();
+        }
+    }
+    Ok(open)
 }
 
 fn take(attempts: &mut HashMap<Nonce, Tried>, what: What) {

@@ -27,6 +27,8 @@ use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::journal::{self, Finished};
+use super::liveness::has_own_journal;
+use super::made::Left;
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::mend::leaves_marker;
 use super::projection::{self, StateNames};
@@ -291,7 +293,10 @@ impl CsvStore {
             if record.nonce == bought.nonce && record.purchase() != known {
                 let beat = evidence.lease().and_then(|lease| lease.beat).unwrap_or(now);
                 let path = self.paths().state_file(job, StateFile::InProgress);
-                durable::replace_unsynced(&path, record.text(&self.identity, beat).as_bytes(), tag)
+                let text = record.text(&self.identity, beat);
+                let silent_since = fs::symlink_metadata(&path).and_then(|lease| lease.modified());
+                durable::replace_unsynced(&path, text.as_bytes(), tag)
+                    .and_then(|lease| lease.set_modified(silent_since?))
                     .context("write", &path)?;
                 fault::here("recover.purchase_in_lease");
             }
@@ -357,17 +362,26 @@ impl CsvStore {
             path,
             worker_id: record.worker_id.clone(),
         };
-        let Some(story) = story_of(&found)? else {
-            return Ok(None);
+        let story = match story_of(&found)? {
+            Some(story) => story,
+            None => tell(&found, Vec::new()),
         };
         let of_lease = |f: &&Finished| f.job_id == *job && f.nonce == record.nonce;
         if let Some(finished) = story.finished.iter().find(of_lease) {
             return self.bring_in(finished, &story, now);
         }
-        match story.made_by(&record.nonce) {
-            Some(left) => self.adopt(left, &story.author, &story.facts, now),
-            None => Ok(None),
+        if let Some(left) = story.made_by(&record.nonce) {
+            return self.adopt(left, &story.author, &story.facts, now);
         }
+        let told = story.jobs.contains(job) && has_own_journal(self.paths(), record);
+        let folder = self.paths().staging().join(staging_of(record));
+        let fetched = record.request_id.is_some() || record.simulated;
+        if told || fetched || !artifact::holds_model(&folder) {
+            return Ok(None);
+        }
+        // Somebody removed or replaced the journal, so nothing is bought over a model.
+        let left = Left::untold(record, lease.beat.unwrap_or(now));
+        self.adopt(&left, &story.author, &story.facts, now)
     }
 
     /// Publishes the latest ending of `job` that any dead worker's journal has.

@@ -128,7 +128,9 @@ pub(super) fn tell(found: &journal::Found, lines: Vec<Line>) -> Story {
             // The last words count.
             What::Made(line) => {
                 let nonce = line.nonce.clone();
-                story.made.insert(nonce, Left { line: *line, at });
+                let line = *line;
+                let told = true;
+                story.made.insert(nonce, Left { line, at, told });
             }
             // A power loss may have dropped the marker that carries the purchase on.
             What::Released {

@@ -11,13 +11,14 @@ use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::workspace::durable;
 use crate::workspace::lock::{self, FileLock};
 use crate::workspace::paths::RunPaths;
+use crate::workspace::{artifact, durable};
 
 use super::CsvStore;
 use super::evidence::Evidence;
 use super::journal::{self, What};
+use super::late::{folders_in, owner};
 use super::liveness::Watch;
 use super::projection::StateNames;
 
@@ -74,7 +75,7 @@ fn unclaimed_staging(
     for entry in fs::read_dir(&staging).context("list", &staging)? {
         let name = entry.context("list", &staging)?.file_name();
         let parts = name.to_str().and_then(split_staging);
-        orphans.extend(parts.map(|(job, _, nonce)| (job, Nonce::new(nonce), staging.join(&name))));
+        orphans.extend(parts.map(|(job, _, nonce)| (job, owner(nonce), staging.join(&name))));
     }
     if !orphans.is_empty() {
         // Read after the listing, so that whoever made a listed folder is in it.
@@ -86,6 +87,32 @@ fn unclaimed_staging(
         });
     }
     Ok(orphans)
+}
+
+/// Returns the folders in staging that hold a whole model of which no journal knows,
+/// with job and attempt.
+pub(super) fn unknown_staging(paths: &RunPaths) -> Result<Vec<(PathBuf, JobId, u32)>, StoreError> {
+    let folders = folders_in(&paths.staging());
+    let mut whole: Vec<_> = folders
+        .filter(|(path, _)| artifact::holds_model(path))
+        .collect();
+    let folder = paths.journals();
+    let journals = journal::all(&folder).context("list", &folder)?;
+    for found in journals
+        .iter()
+        .take(if whole.is_empty() { 0 } else { usize::MAX })
+    {
+        let forget = |line: journal::Line| {
+            if let What::Claimed { nonce, .. } = line.what {
+                whole.retain(|(_, (.., of))| owner(of) != nonce);
+            }
+        };
+        journal::each_line(&found.path, forget).context("read", &found.path)?;
+    }
+    let whole = whole.into_iter();
+    Ok(whole
+        .map(|(path, (job, attempt, _))| (path, job, attempt))
+        .collect())
 }
 
 /// Returns the staging folders that the next start would remove.

@@ -1,11 +1,12 @@
 //! Folders of attempts as a whole: whether they hold a model, made accessible,
 //! copied, synced, and the only place in which one is removed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ArtifactError, MAX_BYTES, check_model, io_error, not_plain};
+use super::{ArtifactError, MAX_BYTES, check_model, inventory, io_error, not_plain};
 use crate::domain::glb;
 use crate::platform;
 use crate::workspace::durable;
@@ -65,6 +66,17 @@ fn holds(folder: &Path, counts: &dyn Fn(&Path) -> bool, deeper: usize) -> bool {
         }
         is(fs::FileType::is_file) && check_model(&path).is_ok() && counts(&path)
     })
+}
+
+/// Tells whether the bytes of every file in a folder are in one of the others as well.
+pub fn is_held_by(folder: &Path, others: &[PathBuf]) -> bool {
+    let Ok(own) = inventory(folder) else {
+        return false;
+    };
+    let others = others.iter().filter(|other| other.is_dir());
+    let held = others.flat_map(|other| inventory(other).unwrap_or_default());
+    let held: HashSet<String> = held.map(|file| file.sha256).collect();
+    !own.is_empty() && own.iter().all(|file| held.contains(&file.sha256))
 }
 
 fn is_sample(path: &Path) -> bool {
