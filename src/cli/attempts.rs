@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -16,7 +15,9 @@ use crate::cli::ui::Ui;
 use crate::domain::patch::REUSED;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
-use crate::ops::attempts::{AttemptOutcome, AttemptRecord, AttemptsReport, run_attempts};
+use crate::ops::attempts::{
+    AttemptOutcome, AttemptRecord, AttemptsReport, NamedAttempt, run_attempts,
+};
 
 /// The options of `run attempts`.
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErr
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data_json(&to_json(&report))?;
+        ui.answer(&report)?;
     } else {
         let page = Page {
             verbose: ui.is_verbose(),
@@ -60,25 +61,6 @@ pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErr
     Ok(Exit::Done)
 }
 
-fn to_json(report: &AttemptsReport) -> Value {
-    let attempts = report.attempts.iter().map(|attempt| {
-        let mut value = json!(attempt);
-        let name = report.names.get(&attempt.job_id);
-        let name = name.cloned().unwrap_or_default();
-        value["product_id"] = json!(name.product_id);
-        value["variant"] = json!(name.variant);
-        value["algo"] = json!(name.algo);
-        value
-    });
-    json!({
-        "run_id": report.run_id,
-        "attempts": attempts.collect::<Vec<_>>(),
-        "cost_usd": report.cost_usd,
-        "damaged_lines": report.damaged_lines,
-        "warnings": report.warnings,
-    })
-}
-
 fn to_text(report: &AttemptsReport, page: Page) -> String {
     let mut text = format!(
         "run {}: {} of {}",
@@ -86,7 +68,11 @@ fn to_text(report: &AttemptsReport, page: Page) -> String {
         counted(report.attempts.len(), "attempt"),
         counted(report.jobs, "job"),
     );
-    let rehearsed = report.attempts.iter().filter(|a| a.simulated).count();
+    let rehearsed = report
+        .attempts
+        .iter()
+        .filter(|a| a.record.simulated)
+        .count();
     if rehearsed > 0 {
         let _ = write!(text, ", {rehearsed} rehearsed");
     }
@@ -94,23 +80,26 @@ fn to_text(report: &AttemptsReport, page: Page) -> String {
         let _ = write!(text, ", {}", dollars(report.cost_usd));
     }
     if let Some(first) = report.attempts.first() {
-        let _ = write!(text, " (times in {})", page.zone.name(first.started));
+        let _ = write!(text, " (times in {})", page.zone.name(first.record.started));
     }
     let mut lines = vec![page.cut(&text)];
-    for job in report.attempts.chunk_by(|a, b| a.job_id == b.job_id) {
-        let id = &job[0].job_id;
-        let name = report.names.get(id).cloned().unwrap_or_default();
+    let of_one = |a: &NamedAttempt, b: &NamedAttempt| a.record.job_id == b.record.job_id;
+    for job in report.attempts.chunk_by(of_one) {
+        let (id, name) = (&job[0].record.job_id, &job[0].name);
         let head = [name.item(), one_line(&name.algo), id.to_string()];
         let head: Vec<String> = head.into_iter().filter(|part| !part.is_empty()).collect();
         lines.push(String::new());
         lines.push(page.cut(&head.join("  ")));
-        lines.extend(of_job(job, page));
+        lines.extend(of_job(job.iter().map(|attempt| &attempt.record), page));
     }
     lines.join("\n")
 }
 
 /// Returns the attempts of one job, one line each.
-pub fn of_job(attempts: &[AttemptRecord], page: Page) -> Vec<String> {
+pub fn of_job<'a>(
+    attempts: impl IntoIterator<Item = &'a AttemptRecord>,
+    page: Page,
+) -> Vec<String> {
     let mut table = Fitted::new([""; 6]).indent(2).cut(&[5]).right([0, 3, 4]);
     for attempt in attempts {
         let took = attempt.duration_s;
@@ -206,8 +195,12 @@ mod tests {
         };
         let report = AttemptsReport {
             run_id: RunId::parse("r1").expect("valid"),
-            names: [(failed.job_id.clone(), name)].into(),
-            attempts: vec![failed, made],
+            attempts: [failed, made]
+                .map(|record| NamedAttempt {
+                    record,
+                    name: name.clone(),
+                })
+                .to_vec(),
             jobs: 1,
             cost_usd: 0.4,
             damaged_lines: 0,

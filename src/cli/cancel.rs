@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::confirm;
@@ -15,7 +15,7 @@ use crate::cli::ui::Ui;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::ops::OpsContext;
-use crate::ops::cancel::{CancelReport, CancelRequest, Preview, Teller, cancel_jobs};
+use crate::ops::cancel::{CancelReport, CancelRequest, OpenPurchase, Preview, Teller, cancel_jobs};
 
 /// How many purchases are named one by one.
 const NAMED: usize = 10;
@@ -104,13 +104,26 @@ fn show(
         ui.say(reading);
     }
     if ui.is_json() {
-        ui.data_json(&to_json(&request.run_id, request.undo, report, exit))?;
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            run_id: &'a RunId,
+            undo: bool,
+            #[serde(flatten)]
+            report: &'a CancelReport,
+            exit_code: u8,
+        }
+        ui.answer(&Answer {
+            run_id: &request.run_id,
+            undo: request.undo,
+            report,
+            exit_code: exit.code(),
+        })?;
     } else {
         ui.say(&sentence(request, report));
     }
-    for (job, id) in report.purchases.iter().take(NAMED) {
+    for OpenPurchase { job_id, request_id } in report.purchases.iter().take(NAMED) {
         ui.warn(&format!(
-            "job {job} had been bought (request {id}) and may be billed; the id is kept, and --undo goes on with it"
+            "job {job_id} had been bought (request {request_id}) and may be billed; the id is kept, and --undo goes on with it"
         ));
     }
     if report.purchases.len() > NAMED {
@@ -178,15 +191,15 @@ fn sentence(request: &CancelRequest, report: &CancelReport) -> String {
             "nothing to cancel".to_owned()
         });
     }
-    let rest = [Status::Completed, Status::Failed];
-    let rest: Vec<String> = rest
-        .into_iter()
-        .chain((!request.undo).then_some(Status::Cancelled))
-        .filter_map(|status| {
-            let count = preview.by_status.get(&status)?;
-            Some(format!("{count} {status}"))
-        })
-        .collect();
+    let rest: Vec<String> = [
+        (preview.completed, Status::Completed),
+        (preview.failed, Status::Failed),
+        (preview.already_cancelled, Status::Cancelled),
+    ]
+    .iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, status)| format!("{count} {status}"))
+    .collect();
     if !rest.is_empty() {
         parts.push(format!("left as they are: {}", rest.join(", ")));
     }
@@ -195,27 +208,4 @@ fn sentence(request: &CancelRequest, report: &CancelReport) -> String {
 
 fn jobs(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn to_json(run_id: &RunId, undo: bool, report: &CancelReport, exit: Exit) -> Value {
-    let count = |status: Status| report.preview.by_status.get(&status).copied().unwrap_or(0);
-    json!({
-        "run_id": run_id,
-        "undo": undo,
-        "matched": report.preview.matched,
-        "cancelled": report.cancelled,
-        "asked_to_stop": report.asked,
-        "redo_stopped": report.redo_stopped,
-        "restored": report.restored,
-        "requests_withdrawn": report.requests_withdrawn,
-        "ended_meanwhile": report.ended_meanwhile,
-        "already_cancelled": if undo { 0 } else { count(Status::Cancelled) },
-        "completed": count(Status::Completed),
-        "failed": count(Status::Failed),
-        "open_purchases": report.purchases.iter().map(|(job, id)| json!({
-            "job_id": job,
-            "request_id": id,
-        })).collect::<Vec<_>>(),
-        "exit_code": exit.code(),
-    })
 }

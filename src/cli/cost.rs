@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::confirm;
@@ -13,11 +13,11 @@ use crate::cli::run::parse_run_id;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
+use crate::domain::money::Usd;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
-use crate::ops::cost::invoice::{self, Comparison};
-use crate::ops::cost::settle::{self, OpenReservation};
-use crate::ops::cost::{By, CostReport, Tally, cost_report};
+use crate::ops::cost::{cost_report, invoice, settle};
+use crate::ops::view::cost::{Billed, By, Comparison, CostReport, OpenReservation, Tally};
 
 /// Lists of this length are shown whole.
 const MOST_IDS: usize = 20;
@@ -157,119 +157,46 @@ fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         ByWord::Worker => By::Worker,
         ByWord::Run => By::Run,
     };
-    let report = cost_report(&context, run_id.as_ref(), by, args.invoice.is_some())?;
+    let mut report = cost_report(&context, run_id.as_ref(), by, args.invoice.is_some())?;
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let compared = match &args.invoice {
-        Some(path) => Some(invoice::compare(
+    if let Some(path) = &args.invoice {
+        report.invoice = Some(invoice::compare(
             path,
             args.match_id.as_deref(),
             args.match_amount.as_deref(),
             &report.purchases,
-        )?),
-        None => None,
-    };
+        )?);
+    }
     if ui.is_json() {
-        let mut value = to_json(&report);
-        if let Some(compared) = &compared {
-            value["match"] = match_json(compared);
-        }
-        ui.data_json(&value)?;
+        ui.answer(&report)?;
     } else if args.csv {
         ui.data(&to_csv(&report))?;
     } else {
         let mut text = to_text(&report, Page::of_terminal());
-        if let Some(compared) = &compared {
+        if let Some(compared) = &report.invoice {
             text.push_str(&match_text(compared));
         }
         ui.data(text.trim_end())?;
     }
-    Ok(match compared {
-        Some(compared) if !compared.agrees() => Exit::JobsFailed,
+    Ok(match report.invoice {
+        Some(compared) if !compared.agrees => Exit::JobsFailed,
         _ => Exit::Done,
     })
 }
 
-fn usd(micros: i64) -> f64 {
-    micros as f64 / 1e6
-}
-
-fn word(by: By) -> &'static str {
-    match by {
-        By::Algo => "algo",
-        By::Day => "day",
-        By::Worker => "worker",
-        By::Run => "run",
-    }
-}
-
-fn tally_json(tally: &Tally) -> Value {
-    json!({
-        "attempts": tally.attempts,
-        "completed": tally.completed,
-        "failed": tally.failed,
-        "retried": tally.retried,
-        "jobs": tally.jobs,
-        "completed_jobs": tally.completed_jobs,
-        "failed_jobs": tally.failed_jobs,
-        "unfinished": tally.unfinished,
-        "reused": tally.reused,
-        "billed_usd": usd(tally.billed_micros),
-        "unknown_cost_attempts": tally.unknown,
-    })
-}
-
-fn to_json(report: &CostReport) -> Value {
-    let line = |(name, tally): &(String, Tally)| {
-        let mut value = tally_json(tally);
-        value[word(report.by)] = json!(name);
-        value
-    };
-    json!({
-        "by": word(report.by),
-        "lines": report.lines.iter().map(line).collect::<Vec<_>>(),
-        "total": tally_json(&report.total),
-        "ledger": {
-            "spent_usd": report.ledger_spent_usd,
-            "reserved_usd": report.ledger_reserved_usd,
-            "open": report.open.iter().map(|open| json!({
-                "run_id": open.run_id,
-                "job_id": open.job_id,
-                "usd": open.usd,
-                "state": open.state,
-                "request_id": open.request_id,
-            })).collect::<Vec<_>>(),
-        },
-        "warnings": report.warnings,
-    })
-}
-
-fn match_json(found: &Comparison) -> Value {
-    let amount = |(id, micros): &(String, i64)| json!({"request_id": id, "usd": usd(*micros)});
-    json!({
-        "agrees": found.agrees(),
-        "id_column": found.columns.0,
-        "amount_column": found.columns.1,
-        "equal": found.equal.iter().map(amount).collect::<Vec<_>>(),
-        "different": found.different.iter().map(|(id, ours, theirs)| json!({
-            "request_id": id,
-            "ours_usd": ours.map(usd),
-            "invoice_usd": usd(*theirs),
-        })).collect::<Vec<_>>(),
-        "only_in_invoice": found.only_theirs.iter().map(amount).collect::<Vec<_>>(),
-        "only_ours": found.only_ours.iter().map(|(id, ours)| json!({
-            "request_id": id,
-            "usd": ours.map(usd),
-        })).collect::<Vec<_>>(),
-        "repeated_in_invoice": found.repeated,
-    })
+/// Returns the lines by name, and their total.
+fn lines(report: &CostReport) -> impl Iterator<Item = (&str, &Tally)> {
+    let lines = report.lines.iter();
+    let lines = lines.map(|line| (line.name.1.as_str(), &line.tally));
+    lines.chain([("total", &report.total)])
 }
 
 fn to_csv(report: &CostReport) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let head = [
-        word(report.by),
+        report.by.word(),
         "attempts",
         "completed",
         "failed",
@@ -280,8 +207,7 @@ fn to_csv(report: &CostReport) -> String {
     ];
     // Writing to memory does not fail.
     let _ = writer.write_record(head);
-    let total = ("total".to_owned(), report.total);
-    for (name, tally) in report.lines.iter().chain([&total]) {
+    for (name, tally) in lines(report) {
         let _ = writer.write_record([
             crate::domain::text::formula_safe(name),
             tally.attempts.to_string(),
@@ -289,7 +215,7 @@ fn to_csv(report: &CostReport) -> String {
             tally.failed.to_string(),
             tally.unfinished.to_string(),
             tally.reused.to_string(),
-            format!("{:.6}", usd(tally.billed_micros)),
+            format!("{:.6}", tally.billed_usd.dollars()),
             tally.unknown.to_string(),
         ]);
     }
@@ -299,7 +225,7 @@ fn to_csv(report: &CostReport) -> String {
 
 fn to_text(report: &CostReport, page: Page) -> String {
     let mut table = Fitted::new([
-        word(report.by),
+        report.by.word(),
         "billed",
         "jobs",
         "made",
@@ -314,11 +240,10 @@ fn to_text(report: &CostReport, page: Page) -> String {
         0 => String::new(),
         count => count.to_string(),
     };
-    let total = ("total".to_owned(), report.total);
-    for (name, tally) in report.lines.iter().chain([&total]) {
+    for (name, tally) in lines(report) {
         table.row([
             one_line(name),
-            dollars(usd(tally.billed_micros)),
+            dollars(tally.billed_usd.dollars()),
             tally.jobs.to_string(),
             shown(tally.completed_jobs),
             shown(tally.reused),
@@ -332,10 +257,10 @@ fn to_text(report: &CostReport, page: Page) -> String {
     let mut text = format!(
         "{}\nledger: {} spent, {} reserved for jobs that run or may have been billed\n",
         table.lines(page).join("\n"),
-        dollars(report.ledger_spent_usd),
-        dollars(report.ledger_reserved_usd),
+        dollars(report.ledger.spent_usd),
+        dollars(report.ledger.reserved_usd),
     );
-    text.push_str(&open_text(&report.open));
+    text.push_str(&open_text(&report.ledger.open));
     text
 }
 
@@ -369,45 +294,33 @@ fn open_text(open: &[OpenReservation]) -> String {
 }
 
 fn match_text(found: &Comparison) -> String {
-    let sum: i64 = found.equal.iter().map(|(_, micros)| micros).sum();
+    let sum: Usd = found.equal.iter().filter_map(|billed| billed.usd).sum();
     let mut lines = vec![
         String::new(),
         format!(
             "invoice (columns {:?} and {:?}): {} equal, {}",
-            found.columns.0,
-            found.columns.1,
+            found.id_column,
+            found.amount_column,
             counted(found.equal.len(), "request"),
-            dollars(usd(sum)),
+            dollars(sum.dollars()),
         ),
     ];
-    let unknown = |micros: Option<i64>| micros.map_or("unknown".into(), |m| dollars(usd(m)));
+    let known = |usd: Option<Usd>| usd.map_or("unknown".into(), |usd| dollars(usd.dollars()));
+    let one = |billed: &Billed| format!("{}: {}", billed.request_id, known(billed.usd));
     list(
         &mut lines,
         "with another amount",
-        found.different.iter().map(|(id, ours, theirs)| {
-            format!(
-                "{id}: ours {}, invoice {}",
-                unknown(*ours),
-                dollars(usd(*theirs))
-            )
+        found.different.iter().map(|other| {
+            let (ours, theirs) = (known(other.ours_usd), known(Some(other.invoice_usd)));
+            format!("{}: ours {ours}, invoice {theirs}", other.request_id)
         }),
     );
     list(
         &mut lines,
         "only in the invoice",
-        found
-            .only_theirs
-            .iter()
-            .map(|(id, micros)| format!("{id}: {}", dollars(usd(*micros)))),
+        found.only_theirs.iter().map(one),
     );
-    list(
-        &mut lines,
-        "only with us",
-        found
-            .only_ours
-            .iter()
-            .map(|(id, micros)| format!("{id}: {}", unknown(*micros))),
-    );
+    list(&mut lines, "only with us", found.only_ours.iter().map(one));
     list(
         &mut lines,
         "on several lines of the invoice, added up",

@@ -4,22 +4,20 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::attempts::of_job;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::workspace_option;
 use crate::cli::run_arg::JobArg;
-use crate::cli::status::money_json;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
-use crate::domain::lease::Verdict;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
-use crate::ops::explain::{Explanation, run_explain};
-use crate::ops::find::item;
+use crate::ops::explain::run_explain;
 use crate::ops::select::WorkerRequest;
+use crate::ops::view::explain::Explanation;
+use crate::ops::view::status::Liveness;
 
 /// The options of `run explain`.
 #[derive(Debug, Args)]
@@ -47,54 +45,11 @@ pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErro
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data_json(&to_json(&told))?;
+        ui.answer(&told)?;
     } else {
         ui.data(&to_text(&told, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
-}
-
-fn to_json(told: &Explanation) -> Value {
-    let numbers = &told.numbers;
-    json!({
-        "run_id": told.run_id,
-        "job_id": told.job_id,
-        "product_id": told.product_id,
-        "variant": told.variant,
-        "algo": told.algo,
-        "state": told.state,
-        "attempt": told.attempt,
-        "code": told.code,
-        "why": told.why,
-        "plan": {
-            "fate": told.plan.fate.word(),
-            "code": told.plan.reason.code,
-            "reason": told.plan.reason.of_job(),
-        },
-        "next": told.next.iter().map(|step| json!({
-            "what": step.what,
-            "command": step.command,
-        })).collect::<Vec<_>>(),
-        "numbers": {
-            "retries": numbers.retries,
-            "failures": numbers.failures,
-            "not_before": numbers.not_before,
-            "unit_price_usd": numbers.unit_usd,
-            "reserved_usd": numbers.reserved_usd,
-            "request_id": numbers.request_id,
-            "provider": numbers.provider,
-            "provider_closed": numbers.closed,
-            "max_parallel": numbers.limits.max_parallel,
-            "rate_per_min": numbers.limits.rate_per_min,
-            "breaker_failures": numbers.breaker_failures,
-            "paused": numbers.paused,
-            "cancel_asked": told.holder.as_ref().is_some_and(|holder| holder.cancel_asked),
-            "median_s": numbers.median_s,
-            "money": money_json(&numbers.money),
-        },
-        "attempts": told.attempts,
-        "warnings": told.warnings,
-    })
 }
 
 fn to_text(told: &Explanation, page: Page) -> String {
@@ -106,8 +61,8 @@ fn to_text(told: &Explanation, page: Page) -> String {
     };
     let head = format!(
         "{} with {} in run {}: {state}, job {}",
-        item(&told.product_id, &told.variant),
-        one_line(&told.algo),
+        told.name.item(),
+        one_line(&told.name.algo),
         told.run_id,
         told.job_id,
     );
@@ -201,17 +156,13 @@ fn numbers(told: &Explanation, page: Page) -> String {
     for limit in &numbers.money.limits {
         let left = format!(
             "{} of {} left",
-            dollars(limit.left_usd()),
+            dollars(limit.left_usd.dollars()),
             dollars(limit.cap_usd)
         );
         add(&format!("limit of the {}", limit.of), left);
     }
     if let Some(holder) = &told.holder {
-        let lives = match holder.verdict {
-            Verdict::Alive => "alive",
-            Verdict::Dead => "dead",
-            Verdict::Watch(_) => "silent",
-        };
+        let lives = Liveness::of(Some(holder.verdict)).word();
         add("held by", format!("{} ({lives})", one_line(&holder.worker)));
     }
     lines_of(&table)

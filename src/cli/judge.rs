@@ -170,8 +170,7 @@ fn cells(one: &Ranked) -> Vec<String> {
             let share = format!("{:.0} to {:.0} %", low * 100.0, high * 100.0);
             format!("{} of {} ({share})", one.accepted, one.judged)
         },
-        one.per_accepted_micros()
-            .map_or_else(|| "-".into(), |micros| dollars(micros / 1e6)),
+        one.per_accepted_usd().map_or_else(|| "-".into(), dollars),
     ]
 }
 
@@ -189,8 +188,8 @@ fn to_json(ranking: &Ranking) -> Value {
                 "votes": one.standing.map(|standing| standing.votes),
                 "judged": one.judged,
                 "accepted": one.accepted,
-                "spent_usd": one.spent_micros as f64 / 1e6,
-                "per_accepted_usd": one.per_accepted_micros().map(|micros| micros / 1e6),
+                "spent_usd": one.spent,
+                "per_accepted_usd": one.per_accepted_usd(),
             })
         })
         .collect();

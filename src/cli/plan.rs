@@ -6,19 +6,18 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::status::money_json;
 use crate::cli::table::{Fitted, Page, dollars, short_duration};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
+use crate::domain::money::Usd;
 use crate::domain::order::JobOrder;
 use crate::domain::text::{counted, one_line};
 use crate::ops::OpsContext;
-use crate::ops::find::item;
-use crate::ops::plan::{AlgoPlan, Fate, JobPlan, Plan, Sums, run_plan, usd};
+use crate::ops::plan::run_plan;
+use crate::ops::view::plan::{AlgoPlan, Plan, Sums, starting};
 
 /// So many jobs are listed without being asked for.
 const FEW_JOBS: usize = 20;
@@ -60,7 +59,7 @@ pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
         _ => Exit::Done,
     };
     if ui.is_json() {
-        ui.data_json(&to_json(&plan))?;
+        ui.answer(&plan)?;
         return Ok(exit);
     }
     let page = Page {
@@ -69,80 +68,6 @@ pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     };
     ui.data(&to_text(&plan, page))?;
     Ok(exit)
-}
-
-fn sums_json(sums: &Sums) -> Value {
-    json!({
-        "expected_usd": usd(sums.expected_micros),
-        "worst_usd": usd(sums.worst_micros),
-        "worst_capped": sums.worst_capped,
-        "reserved_usd": usd(sums.reserved_micros),
-        "new_usd": usd(sums.new_micros),
-        "unknown_price_jobs": sums.unknown,
-    })
-}
-
-fn job_json(job: &JobPlan) -> Value {
-    let price = &job.price;
-    let known = |micros: i64| (!price.unknown).then(|| usd(micros));
-    json!({
-        "job_id": job.job_id,
-        "product_id": job.product_id,
-        "variant": job.variant,
-        "algo": job.algo,
-        "fate": job.fate.word(),
-        "code": job.reason.code,
-        "reason": job.reason.of_job(),
-        "expected_usd": known(price.expected_micros),
-        "worst_usd": known(price.worst_micros),
-        "new_usd": known(price.new_micros),
-    })
-}
-
-fn to_json(plan: &Plan) -> Value {
-    let counts = |of: &dyn Fn(Fate) -> usize| {
-        let counts = Fate::ALL.map(|fate| (fate.word().to_owned(), json!(of(fate))));
-        Value::Object(counts.into_iter().collect())
-    };
-    json!({
-        "run_id": plan.run_id,
-        "at": plan.at,
-        "dry_run": plan.dry_run,
-        "max_parallel": plan.max_parallel,
-        "order": plan.order.word(),
-        "counts": counts(&|fate| plan.count(fate)),
-        "cost": sums_json(&plan.cost),
-        "time_s": plan.time.map(|time| time.as_secs_f64()),
-        "money": money_json(&plan.money),
-        "after_usd": plan.after_usd(),
-        "listed_prices": plan.listed.as_ref().map(|listed| json!({
-            "algos": listed.algos,
-            "fetched_at": listed.fetched_at,
-            "age_s": plan.at.since(listed.fetched_at).as_secs(),
-            "source": listed.source,
-        })),
-        "identical": {
-            "results": plan.identical.results,
-            "saves_usd": usd(plan.identical.saves_micros),
-            "at_least": plan.identical.at_least,
-        },
-        "algos": plan.algos.iter().map(|algo| json!({
-            "algo": algo.algo,
-            "counts": counts(&|fate| algo.fates[fate as usize]),
-            "unit_price_usd": algo.unit_usd,
-            "cost": sums_json(&algo.cost),
-            "median_s": algo.median_s,
-            "time_s": algo.time.map(|time| time.as_secs_f64()),
-        })).collect::<Vec<_>>(),
-        "reasons": plan.reasons().iter().map(|(fate, reason, count)| json!({
-            "fate": fate.word(),
-            "code": reason.code,
-            "reason": reason.words,
-            "jobs": count,
-        })).collect::<Vec<_>>(),
-        "jobs": plan.jobs.iter().map(job_json).collect::<Vec<_>>(),
-        "warnings": plan.warnings,
-    })
 }
 
 fn to_text(plan: &Plan, page: Page) -> String {
@@ -164,11 +89,10 @@ fn to_text(plan: &Plan, page: Page) -> String {
 }
 
 fn head(plan: &Plan) -> Vec<String> {
-    let starts = plan.jobs.iter().filter(|job| job.fate.starts()).count();
     let mut line = format!(
         "run {}: {} of {} would start, {} at a time",
         plan.run_id,
-        starts,
+        plan.starting(),
         counted(plan.jobs.len(), "job"),
         plan.max_parallel
     );
@@ -183,10 +107,10 @@ fn head(plan: &Plan) -> Vec<String> {
 
 fn reasons(plan: &Plan, page: Page) -> Vec<String> {
     let mut table = Fitted::new([""; 3]).indent(2).cut(&[2]).right([1]);
-    for (fate, reason, count) in plan.reasons() {
+    for reason in &plan.reasons {
         table.row([
-            fate.word().to_owned(),
-            count.to_string(),
+            reason.fate.word().to_owned(),
+            reason.jobs.to_string(),
             one_line(&reason.words),
         ]);
     }
@@ -194,11 +118,7 @@ fn reasons(plan: &Plan, page: Page) -> Vec<String> {
 }
 
 fn algos(plan: &Plan, page: Page) -> Vec<String> {
-    let starts = |algo: &&AlgoPlan| {
-        Fate::ALL
-            .into_iter()
-            .any(|fate| fate.starts() && algo.fates[fate as usize] > 0)
-    };
+    let starts = |algo: &&AlgoPlan| starting(&algo.fates) > 0;
     let shown: Vec<&AlgoPlan> = plan.algos.iter().filter(starts).collect();
     if shown.is_empty() {
         return Vec::new();
@@ -208,13 +128,11 @@ fn algos(plan: &Plan, page: Page) -> Vec<String> {
     ]);
     table = table.indent(2).cut(&[0]).right(1..7);
     for algo in &shown {
-        let fates = Fate::ALL.into_iter().filter(|fate| fate.starts());
-        let started: usize = fates.map(|fate| algo.fates[fate as usize]).sum();
         table.row([
             one_line(&algo.algo),
-            started.to_string(),
+            starting(&algo.fates).to_string(),
             algo.unit_usd.map_or_else(|| "unknown".into(), dollars),
-            amount(algo.cost.expected_micros, algo.cost.unknown),
+            amount(algo.cost.expected_usd, algo.cost.unknown),
             worst(&algo.cost),
             seconds(algo.median_s),
             algo.time.map_or_else(|| "unknown".into(), short_duration),
@@ -222,13 +140,9 @@ fn algos(plan: &Plan, page: Page) -> Vec<String> {
     }
     table.row([
         "all".to_owned(),
-        plan.jobs
-            .iter()
-            .filter(|job| job.fate.starts())
-            .count()
-            .to_string(),
+        plan.starting().to_string(),
         String::new(),
-        amount(plan.cost.expected_micros, plan.cost.unknown),
+        amount(plan.cost.expected_usd, plan.cost.unknown),
         worst(&plan.cost),
         String::new(),
         plan.time.map_or_else(|| "unknown".into(), short_duration),
@@ -238,7 +152,7 @@ fn algos(plan: &Plan, page: Page) -> Vec<String> {
 
 /// Returns the worst case, and whether a limit keeps it there.
 fn worst(sums: &Sums) -> String {
-    let worst = amount(sums.worst_micros, sums.unknown);
+    let worst = amount(sums.worst_usd, sums.unknown);
     if sums.worst_capped {
         format!("{worst} (capped)")
     } else {
@@ -247,19 +161,19 @@ fn worst(sums: &Sums) -> String {
 }
 
 /// Returns an amount; what nobody knows is never shown as nothing.
-fn amount(micros: i64, unknown: usize) -> String {
-    match (micros, unknown) {
-        (0, 1..) => "unknown".to_owned(),
-        (_, 1..) => format!("{} + {unknown} unknown", dollars(usd(micros))),
-        _ => dollars(usd(micros)),
+fn amount(usd: Usd, unknown: usize) -> String {
+    match (usd, unknown) {
+        (Usd::ZERO, 1..) => "unknown".to_owned(),
+        _ => amount_more(usd, unknown),
     }
 }
 
 /// Returns a sum to which some unknown amounts are still to be added.
-fn amount_more(usd: f64, unknown: usize) -> String {
+fn amount_more(usd: Usd, unknown: usize) -> String {
+    let usd = dollars(usd.dollars());
     match unknown {
-        0 => dollars(usd),
-        _ => format!("{} + {unknown} unknown", dollars(usd)),
+        0 => usd,
+        _ => format!("{usd} + {unknown} unknown"),
     }
 }
 
@@ -274,14 +188,14 @@ fn money(plan: &Plan) -> Vec<String> {
     }
     let mut lines = vec![format!(
         "  money: {} new, {} reserved for these jobs already",
-        amount(plan.cost.new_micros, plan.cost.unknown),
-        dollars(usd(plan.cost.reserved_micros)),
+        amount(plan.cost.new_usd, plan.cost.unknown),
+        dollars(plan.cost.reserved_usd.dollars()),
     )];
     lines.push(format!(
         "  the run has {} spent and {} reserved; afterwards {}",
         dollars(plan.money.spent_usd),
         dollars(plan.money.reserved_usd),
-        amount_more(plan.after_usd(), plan.cost.unknown),
+        amount_more(plan.after_usd, plan.cost.unknown),
     ));
     if let Some(listed) = &plan.listed {
         let age = short_duration(plan.at.since(listed.fetched_at));
@@ -300,7 +214,7 @@ fn money(plan: &Plan) -> Vec<String> {
         };
         lines.push(format!(
             "  {least}{exist}; --reuse saves {least}{}",
-            dollars(usd(plan.identical.saves_micros))
+            dollars(plan.identical.saves_usd.dollars())
         ));
     }
     for limit in &plan.money.limits {
@@ -313,7 +227,7 @@ fn money(plan: &Plan) -> Vec<String> {
             "  limit of the {}: {}, {} left; {} would be refused",
             limit.of,
             dollars(limit.cap_usd),
-            dollars(limit.left_usd()),
+            dollars(limit.left_usd.dollars()),
             counted(refused, "job"),
         ));
     }
@@ -328,16 +242,16 @@ fn jobs(plan: &Plan, page: Page) -> Vec<String> {
     table = table.indent(2).cut(&[0, 1, 4]);
     for job in &plan.jobs {
         let cost = if job.fate.starts() {
-            amount(job.price.expected_micros, usize::from(job.price.unknown))
+            amount(job.price.expected, usize::from(job.price.unknown))
         } else {
             String::new()
         };
         table.row([
-            item(&job.product_id, &job.variant),
-            one_line(&job.algo),
+            job.name.item(),
+            one_line(&job.name.algo),
             job.fate.word().to_owned(),
             cost,
-            one_line(job.reason.of_job()),
+            one_line(&job.reason.of_job),
             job.job_id.to_string(),
         ]);
     }

@@ -1,7 +1,7 @@
 //! `archi3d run list`: the runs of a workspace at a glance.
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -26,28 +26,11 @@ pub fn run(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = OpsContext::open(global.workspace.as_deref())?;
     let runs = runs(&context)?;
     if ui.is_json() {
-        let runs: Vec<Value> = runs.iter().map(to_json).collect();
-        ui.data_json(&json!({ "runs": runs }))?;
+        ui.answer(&json!({ "runs": runs }))?;
     } else {
         ui.data(&to_text(&runs, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
-}
-
-fn to_json(line: &RunLine) -> Value {
-    let counts: Map<String, Value> = Status::ALL
-        .iter()
-        .map(|status| (status.to_string(), json!(line.counts[*status as usize])))
-        .collect();
-    json!({
-        "run_id": line.run,
-        "jobs": line.jobs(),
-        "counts": counts,
-        "other_status": line.other,
-        "rehearsed": line.rehearsed,
-        "created_at": line.created,
-        "has_manifest": line.has_manifest,
-    })
 }
 
 fn to_text(runs: &[RunLine], page: Page) -> String {
@@ -80,14 +63,14 @@ fn to_text(runs: &[RunLine], page: Page) -> String {
     let mut zone = None;
     // What was made last stands last, and is the run that is meant where none is named.
     let mut runs: Vec<&RunLine> = runs.iter().collect();
-    runs.sort_by_key(|line| (line.jobs() > 0, line.created));
+    runs.sort_by_key(|line| (line.jobs > 0, line.created));
     for line in runs {
         zone = line.created.or(zone);
         let created = line.created.map(|at| page.zone.minute(at));
         let mut cells = vec![
             one_line(&line.run),
             created.unwrap_or_default(),
-            line.jobs().to_string(),
+            line.jobs.to_string(),
         ];
         for status in Status::ALL {
             let count = line.counts[status as usize];
@@ -115,7 +98,7 @@ fn remark(line: &RunLine) -> String {
     }
     if !line.has_manifest {
         words.push("no manifest under runs/".to_owned());
-    } else if line.jobs() == 0 {
+    } else if line.jobs == 0 {
         words.push("no rows".to_owned());
     }
     words.join(", ")

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -16,13 +15,11 @@ use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::cli::watch;
-use crate::domain::id::RunId;
-use crate::domain::job::Status;
 use crate::domain::text::one_line;
 use crate::ops::OpsContext;
-use crate::ops::job_list::{ListedJob, job_list};
-use crate::ops::money::Money;
-use crate::ops::status::{RunStatus, run_status};
+use crate::ops::job_list::job_list;
+use crate::ops::status::run_status;
+use crate::ops::view::status::{ListedJob, Liveness};
 
 pub mod text;
 
@@ -72,9 +69,9 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     if args.list || !items.is_empty() {
         let jobs = job_list(&context, &run_id, &items)?;
         if ui.is_json() {
-            ui.data_json(&jobs_json(&run_id, &jobs))?;
+            ui.answer(&jobs)?;
         } else {
-            ui.data(&jobs_text(&jobs, Page::of_list()))?;
+            ui.data(&jobs_text(&jobs.jobs, Page::of_list()))?;
         }
         return Ok(Exit::Done);
     }
@@ -83,7 +80,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             let status = run_status(&context, &run_id)?;
             Ok(watch::Look {
                 over: status.is_over(),
-                json: to_json(&status),
+                json: serde_json::json!(status),
                 draw: Box::new(move |page| text::render(&status, page)),
             })
         });
@@ -93,7 +90,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data_json(&to_json(&status))?;
+        ui.answer(&status)?;
         return Ok(Exit::Done);
     }
     let page = Page {
@@ -102,7 +99,11 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     };
     ui.data(&text::render(&status, page))?;
     let (run, folder) = (quoted(run_id.as_str()), workspace_option(global));
-    if status.running.iter().any(|job| job.verdict == "dead") {
+    if status
+        .running
+        .iter()
+        .any(|job| job.verdict == Liveness::Dead)
+    {
         ui.hint(&format!(
             "to resume jobs whose worker died: archi3d run worker {run} \
              --only-status enqueued,running{folder}"
@@ -115,20 +116,6 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ));
     }
     Ok(Exit::Done)
-}
-
-fn jobs_json(run_id: &RunId, jobs: &[ListedJob]) -> Value {
-    let jobs = jobs.iter().map(|job| {
-        json!({
-            "product_id": job.name.product_id,
-            "variant": job.name.variant,
-            "algo": job.name.algo,
-            "state": job.state,
-            "result": job.result,
-            "job_id": job.job_id,
-        })
-    });
-    json!({"run_id": run_id, "jobs": jobs.collect::<Vec<_>>()})
 }
 
 fn jobs_text(jobs: &[ListedJob], page: Page) -> String {
@@ -145,100 +132,15 @@ fn jobs_text(jobs: &[ListedJob], page: Page) -> String {
     table.lines(page).join("\n")
 }
 
-/// Returns the money of a run for machines.
-pub fn money_json(money: &Money) -> Value {
-    let limits = money.limits.iter().map(|limit| {
-        json!({
-            "of": limit.of,
-            "cap_usd": limit.cap_usd,
-            "used_usd": limit.used_usd,
-            "left_usd": limit.left_usd(),
-        })
-    });
-    json!({
-        "spent_usd": money.spent_usd,
-        "reserved_usd": money.reserved_usd,
-        "limits": limits.collect::<Vec<_>>(),
-    })
-}
-
-fn counts_json(count: impl Fn(Status) -> usize) -> Value {
-    let counts = Status::ALL.map(|status| (status.word().to_owned(), json!(count(status))));
-    Value::Object(counts.into_iter().collect())
-}
-
-fn to_json(status: &RunStatus) -> Value {
-    let seconds = |age: Option<Duration>| age.map(|age| age.as_millis() as f64 / 1e3);
-    let mut money = money_json(&status.money);
-    money["to_finish_usd"] = json!(status.to_finish_usd);
-    money["to_finish_unpriced_jobs"] = json!(status.to_finish_unpriced);
-    json!({
-        "run_id": status.run_id,
-        "at": status.at,
-        "total": status.total,
-        "unknown_status": status.unknown_status,
-        "without_row": status.without_row,
-        "counts": counts_json(|s| status.count(s)),
-        "rehearsed": status.rehearsed,
-        "algos": status.algos.iter().map(|algo| json!({
-            "algo": algo.algo,
-            "counts": counts_json(|s| algo.counts[s as usize]),
-            "median_s": algo.median_s,
-            "unit_price_usd": algo.unit_usd,
-            "cost_usd": algo.cost_usd,
-        })).collect::<Vec<_>>(),
-        "pace": status.pace.map(|pace| json!({
-            "jobs_per_hour": pace.per_hour,
-            "parallel": pace.parallel,
-            "window_s": pace.window_s,
-        })),
-        "time_left_s": seconds(status.time_left),
-        "money": money,
-        "made": status.made(),
-        "running": status.running.iter().map(|job| json!({
-            "job_id": job.job_id,
-            "product_id": status.name(&job.job_id).product_id,
-            "variant": status.name(&job.job_id).variant,
-            "algo": job.algo,
-            "attempt": job.attempt,
-            "worker": job.worker,
-            "host": job.host,
-            "age_s": seconds(job.age),
-            "last_beat_age_s": seconds(job.last_beat_age),
-            "verdict": job.verdict,
-            "progress": job.progress,
-            "slow": job.slow,
-            "stalled": job.stalled,
-            "cancel_asked": job.cancel_asked,
-        })).collect::<Vec<_>>(),
-        "closed_providers": status.closed,
-        "paused_algos": status.paused,
-        "failures": status.failures.iter().map(|job| json!({
-            "job_id": job.job_id,
-            "product_id": status.name(&job.job_id).product_id,
-            "variant": status.name(&job.job_id).variant,
-            "algo": status.name(&job.job_id).algo,
-            "message": job.message,
-        })).collect::<Vec<_>>(),
-        "failure_groups": status.failure_groups.iter().map(|group| json!({
-            "count": group.count,
-            "message": group.message,
-            "newest_job_id": group.job_id,
-            "newest_at": group.last,
-            "algos": group.algos,
-        })).collect::<Vec<_>>(),
-        "warnings": status.warnings,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::{Value, json};
+
     use crate::cli::status::text::tests::sample;
 
     #[test]
     fn machines_see_every_status_even_if_it_is_zero() {
-        let value = to_json(&sample());
+        let value = json!(sample());
         assert_eq!(
             value["counts"].to_string(),
             r#"{"enqueued":3,"running":1,"completed":0,"failed":1,"cancelled":0}"#

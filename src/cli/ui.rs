@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use indicatif::ProgressBar;
 use owo_colors::{OwoColorize, Style};
+use serde::Serialize;
 
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::program;
@@ -82,6 +83,11 @@ impl Ui {
     /// Prints one JSON object, on stdout: nothing of it is lost.
     pub fn data_json(&self, value: &impl Display) -> Result<(), CliError> {
         Self::write_data(&escaped(&value.to_string()))
+    }
+
+    /// Prints what a command answers as one JSON object, on stdout.
+    pub fn answer(&self, answer: &impl Serialize) -> Result<(), CliError> {
+        self.data_json(&serde_json::json!(answer))
     }
 
     fn write_data(text: &str) -> Result<(), CliError> {

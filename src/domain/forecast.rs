@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 /// Returns the middle value; of an even number, the mean of the two in the middle.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
@@ -32,9 +34,10 @@ pub struct Stretch {
 }
 
 /// How fast a run goes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Pace {
     /// Jobs that end in an hour.
+    #[serde(rename = "jobs_per_hour")]
     pub per_hour: f64,
     /// How many jobs are at work at once, on average.
     pub parallel: f64,

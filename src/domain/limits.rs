@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 /// The limits of one provider; nothing means no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Limits {
     /// How many of its jobs run at once.
     pub max_parallel: Option<usize>,

@@ -20,6 +20,7 @@ pub mod job;
 pub mod kind;
 pub mod lease;
 pub mod limits;
+pub mod money;
 pub mod naming;
 pub mod nearest;
 pub mod order;

@@ -4,8 +4,11 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 /// The order in which jobs are taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum JobOrder {
     /// As the manifest has them.
     #[default]

@@ -1,5 +1,7 @@
 //! `run attempts`: every attempt of a run, with what it led to and what it cost.
 
+use serde::Serialize;
+
 use crate::domain::id::{JobId, RunId};
 use crate::domain::item_name::{ItemName, any_matches};
 use crate::domain::lease::Rhythm;
@@ -11,15 +13,14 @@ use crate::store::csv;
 pub use crate::store::attempt::{AttemptOutcome, AttemptRecord};
 
 /// What the attempts of a run or of one job come to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AttemptsReport {
     /// The run.
     pub run_id: RunId,
     /// The attempts, by job in the order of the manifest, then by number.
-    pub attempts: Vec<AttemptRecord>,
-    /// What their jobs are known by.
-    pub names: JobNames,
+    pub attempts: Vec<NamedAttempt>,
     /// How many jobs they are of.
+    #[serde(skip)]
     pub jobs: usize,
     /// What they cost together, as far as anybody knows; a purchase that several of
     /// them were about counts once.
@@ -28,6 +29,17 @@ pub struct AttemptsReport {
     pub damaged_lines: usize,
     /// What could not be read, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// An attempt, and what its job is known by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedAttempt {
+    /// The attempt.
+    #[serde(flatten)]
+    pub record: AttemptRecord,
+    /// The job.
+    #[serde(flatten)]
+    pub name: JobName,
 }
 
 /// Reads the attempts of a run, or of the one job or the products given; `job` may be
@@ -50,7 +62,7 @@ pub fn run_attempts(
         job.as_ref().is_none_or(|job| id == job)
             && any_matches(items, &name.product_id, &name.variant)
     });
-    Ok(shape(run_id, found, names))
+    Ok(shape(run_id, found, &names))
 }
 
 fn known_job(names: &JobNames, run_id: &RunId, job: &str) -> Result<JobId, OpsError> {
@@ -61,7 +73,7 @@ fn known_job(names: &JobNames, run_id: &RunId, job: &str) -> Result<JobId, OpsEr
 }
 
 /// Puts the attempts of the jobs that have a name together.
-fn shape(run_id: &RunId, found: RunAttempts, names: JobNames) -> AttemptsReport {
+fn shape(run_id: &RunId, found: RunAttempts, names: &JobNames) -> AttemptsReport {
     let mut attempts = found.attempts;
     attempts.retain(|attempt| names.contains_key(&attempt.job_id));
     let mut jobs: Vec<&str> = attempts.iter().map(|a| a.job_id.as_str()).collect();
@@ -70,8 +82,13 @@ fn shape(run_id: &RunId, found: RunAttempts, names: JobNames) -> AttemptsReport 
         run_id: run_id.clone(),
         jobs: jobs.len(),
         cost_usd: cost::billed_usd(&attempts),
-        attempts,
-        names,
+        attempts: attempts
+            .into_iter()
+            .map(|record| NamedAttempt {
+                name: names.get(&record.job_id).cloned().unwrap_or_default(),
+                record,
+            })
+            .collect(),
         damaged_lines: found.damaged_lines,
         warnings: found.warnings,
     }
@@ -139,7 +156,7 @@ mod tests {
         let report = shape(
             &RunId::parse("r").expect("valid"),
             found,
-            names(&["aa1", "bb2"]),
+            &names(&["aa1", "bb2"]),
         );
         assert!((report.cost_usd - 0.75).abs() < 1e-9);
     }
@@ -147,10 +164,10 @@ mod tests {
     #[test]
     fn jobs_and_costs_are_counted_over_what_is_shown() {
         let run = RunId::parse("r").expect("valid");
-        let all = shape(&run, found(), names(&["aa1", "bb2", "cc3"]));
+        let all = shape(&run, found(), &names(&["aa1", "bb2", "cc3"]));
         assert_eq!((all.attempts.len(), all.jobs), (3, 2));
         assert!((all.cost_usd - 0.75).abs() < 1e-9);
-        let one = shape(&run, found(), names(&["bb2"]));
+        let one = shape(&run, found(), &names(&["bb2"]));
         assert_eq!((one.attempts.len(), one.jobs), (1, 1));
     }
 }

@@ -5,8 +5,9 @@
 //! writing, so that a person can still say no and a request that means nothing
 //! leaves no trace.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use serde::Serialize;
 
 use crate::domain::filter::{JobFilter, JobQuery};
 use crate::domain::id::{JobId, RunId, WorkerId};
@@ -35,28 +36,37 @@ pub struct CancelRequest {
 }
 
 /// What a request means, before anything happens.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Preview {
     /// How many jobs the filters match, whatever their state.
     pub matched: usize,
-    /// Matching jobs by state.
-    pub by_status: BTreeMap<Status, usize>,
+    /// Of these, completed jobs.
+    pub completed: usize,
+    /// Of these, failed jobs.
+    pub failed: usize,
+    /// Of these, jobs that were cancelled before; with `--undo` they are what is meant.
+    pub already_cancelled: usize,
     /// How many jobs would be changed.
+    #[serde(skip)]
     pub meant: usize,
     /// Of these, jobs that a live worker is carrying out.
+    #[serde(skip)]
     pub live: usize,
     /// How `--jobs` was understood, if it matches a job.
+    #[serde(skip)]
     pub reading: Option<String>,
 }
 
 /// What became of a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CancelReport {
     /// What was meant.
+    #[serde(flatten)]
     pub preview: Preview,
     /// Jobs that were taken out.
     pub cancelled: usize,
     /// Jobs whose workers were asked to stop them.
+    #[serde(rename = "asked_to_stop")]
     pub asked: Vec<JobId>,
     /// Redos that nobody lived to carry out; their older results stand.
     pub redo_stopped: usize,
@@ -66,8 +76,18 @@ pub struct CancelReport {
     pub requests_withdrawn: usize,
     /// Jobs that ended meanwhile.
     pub ended_meanwhile: usize,
-    /// Cancelled jobs with a purchase that may be billed, and its request id.
-    pub purchases: Vec<(JobId, String)>,
+    /// Cancelled jobs with a purchase that may be billed.
+    #[serde(rename = "open_purchases")]
+    pub purchases: Vec<OpenPurchase>,
+}
+
+/// A job that was cancelled although it is bought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenPurchase {
+    /// The job.
+    pub job_id: JobId,
+    /// What the provider calls the purchase.
+    pub request_id: String,
 }
 
 /// Hears what is worth telling while the request is carried out.
@@ -128,7 +148,10 @@ impl CancelReport {
             Withdrawal::TakenOut { request_id } => {
                 self.cancelled += 1;
                 self.purchases
-                    .extend(request_id.map(|id| (job.clone(), id)));
+                    .extend(request_id.map(|request_id| OpenPurchase {
+                        job_id: job.clone(),
+                        request_id,
+                    }));
             }
             Withdrawal::Asked => self.asked.push(job.clone()),
             Withdrawal::RedoStopped => self.redo_stopped += 1,
@@ -172,8 +195,11 @@ fn preview(request: &CancelRequest, filter: &JobFilter<'_>, run: &RunJobs) -> Pr
     };
     for job in run.jobs.iter().filter(|job| select::is_meant(filter, job)) {
         preview.matched += 1;
-        if let Some(status) = status_of(job) {
-            *preview.by_status.entry(status).or_default() += 1;
+        match status_of(job) {
+            Some(Status::Completed) => preview.completed += 1,
+            Some(Status::Failed) => preview.failed += 1,
+            Some(Status::Cancelled) if !request.undo => preview.already_cancelled += 1,
+            _ => {}
         }
         if is_meant(request, filter, job) {
             preview.meant += 1;

@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Rhythm;
+use crate::domain::money::Usd;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
 use crate::ops::adapters::CHECKS;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+use crate::ops::view::cost::{By, CostLine, CostReport, LedgerSums, Purchase, Tally};
 use crate::ops::{OpsContext, OpsError, money};
 use crate::store::csv::{self, AlgoIndex};
 
@@ -20,100 +22,10 @@ mod amount;
 pub mod invoice;
 pub mod settle;
 
-use settle::OpenReservation;
-
-/// What the lines of a report are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// One line for each algorithm.
-    Algo,
-    /// One for each day, in UTC.
-    Day,
-    /// One for each worker process.
-    Worker,
-    /// One for each run.
-    Run,
-}
-
-/// What was paid.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CostReport {
-    /// What the lines are about.
-    pub by: By,
-    /// The lines, by name.
-    pub lines: Vec<(String, Tally)>,
-    /// All of them together.
-    pub total: Tally,
-    /// What the ledger says was spent, for the same runs.
-    pub ledger_spent_usd: f64,
-    /// What it says is set aside.
-    pub ledger_reserved_usd: f64,
-    /// Of this, what is set aside for jobs that nobody works on.
-    pub open: Vec<OpenReservation>,
-    /// Every purchase, by the provider's name for it.
-    pub purchases: BTreeMap<String, Purchase>,
-    /// What could not be read, one sentence each.
-    pub warnings: Vec<String>,
-}
-
-/// Attempts and what they cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// How many attempts.
-    pub attempts: usize,
-    /// Those that brought a result.
-    pub completed: usize,
-    /// Those that failed, whether another one followed or not.
-    pub failed: usize,
-    /// Of these, those that another one followed or is to follow.
-    pub retried: usize,
-    /// The jobs whose last attempt is among them.
-    pub jobs: usize,
-    /// Of these, those that have a result.
-    pub completed_jobs: usize,
-    /// Of these, those whose last attempt failed for good.
-    pub failed_jobs: usize,
-    /// Those that were given back, cut off, or go on.
-    pub unfinished: usize,
-    /// Results that were copied instead of bought.
-    pub reused: usize,
-    /// What is known to have been billed, in millionths of a dollar.
-    pub billed_micros: i64,
-    /// Attempts that were or may have been billed with nobody knows what.
-    pub unknown: usize,
-}
-
-impl Tally {
-    fn join(&mut self, other: &Self) {
-        self.attempts += other.attempts;
-        self.completed += other.completed;
-        self.failed += other.failed;
-        self.retried += other.retried;
-        self.jobs += other.jobs;
-        self.completed_jobs += other.completed_jobs;
-        self.failed_jobs += other.failed_jobs;
-        self.unfinished += other.unfinished;
-        self.reused += other.reused;
-        self.billed_micros += other.billed_micros;
-        self.unknown += other.unknown;
-    }
-}
-
-/// Something that was bought.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Purchase {
-    /// The run it was bought for.
-    pub run_id: RunId,
-    /// The job.
-    pub job_id: JobId,
-    /// What it cost, in millionths, if anybody knows.
-    pub micros: Option<i64>,
-}
-
 /// One attempt with what it counts for.
 struct Counted<'a> {
     record: &'a AttemptRecord,
-    billed: Option<i64>,
+    billed: Option<Usd>,
     unknown: bool,
     /// How its job stands, if it is the last attempt of it.
     job: Option<JobStands>,
@@ -148,9 +60,8 @@ pub fn cost_report(
         by,
         lines: Vec::new(),
         total: Tally::default(),
-        ledger_spent_usd: 0.0,
-        ledger_reserved_usd: 0.0,
-        open: Vec::new(),
+        ledger: LedgerSums::default(),
+        invoice: None,
         purchases: BTreeMap::new(),
         warnings: Vec::new(),
     };
@@ -183,10 +94,10 @@ pub fn cost_report(
             note_purchases(run, &counted, &mut report.purchases);
         }
         let standing = ledger.standing(run);
-        report.ledger_spent_usd += standing.spent_usd;
-        report.ledger_reserved_usd += standing.reserved_usd;
+        report.ledger.spent_usd += standing.spent_usd;
+        report.ledger.reserved_usd += standing.reserved_usd;
         match settle::open_reservations(context, &ledger, run) {
-            Ok(open) => report.open.extend(open),
+            Ok(open) => report.ledger.open.extend(open),
             Err(error) => report.warnings.push(error.to_string()),
         }
     }
@@ -194,18 +105,22 @@ pub fn cost_report(
     if let Some(checks) = checks.filter(|checks| !runs.contains(checks)) {
         // No run has them, and the ledger does not tell them apart.
         let standing = ledger.standing(&checks);
-        report.ledger_spent_usd += standing.spent_usd;
-        report.ledger_reserved_usd += standing.reserved_usd;
+        report.ledger.spent_usd += standing.spent_usd;
+        report.ledger.reserved_usd += standing.reserved_usd;
         let tally = Tally {
-            billed_micros: micros(standing.spent_usd),
+            billed_usd: Usd::of(standing.spent_usd),
             ..Tally::default()
         };
-        if tally.billed_micros > 0 {
+        if tally.billed_usd > Usd::ZERO {
             lines.entry(CHECKS.to_owned()).or_default().join(&tally);
             report.total.join(&tally);
         }
     }
-    report.lines = lines.into_iter().collect();
+    let line = |(name, tally)| CostLine {
+        name: (by, name),
+        tally,
+    };
+    report.lines = lines.into_iter().map(line).collect();
     Ok(report)
 }
 
@@ -230,7 +145,7 @@ fn count(attempts: &[AttemptRecord]) -> Vec<Counted<'_>> {
         .filter(real)
         .map(|record| Counted {
             record,
-            billed: record.cost_usd.map(micros),
+            billed: record.cost_usd.map(Usd::of),
             unknown: may_be_billed(record),
             job: None,
         })
@@ -271,8 +186,8 @@ fn count(attempts: &[AttemptRecord]) -> Vec<Counted<'_>> {
 /// What one job came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct JobCost {
-    /// What is known to have been billed for it, in millionths of a dollar.
-    pub(super) billed_micros: Option<i64>,
+    /// What is known to have been billed for it.
+    pub(super) billed: Option<Usd>,
     /// How many real attempts it had.
     pub(super) attempts: usize,
     /// The class of its last failure.
@@ -294,7 +209,7 @@ pub(super) fn by_job(
         job.attempts += 1;
         job.class = one.record.class.or(job.class);
         if let Some(billed) = one.billed {
-            job.billed_micros = Some(job.billed_micros.unwrap_or_default() + billed);
+            job.billed = Some(job.billed.unwrap_or_default() + billed);
         }
     }
     Ok(jobs)
@@ -304,7 +219,7 @@ pub(super) fn by_job(
 pub(super) fn billed_usd(attempts: &[AttemptRecord]) -> f64 {
     let counted = count(attempts);
     let billed = counted.iter().filter_map(|one| one.billed);
-    billed.sum::<i64>() as f64 / 1e6
+    billed.sum::<Usd>().dollars()
 }
 
 /// Tells whether an attempt was or may have been billed with nobody knows what.
@@ -333,7 +248,7 @@ impl Counted<'_> {
             failed_jobs: usize::from(self.job == Some(JobStands::Failed)),
             unfinished: usize::from(!failed && !completed),
             reused: usize::from(completed && reused),
-            billed_micros: self.billed.unwrap_or_default(),
+            billed_usd: self.billed.unwrap_or_default(),
             unknown: usize::from(self.unknown),
         }
     }
@@ -366,19 +281,12 @@ fn note_purchases(
         let purchase = purchases.entry(id.clone()).or_insert_with(|| Purchase {
             run_id: run.clone(),
             job_id: one.record.job_id.clone(),
-            micros: None,
+            usd: None,
         });
         if let Some(billed) = one.billed {
-            purchase.micros = Some(purchase.micros.unwrap_or_default() + billed);
+            purchase.usd = Some(purchase.usd.unwrap_or_default() + billed);
         }
     }
-}
-
-/// Returns dollars in millionths.
-pub(super) fn micros(usd: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
-    let micros = (usd * 1e6).round().clamp(-9e15, 9e15) as i64;
-    micros
 }
 
 #[cfg(test)]
@@ -432,8 +340,8 @@ mod tests {
         second.resumed = true;
         let sums = total(vec![first, second]);
         assert_eq!(
-            (sums.attempts, sums.billed_micros, sums.unknown),
-            (2, 300_000, 0)
+            (sums.attempts, sums.billed_usd, sums.unknown),
+            (2, Usd::of(0.3), 0)
         );
     }
 
@@ -450,7 +358,7 @@ mod tests {
         free.class = Some(ErrorClass::Transient);
         free.cost_usd = None;
         let sums = total(vec![unpriced, doubtful, free]);
-        assert_eq!((sums.billed_micros, sums.unknown), (0, 2));
+        assert_eq!((sums.billed_usd, sums.unknown), (Usd::ZERO, 2));
         let of_jobs = (sums.jobs, sums.completed_jobs, sums.failed_jobs);
         assert_eq!((of_jobs, sums.failed, sums.retried), ((3, 1, 1), 2, 1));
     }

@@ -229,10 +229,12 @@ fn finished(folder: &Path) -> Result<Option<DemoReport>, OpsError> {
 }
 
 fn standing(context: &OpsContext) -> Result<DemoReport, OpsError> {
+    let status = run_status(context, &run_id())?;
+    let counts = Status::ALL.map(|state| (state, status.count(state)));
     Ok(DemoReport {
         workspace: context.workspace.root().to_owned(),
         was_done: false,
-        counts: run_status(context, &run_id())?.counts,
+        counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
         summary: None,
     })
 }

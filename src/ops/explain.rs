@@ -6,96 +6,30 @@
 
 use std::time::Duration;
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::RunId;
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
-use crate::domain::limits::Limits;
 use crate::domain::patch::REUSED;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::find::{JobName, find_job};
-use crate::ops::money::{self, Money};
-use crate::ops::plan::{Fate, JobPlan, Planner};
+use crate::ops::money;
+use crate::ops::plan::Planner;
 use crate::ops::select::WorkerRequest;
+use crate::ops::view::explain::{Explanation, Numbers, PlannedStep};
+use crate::ops::view::plan::{Fate, JobPlan};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::Kept;
 use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};
 use crate::workspace::durable;
-use crate::workspace::provider::{Closure, ProviderGate};
+use crate::workspace::provider::ProviderGate;
 
 mod next;
 mod purchase;
 
-pub use next::NextStep;
 use next::next_steps;
-
-/// What is known of a job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
-    /// The run.
-    pub run_id: RunId,
-    /// The job.
-    pub job_id: JobId,
-    /// Its product.
-    pub product_id: String,
-    /// Its variant.
-    pub variant: String,
-    /// Its algorithm, or what stands in its place.
-    pub algo: String,
-    /// Its state in a word.
-    pub state: String,
-    /// The last attempt made.
-    pub attempt: u32,
-    /// Why it is where it is, in a word that programs can rely on.
-    pub code: &'static str,
-    /// The same in sentences.
-    pub why: Vec<String>,
-    /// What a worker without further options would do with it.
-    pub plan: JobPlan,
-    /// What to type next, with the reason.
-    pub next: Vec<NextStep>,
-    /// What was tried so far.
-    pub attempts: Vec<AttemptRecord>,
-    /// The numbers that decide.
-    pub numbers: Numbers,
-    /// Who holds it.
-    pub holder: Option<Holder>,
-    /// What looked wrong while reading, one sentence each.
-    pub warnings: Vec<String>,
-}
-
-/// The numbers that decide about a job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Numbers {
-    /// How many failures may be followed by another attempt.
-    pub retries: u32,
-    /// How many were.
-    pub failures: u32,
-    /// Not before this moment.
-    pub not_before: Option<Timestamp>,
-    /// What one generation costs.
-    pub unit_usd: Option<f64>,
-    /// What is reserved for it.
-    pub reserved_usd: Option<f64>,
-    /// The open purchase.
-    pub request_id: Option<String>,
-    /// Whose account it uses.
-    pub provider: Option<String>,
-    /// Why that provider is closed, if it is.
-    pub closed: Option<Closure>,
-    /// How many of its jobs run at once and start in a minute.
-    pub limits: Limits,
-    /// Why its algorithm is paused, if it is.
-    pub paused: Option<Closure>,
-    /// After how many failures in a row the algorithm pauses; 0 means never.
-    pub breaker_failures: u32,
-    /// How long its like take, over all runs.
-    pub median_s: Option<f64>,
-    /// The money of the run.
-    pub money: Money,
-}
 
 /// Explains one job; `job` may be the beginning of its id, or its product.
 pub fn run_explain(
@@ -158,14 +92,15 @@ pub fn run_explain(
         run_id: run_id.clone(),
         next: next_steps(run_id, &record, code, &numbers, &kept),
         job_id: record.job_id,
-        product_id: record.product_id,
-        variant: record.variant,
-        algo: plan.algo.clone(),
+        name: plan.name,
         state,
         attempt: attempt.max(made.unwrap_or(0)),
         code,
         why,
-        plan,
+        plan: PlannedStep {
+            fate: plan.fate,
+            reason: plan.reason,
+        },
         attempts,
         numbers,
         holder: holder.map(|holder| *holder),
@@ -227,14 +162,15 @@ fn numbers(
     now: Timestamp,
 ) -> Numbers {
     let carrier = planner.carrier_of(record);
-    let (failures, not_before, request_id) = match &record.standing {
+    let (failures, not_before, request_id, holder) = match &record.standing {
         Standing::Known {
             failures,
             not_before,
             purchase,
+            holder,
             ..
-        } => (*failures, *not_before, purchase.clone()),
-        _ => (0, None, None),
+        } => (*failures, *not_before, purchase.clone(), holder.as_ref()),
+        _ => (0, None, None, None),
     };
     let provider = carrier.and_then(|carrier| carrier.provider.clone());
     let gate = ProviderGate::new(&context.workspace);
@@ -256,6 +192,7 @@ fn numbers(
         limits: carrier.map(|carrier| carrier.limits).unwrap_or_default(),
         paused: planner.pause_of(record).cloned(),
         breaker_failures: carrier.map_or(0, |carrier| carrier.breaker_failures),
+        cancel_asked: holder.is_some_and(|holder| holder.cancel_asked),
         median_s: algo.and_then(|algo| past.get(algo.as_str()).copied()),
         money: money::in_ledger(ledger, run_id, planner.caps(), now),
     }
@@ -301,13 +238,14 @@ impl Why<'_> {
     }
 
     fn plan_sentence(&self) -> String {
-        let words = self.plan.reason.of_job();
+        let reason = &self.plan.reason;
+        let words = &reason.of_job;
         match self.plan.fate {
             Fate::Run => format!("a worker would run it: it is one of those {words}"),
             Fate::Reattach => format!("a worker would ask for its result: {words}"),
             Fate::Reuse => format!("a worker would copy an identical result: {words}"),
             Fate::Busy => format!("a worker would leave it: {words}"),
-            Fate::Blocked if self.plan.reason.detail.is_some() => format!("in a worker it {words}"),
+            Fate::Blocked if *words != reason.words => format!("in a worker it {words}"),
             Fate::Blocked => format!("a worker could not start it: it is one of those {words}"),
             Fate::Skip => format!("a worker would leave it: it is one of those {words}"),
         }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use crate::domain::id::{JobId, RunId};
 use crate::domain::item_name::ItemName;
 use crate::domain::nearest::nearest_few;
@@ -14,7 +16,7 @@ use crate::store::{JobRecord, csv};
 const LISTED: usize = 20;
 
 /// What a person knows a job by.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct JobName {
     /// Its product.
     pub product_id: String,

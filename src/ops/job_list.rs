@@ -2,47 +2,38 @@
 //!
 //! Reads only, and takes no lock.
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::RunId;
 use crate::domain::item_name::{ItemName, any_matches};
 use crate::domain::job::JobState;
 use crate::domain::lease::Rhythm;
 use crate::domain::naming::GENERATED_GLB;
 use crate::ops::find::JobName;
+use crate::ops::view::status::{JobList, ListedJob};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::{JobRecord, Standing, consumed, csv};
-
-/// One job of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedJob {
-    /// The job.
-    pub job_id: JobId,
-    /// What it is known by.
-    pub name: JobName,
-    /// Its state in a word; a job that was only rehearsed is `rehearsed`.
-    pub state: String,
-    /// Its model, or the folder of its results, relative to the workspace.
-    pub result: Option<String>,
-}
 
 /// Lists the jobs of a run, or those of the products given, in the order of the manifest.
 pub fn job_list(
     context: &OpsContext,
     run_id: &RunId,
     items: &[ItemName],
-) -> Result<Vec<ListedJob>, OpsError> {
+) -> Result<JobList, OpsError> {
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
     let wanted = |job: &JobRecord| any_matches(items, &job.product_id, &job.variant);
     let jobs = consumed(run.jobs).filter(|job| wanted(job));
-    let listed: Vec<ListedJob> = jobs.map(|job| listed(context, run_id, &job)).collect();
-    if listed.is_empty() && !items.is_empty() {
+    let jobs: Vec<ListedJob> = jobs.map(|job| listed(context, run_id, &job)).collect();
+    if jobs.is_empty() && !items.is_empty() {
         let names: Vec<&str> = items.iter().map(ItemName::as_str).collect();
         return Err(OpsError::Setup {
             message: format!("run {run_id} has no product {}", names.join(", ")),
             hint: Some("`archi3d run status --list` shows the products of the run".into()),
         });
     }
-    Ok(listed)
+    Ok(JobList {
+        run_id: run_id.clone(),
+        jobs,
+    })
 }
 
 fn listed(context: &OpsContext, run_id: &RunId, job: &JobRecord) -> ListedJob {

@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::id::RunId;
+use crate::domain::money::Usd;
 use crate::domain::rank::{self, Answer, Standing, Vote};
 use crate::domain::text::formula_safe;
-use crate::ops::cost::{self, By};
+use crate::ops::cost;
 use crate::ops::table_file::{self, Columns};
+use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
 use crate::store::csv::table::Table;
@@ -263,8 +265,8 @@ pub struct Ranked {
     pub judged: usize,
     /// Of these, the accepted.
     pub accepted: usize,
-    /// What was spent on it in the runs that were judged, in millionths of a dollar.
-    pub spent_micros: i64,
+    /// What was spent on it in the runs that were judged.
+    pub spent: Usd,
     /// Models that were made in those runs.
     pub made: usize,
 }
@@ -272,10 +274,10 @@ pub struct Ranked {
 impl Ranked {
     /// Returns what one accepted model costs: what was spent, over the models that would
     /// be accepted if those not judged are like those that were.
-    pub fn per_accepted_micros(&self) -> Option<f64> {
+    pub fn per_accepted_usd(&self) -> Option<f64> {
         let share = self.accepted as f64 / self.judged.max(1) as f64;
         let expected = share * self.made as f64;
-        (expected > 0.0).then(|| self.spent_micros as f64 / expected)
+        (expected > 0.0).then(|| self.spent.dollars() / expected)
     }
 }
 
@@ -383,13 +385,13 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
             |key: &(String, String)| jobs.get(key).is_some_and(|known| known.algo == *algo);
         let of_algo = verdicts.iter().filter(|(key, _)| of_algo(key));
         let said: Vec<bool> = of_algo.map(|(_, sum)| *sum > 0).collect();
-        let (spent_micros, made) = spent.get(algo).copied().unwrap_or_default();
+        let (spent, made) = spent.get(algo).copied().unwrap_or_default();
         ranking.algos.push(Ranked {
             algo: algo.clone(),
             standing: standings.get(&place).copied(),
             judged: said.len(),
             accepted: said.iter().filter(|accepted| **accepted).count(),
-            spent_micros,
+            spent,
             made,
         });
     }
@@ -494,12 +496,12 @@ fn spent(
     request: &RankRequest,
     votes: &[Vec<String>],
     accepts: &[Vec<String>],
-) -> Result<HashMap<String, (i64, usize)>, OpsError> {
+) -> Result<HashMap<String, (Usd, usize)>, OpsError> {
     let of_votes = votes.iter().flat_map(|vote| [&vote[3], &vote[5]]);
     let runs: BTreeSet<&String> = of_votes
         .chain(accepts.iter().map(|accept| &accept[3]))
         .collect();
-    let mut spent: HashMap<String, (i64, usize)> = HashMap::new();
+    let mut spent: HashMap<String, (Usd, usize)> = HashMap::new();
     for run in runs {
         let Ok(run) = RunId::parse(run) else {
             continue;
@@ -509,10 +511,10 @@ fn spent(
             continue;
         }
         csv::refuse_linked_run(&context.workspace, &run)?;
-        for (algo, tally) in cost::cost_report(context, Some(&run), By::Algo, false)?.lines {
-            let entry = spent.entry(algo).or_default();
-            entry.0 += tally.billed_micros;
-            entry.1 += tally.completed;
+        for line in cost::cost_report(context, Some(&run), By::Algo, false)?.lines {
+            let entry = spent.entry(line.name.1).or_default();
+            entry.0 += line.tally.billed_usd;
+            entry.1 += line.tally.completed;
         }
     }
     Ok(spent)

@@ -54,6 +54,7 @@ pub mod run_log;
 pub mod select;
 pub mod status;
 pub mod table_file;
+pub mod view;
 
 /// What every operation needs.
 #[derive(Clone)]

@@ -5,8 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde::Serialize;
+
 use crate::domain::budget::{Caps, Ledger, Level};
 use crate::domain::id::{JobId, RunId};
+use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError, budget};
@@ -14,7 +17,7 @@ use crate::store::csv;
 use crate::workspace::ledger::LedgerFile;
 
 /// The money of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Money {
     /// What was spent.
     pub spent_usd: f64,
@@ -25,7 +28,7 @@ pub struct Money {
 }
 
 /// A limit and what is used of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limit {
     /// `run` or `day`.
     pub of: &'static str,
@@ -33,13 +36,8 @@ pub struct Limit {
     pub cap_usd: f64,
     /// What is spent or set aside of it.
     pub used_usd: f64,
-}
-
-impl Limit {
-    /// Returns what is left of it.
-    pub fn left_usd(&self) -> f64 {
-        (((self.cap_usd - self.used_usd) * 1e6).round() / 1e6).max(0.0)
-    }
+    /// What is left of it.
+    pub left_usd: Usd,
 }
 
 /// Returns the limits that a worker with these options keeps.
@@ -72,6 +70,7 @@ pub(super) fn in_ledger(ledger: &Ledger, run_id: &RunId, caps: Caps, now: Timest
         of: level.cap.word(),
         cap_usd: level.cap_usd,
         used_usd: level.spent_usd + level.reserved_usd,
+        left_usd: Usd::of(level.left_usd()),
     };
     Money {
         spent_usd: standing.spent_usd,

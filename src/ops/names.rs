@@ -5,12 +5,16 @@
 
 use std::collections::HashSet;
 
+use serde::Serialize;
+
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
 use crate::ops::find::item;
+use crate::ops::view::by_status;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
+use crate::store::overview::RunCounts;
 
 /// Returns the runs that have a manifest, by name.
 pub fn run_ids(context: &OpsContext) -> Vec<String> {
@@ -61,7 +65,7 @@ pub fn latest_run(context: &OpsContext) -> Result<LatestRun, OpsError> {
         let mut lines = runs(context)?;
         lines.retain(|line| line.has_manifest);
         let newest = lines.into_iter().enumerate();
-        let newest = newest.max_by_key(|(place, line)| (line.jobs() > 0, line.created, *place));
+        let newest = newest.max_by_key(|(place, line)| (line.jobs > 0, line.created, *place));
         names = newest.map(|(_, line)| line.run).into_iter().collect();
     }
     let run = names.pop().and_then(|name| RunId::parse(&name).ok());
@@ -73,27 +77,26 @@ pub fn latest_run(context: &OpsContext) -> Result<LatestRun, OpsError> {
 }
 
 /// A run at a glance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunLine {
     /// Its id, as the registry has it.
+    #[serde(rename = "run_id")]
     pub run: String,
+    /// How many rows it has.
+    pub jobs: usize,
     /// How many rows have each status, by [`Status::ALL`].
+    #[serde(serialize_with = "by_status")]
     pub counts: [usize; Status::ALL.len()],
-    /// Rows whose status is none of ours.
+    /// Rows with an unknown status.
+    #[serde(rename = "other_status")]
     pub other: usize,
     /// Of the completed, those that were only rehearsed.
     pub rehearsed: usize,
     /// When it was made, if its rows tell.
+    #[serde(rename = "created_at")]
     pub created: Option<Timestamp>,
     /// Whether it has a manifest under `runs/`.
     pub has_manifest: bool,
-}
-
-impl RunLine {
-    /// Returns how many rows it has.
-    pub fn jobs(&self) -> usize {
-        self.counts.iter().sum::<usize>() + self.other
-    }
 }
 
 /// Lists the runs of the registry in the order of their first row, then those that
@@ -108,28 +111,24 @@ pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
     } else {
         csv::runs(&context.workspace)?
     };
-    let mut lines: Vec<RunLine> = counted
-        .into_iter()
-        .map(|run| RunLine {
-            has_manifest: folders.contains(&run.run),
-            run: run.run,
-            counts: run.counts,
-            other: run.other,
-            rehearsed: run.rehearsed,
-            created: run.created,
+    let missing = |folder: &&String| !counted.iter().any(|run| run.run == **folder);
+    let unlisted: Vec<RunCounts> = folders
+        .iter()
+        .filter(missing)
+        .map(|folder| RunCounts {
+            run: folder.clone(),
+            ..RunCounts::default()
         })
         .collect();
-    for folder in folders {
-        if !lines.iter().any(|line| line.run == folder) {
-            lines.push(RunLine {
-                run: folder,
-                counts: Default::default(),
-                other: 0,
-                rehearsed: 0,
-                created: None,
-                has_manifest: true,
-            });
-        }
-    }
-    Ok(lines)
+    let lines = counted.into_iter().chain(unlisted);
+    let lines = lines.map(|run| RunLine {
+        has_manifest: folders.contains(&run.run),
+        jobs: run.counts.iter().sum::<usize>() + run.other,
+        run: run.run,
+        counts: run.counts,
+        other: run.other,
+        rehearsed: run.rehearsed,
+        created: run.created,
+    });
+    Ok(lines.collect())
 }

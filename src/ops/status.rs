@@ -11,166 +11,25 @@ use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::money::Usd;
 use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
 use crate::ops::find::{JobName, JobNames, job_names};
 use crate::ops::money::{self, Money};
 use crate::ops::plan::past_medians;
+use crate::ops::view::status::{
+    AlgoStatus, FailedJob, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJob,
+};
 use crate::ops::{OpsContext, OpsError, budget};
 use crate::store::csv;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
 use crate::workspace::provider::{Closure, ProviderGate};
-
-pub use crate::store::Progress;
 
 /// A job that takes longer than so many times the median is slow.
 const SLOW: f64 = 2.0;
 
 /// After so many missed beats a holder that lives is said to stall.
 const MISSED_BEATS: u32 = 3;
-
-/// How a run stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunStatus {
-    /// The run.
-    pub run_id: RunId,
-    /// When this was read.
-    pub at: Timestamp,
-    /// How many jobs are in each state.
-    pub counts: BTreeMap<Status, usize>,
-    /// How many jobs there are.
-    pub total: usize,
-    /// Jobs whose row has a status that is not ours; in no count.
-    pub unknown_status: usize,
-    /// Jobs of the manifest that have no row; in no count.
-    pub without_row: usize,
-    /// Of the completed, those that were only rehearsed.
-    pub rehearsed: usize,
-    /// The same, by algorithm.
-    pub algos: Vec<AlgoStatus>,
-    /// How fast it goes, if anything ended lately.
-    pub pace: Option<Pace>,
-    /// How long the rest takes at this pace; nothing if nobody works or nothing
-    /// is known yet.
-    pub time_left: Option<Duration>,
-    /// The money of the run.
-    pub money: Money,
-    /// What waits or runs costs so much, as far as prices are known.
-    pub to_finish_usd: f64,
-    /// Jobs that wait or run and have no known price.
-    pub to_finish_unpriced: usize,
-    /// The jobs that somebody works on, or worked on when it died.
-    pub running: Vec<RunningJob>,
-    /// Providers that are closed, which keeps jobs from starting.
-    pub closed: Vec<Closure>,
-    /// Its algorithms that a breaker has paused for workers that run.
-    pub paused: Vec<Closure>,
-    /// A worker of this machine is there, whether or not it holds a job.
-    pub worker_lives: bool,
-    /// The jobs that ended without a result.
-    pub failures: Vec<FailedJob>,
-    /// The same, grouped by what they say, the most first.
-    pub failure_groups: Vec<FailureGroup>,
-    /// What the jobs named above are known by.
-    pub names: JobNames,
-    /// What looked wrong while reading, one sentence each.
-    pub warnings: Vec<String>,
-}
-
-/// The jobs of one algorithm.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AlgoStatus {
-    /// Its key, as the tables have it.
-    pub algo: String,
-    /// How many jobs are in each state, by [`Status::ALL`].
-    pub counts: [usize; Status::ALL.len()],
-    /// Of the completed, those that were only rehearsed.
-    pub rehearsed: usize,
-    /// Half of its completed jobs took no longer than this.
-    pub median_s: Option<f64>,
-    /// What its results cost by their rows, in dollars.
-    pub cost_usd: f64,
-    /// What one costs by the configuration.
-    pub unit_usd: Option<f64>,
-}
-
-/// A job that somebody holds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunningJob {
-    /// The job.
-    pub job_id: JobId,
-    /// Its algorithm.
-    pub algo: String,
-    /// Which attempt it is.
-    pub attempt: u32,
-    /// Who holds it.
-    pub worker: String,
-    /// On which machine, if known.
-    pub host: Option<String>,
-    /// How long it has been held.
-    pub age: Option<Duration>,
-    /// How long ago its holder last showed that it lives.
-    pub last_beat_age: Option<Duration>,
-    /// Whether the holder lives, in a word.
-    pub verdict: &'static str,
-    /// How far it is, as of the last beat.
-    pub progress: Option<Progress>,
-    /// It has run for more than twice the median of its algorithm.
-    pub slow: bool,
-    /// Its holder counts as alive but has not beaten for a while.
-    pub stalled: bool,
-    /// Somebody asked for it to be stopped.
-    pub cancel_asked: bool,
-}
-
-/// A job that ended without a result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FailedJob {
-    /// The job.
-    pub job_id: JobId,
-    /// Why, on one line.
-    pub message: String,
-}
-
-/// Failures that say the same but for names and numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FailureGroup {
-    /// How many.
-    pub count: usize,
-    /// What the newest of them says.
-    pub message: String,
-    /// The newest of them.
-    pub job_id: JobId,
-    /// When that was, if known.
-    pub last: Option<Timestamp>,
-    /// The algorithms concerned.
-    pub algos: Vec<String>,
-}
-
-impl RunStatus {
-    /// Returns how many jobs have this status.
-    pub fn count(&self, status: Status) -> usize {
-        self.counts.get(&status).copied().unwrap_or(0)
-    }
-
-    /// Returns how many jobs have a result that is more than a rehearsal.
-    pub fn made(&self) -> usize {
-        self.count(Status::Completed).saturating_sub(self.rehearsed)
-    }
-
-    /// Returns what a job is known by.
-    pub fn name(&self, job: &JobId) -> JobName {
-        self.names.get(job).cloned().unwrap_or_default()
-    }
-
-    /// Tells whether nothing happens any more by itself: nobody works, and
-    /// nothing waits or nobody is there to do it.
-    pub fn is_over(&self) -> bool {
-        let waits = self.count(Status::Enqueued) > 0;
-        let works = self.running.iter().any(|job| job.verdict != "dead");
-        !works && !waits
-    }
-}
 
 /// Reads how the run stands; takes no lock and changes nothing.
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
@@ -186,18 +45,21 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
     let closed = gate.all_closed(now).unwrap_or_default();
     let breakers = ProviderGate::breakers(&context.workspace);
     let paused = breakers.all_closed(now).unwrap_or_default();
-    let mut status = shape(context, run_id, seen, money, closed, now);
+    let running = seen.running.iter().map(|job| &job.job_id);
+    let failed = seen.failures.iter().map(|job| &job.job_id);
+    let named: HashSet<&JobId> = running.chain(failed).collect();
+    let names = if named.is_empty() {
+        JobNames::new()
+    } else {
+        job_names(context, run_id, |id| named.contains(id))
+    };
+    let mut status = shape(context, run_id, seen, &names, money, now);
+    status.closed = closed_here(context, closed, &status.algos);
     let of_run = |pause: &Closure| {
         let mut algos = status.algos.iter();
         algos.any(|algo| algo.algo == pause.provider.as_str())
     };
     status.paused = paused.into_iter().filter(of_run).collect();
-    let running = status.running.iter().map(|job| &job.job_id);
-    let failed = status.failures.iter().map(|job| &job.job_id);
-    let named: HashSet<&JobId> = running.chain(failed).collect();
-    if !named.is_empty() {
-        status.names = job_names(context, run_id, |id| named.contains(id));
-    }
     Ok(status)
 }
 
@@ -205,10 +67,11 @@ fn shape(
     context: &OpsContext,
     run_id: &RunId,
     seen: Overview,
+    names: &JobNames,
     money: Money,
-    closed: Vec<Closure>,
     now: Timestamp,
 ) -> RunStatus {
+    let name = |job: &JobId| names.get(job).cloned().unwrap_or_default();
     let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
     let mut usual = Usual::of(&seen);
     if usual.lacks_figures(&seen) {
@@ -227,14 +90,9 @@ fn shape(
             unit_usd: price(&algo.algo),
         })
         .collect();
-    let mut counts = BTreeMap::new();
-    for algo in &algos {
-        for status in Status::ALL {
-            if algo.counts[status as usize] > 0 {
-                *counts.entry(status).or_default() += algo.counts[status as usize];
-            }
-        }
-    }
+    let count = |status: Status| algos.iter().map(|algo| algo.counts[status as usize]).sum();
+    let counts = Status::ALL.map(count);
+    let rehearsed = algos.iter().map(|algo| algo.rehearsed).sum();
     let (pace, time_left) = usual.forecast(&seen, now);
     // What was only rehearsed, the next worker makes.
     let open = |algo: &AlgoStatus| {
@@ -242,17 +100,17 @@ fn shape(
             [Status::Enqueued, Status::Running].map(|status| algo.counts[status as usize]);
         waiting.iter().sum::<usize>() + algo.rehearsed
     };
-    // The sum of no floats is -0.0, which people would read as a refund.
-    let micros: f64 = algos
-        .iter()
-        .filter_map(|algo| Some((algo.unit_usd? * 1e6).round() * open(algo) as f64))
-        .fold(0.0, |sum, micros| sum + micros);
+    let price = |algo: &AlgoStatus| Some(Usd::of(algo.unit_usd?).times(open(algo)));
     let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
-    let to_finish_unpriced = unpriced.map(open).sum();
+    let money = MoneyToFinish {
+        of_run: money,
+        to_finish_usd: algos.iter().filter_map(price).sum(),
+        unpriced: unpriced.map(open).sum(),
+    };
     let running = seen
         .running
         .iter()
-        .map(|job| running_job(job, &algos, now))
+        .map(|job| running_job(job, name(&job.job_id), &algos, now))
         .collect();
     RunStatus {
         run_id: run_id.clone(),
@@ -262,26 +120,25 @@ fn shape(
         unknown_status: seen.unknown_status,
         without_row: seen.without_row,
         worker_lives: seen.worker_lives,
-        rehearsed: seen.algos.iter().map(|algo| algo.rehearsed).sum(),
+        rehearsed,
+        made: count(Status::Completed).saturating_sub(rehearsed),
         pace,
         time_left,
         money,
-        to_finish_usd: micros / 1e6,
-        to_finish_unpriced,
         running,
-        closed: closed_here(context, closed, &algos),
+        closed: Vec::new(),
         paused: Vec::new(),
-        failure_groups: group(&seen),
+        failure_groups: group(&seen, name),
         failures: seen
             .failures
             .into_iter()
             .map(|job| FailedJob {
+                name: name(&job.job_id),
                 job_id: job.job_id,
                 message: job.message,
             })
             .collect(),
         algos,
-        names: JobNames::new(),
         warnings: seen.warnings,
     }
 }
@@ -407,24 +264,23 @@ impl Usual {
     }
 }
 
-fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
+fn running_job(job: &Held, name: JobName, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
     let holder = job.holder.as_ref();
     let age = holder.and_then(|h| h.since).map(|since| now.since(since));
     let last_beat_age = holder.and_then(|h| h.last_beat).map(|beat| now.since(beat));
-    let verdict = match holder.map(|h| h.verdict) {
-        Some(Verdict::Alive) => "alive",
-        Some(Verdict::Watch(_)) => "silent",
-        Some(Verdict::Dead) | None => "dead",
-    };
+    let verdict = Liveness::of(holder.map(|h| h.verdict));
     let algo = &algos[job.algo];
     let late = |age: Duration| {
-        let median = algo.median_s.filter(|_| verdict != "dead");
+        let median = algo.median_s.filter(|_| verdict != Liveness::Dead);
         median.is_some_and(|median| age.as_secs_f64() > SLOW * median.max(1.0))
     };
     let patience = Rhythm::default().heartbeat * MISSED_BEATS;
     RunningJob {
         job_id: job.job_id.clone(),
-        algo: algo.algo.clone(),
+        name: JobName {
+            algo: algo.algo.clone(),
+            ..name
+        },
         attempt: job.attempt,
         worker: holder.map_or_else(|| "nobody".into(), |h| h.worker.clone()),
         host: holder.and_then(|h| h.host.clone()),
@@ -434,13 +290,13 @@ fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
         progress: job.progress.clone(),
         slow: age.is_some_and(late),
         cancel_asked: holder.is_some_and(|h| h.cancel_asked),
-        stalled: verdict == "silent"
-            || (verdict == "alive" && last_beat_age.is_some_and(|age| age > patience)),
+        stalled: verdict == Liveness::Silent
+            || (verdict == Liveness::Alive && last_beat_age.is_some_and(|age| age > patience)),
     }
 }
 
 /// Groups failures that say the same but for names and numbers.
-fn group(seen: &Overview) -> Vec<FailureGroup> {
+fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup> {
     let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
     for job in &seen.failures {
         let algo = &seen.algos[job.algo].algo;
@@ -450,6 +306,7 @@ fn group(seen: &Overview) -> Vec<FailureGroup> {
                 count: 0,
                 message: String::new(),
                 job_id: job.job_id.clone(),
+                name: JobName::default(),
                 last: None,
                 algos: Vec::new(),
             });
@@ -464,6 +321,9 @@ fn group(seen: &Overview) -> Vec<FailureGroup> {
         }
     }
     let mut groups: Vec<FailureGroup> = groups.into_values().collect();
+    for group in &mut groups {
+        group.name = name(&group.job_id);
+    }
     groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last.cmp(&a.last)));
     groups
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use crate::cli::table::{Fitted, Page, cut, dollars, short_duration};
 use crate::domain::job::Status;
 use crate::domain::text::{counted, one_line};
-use crate::ops::money::Money;
-use crate::ops::status::{RunStatus, RunningJob};
+use crate::ops::view::status::{Liveness, RunStatus, RunningJob};
 
 /// Lists of this length are shown whole whatever the page.
 const FEW: usize = 3;
@@ -88,7 +87,7 @@ fn shorten(sections: &mut Vec<Vec<String>>, height: usize) {
 fn head(status: &RunStatus, page: Page) -> Vec<String> {
     let over = [Status::Failed, Status::Cancelled];
     let over: usize = over.into_iter().map(|s| status.count(s)).sum();
-    let ended = status.made() + over;
+    let ended = status.made + over;
     let mut lines = vec![format!(
         "run {}: {} of {} ended",
         status.run_id,
@@ -160,8 +159,7 @@ fn bar(ended: usize, total: usize, width: usize) -> String {
 }
 
 fn pace(status: &RunStatus, page: Page) -> Option<String> {
-    let alive = status.running.iter().any(|job| job.verdict != "dead");
-    if !alive {
+    if !status.is_worked_on() {
         let waiting = status.count(Status::Enqueued) + status.count(Status::Running);
         let words = if status.worker_lives {
             "  a worker is running and waits for its turn"
@@ -193,32 +191,32 @@ fn pace(status: &RunStatus, page: Page) -> Option<String> {
 }
 
 fn money(status: &RunStatus) -> Vec<String> {
-    let Money {
-        spent_usd,
-        reserved_usd,
-        limits,
-    } = &status.money;
+    let (money, rest) = (&status.money.of_run, &status.money);
     let mut lines = Vec::new();
-    let nothing = *spent_usd == 0.0 && *reserved_usd == 0.0 && status.to_finish_usd == 0.0;
-    if !nothing || status.to_finish_unpriced > 0 {
+    let known = [
+        money.spent_usd,
+        money.reserved_usd,
+        rest.to_finish_usd.dollars(),
+    ];
+    if known.iter().any(|usd| *usd != 0.0) || rest.unpriced > 0 {
         let mut line = format!(
             "  {} spent, {} reserved, {} to finish",
-            dollars(*spent_usd),
-            dollars(*reserved_usd),
-            dollars(status.to_finish_usd)
+            dollars(known[0]),
+            dollars(known[1]),
+            dollars(known[2])
         );
-        if status.to_finish_unpriced > 0 {
-            let jobs = counted(status.to_finish_unpriced, "job");
+        if rest.unpriced > 0 {
+            let jobs = counted(rest.unpriced, "job");
             let _ = write!(line, ", {jobs} of unknown price");
         }
         lines.push(line);
     }
-    lines.extend(limits.iter().map(|limit| {
+    lines.extend(money.limits.iter().map(|limit| {
         format!(
             "  limit of the {}: {}, {} left",
             limit.of,
             dollars(limit.cap_usd),
-            dollars(limit.left_usd())
+            dollars(limit.left_usd.dollars())
         )
     }));
     lines
@@ -273,8 +271,8 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
     jobs.sort_by_key(|job| (remark(job).is_empty(), std::cmp::Reverse(job.age)));
     for job in jobs {
         let mut row = vec![
-            status.name(&job.job_id).item(),
-            one_line(&job.algo),
+            job.name.item(),
+            one_line(&job.name.algo),
             age(job.age),
             progress(job, wide),
         ];
@@ -284,7 +282,7 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
                 Some(_) => format!("{} ago", age(job.last_beat_age)),
                 None => "?".to_owned(),
             });
-            row.push(job.verdict.to_owned());
+            row.push(job.verdict.word().to_owned());
         }
         row.push(job.job_id.to_string());
         table.row(row);
@@ -295,7 +293,7 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
 /// Returns what is remarkable about a job, in a word.
 fn remark(job: &RunningJob) -> &'static str {
     match job {
-        job if job.verdict == "dead" => "dead",
+        job if job.verdict == Liveness::Dead => "dead",
         job if job.cancel_asked => "stopping",
         job if job.stalled => "stalled",
         job if job.slow => "slow",
@@ -328,10 +326,9 @@ fn failures(status: &RunStatus, page: Page) -> Vec<String> {
         let mut table = Fitted::new(["failed", "algo", "reason", "job"]);
         table = table.indent(2).cut(&[0, 1, 2]);
         for job in &status.failures {
-            let name = status.name(&job.job_id);
             table.row([
-                name.item(),
-                one_line(&name.algo),
+                job.name.item(),
+                one_line(&job.name.algo),
                 one_line(&job.message),
                 job.job_id.to_string(),
             ]);
@@ -342,11 +339,10 @@ fn failures(status: &RunStatus, page: Page) -> Vec<String> {
     table = table.indent(2).cut(&[1, 2, 3]);
     let groups = &status.failure_groups;
     for group in groups.iter().take(MOST_GROUPS) {
-        let name = status.name(&group.job_id);
         table.row([
             format!("{} ×", group.count),
-            name.item(),
-            one_line(&name.algo),
+            group.name.item(),
+            one_line(&group.name.algo),
             one_line(&group.message),
             group.job_id.to_string(),
         ]);
@@ -387,14 +383,16 @@ fn age(age: Option<Duration>) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::collections::{BTreeMap, HashMap};
-
     use super::*;
     use crate::cli::local_time::Zone;
     use crate::domain::forecast::Pace;
     use crate::domain::id::{JobId, RunId};
+    use crate::domain::money::Usd;
     use crate::domain::time::Timestamp;
-    use crate::ops::status::{AlgoStatus, FailedJob, FailureGroup, Progress};
+    use crate::ops::find::JobName;
+    use crate::ops::money::Money;
+    use crate::ops::view::status::{AlgoStatus, FailedJob, FailureGroup, MoneyToFinish};
+    use crate::store::Progress;
 
     /// A run in the middle of its work.
     pub(crate) fn sample() -> RunStatus {
@@ -403,16 +401,13 @@ pub(crate) mod tests {
         RunStatus {
             run_id: RunId::parse("r1").expect("valid"),
             at: Timestamp::parse("2026-01-01T10:00:00Z").expect("valid"),
-            counts: BTreeMap::from([
-                (Status::Enqueued, 3),
-                (Status::Running, 1),
-                (Status::Failed, 1),
-            ]),
+            counts: [3, 1, 0, 1, 0],
             total: 5,
             unknown_status: 0,
             without_row: 0,
             worker_lives: true,
             rehearsed: 0,
+            made: 0,
             algos: vec![AlgoStatus {
                 algo: "trellis_single".into(),
                 counts: [3, 1, 0, 1, 0],
@@ -427,22 +422,27 @@ pub(crate) mod tests {
                 window_s: 900.0,
             }),
             time_left: Some(Duration::from_secs(750)),
-            money: Money {
-                spent_usd: 0.3,
-                reserved_usd: 0.3,
-                limits: vec![],
+            money: MoneyToFinish {
+                of_run: Money {
+                    spent_usd: 0.3,
+                    reserved_usd: 0.3,
+                    limits: vec![],
+                },
+                to_finish_usd: Usd::ZERO,
+                unpriced: 4,
             },
-            to_finish_usd: 0.0,
-            to_finish_unpriced: 4,
             running: vec![RunningJob {
                 job_id: JobId::parse("d610ebfd455b").expect("valid"),
-                algo: "trellis_single".into(),
+                name: JobName {
+                    algo: "trellis_single".into(),
+                    ..JobName::default()
+                },
                 attempt: 2,
                 worker: "box-12-ab".into(),
                 host: None,
                 age: Some(Duration::from_secs(192)),
                 last_beat_age: Some(Duration::from_millis(4200)),
-                verdict: "alive",
+                verdict: Liveness::Alive,
                 progress: Some(Progress {
                     fraction: 0.42,
                     message: Some("texturing".into()),
@@ -455,16 +455,17 @@ pub(crate) mod tests {
             paused: vec![],
             failures: vec![FailedJob {
                 job_id: failed.clone(),
+                name: JobName::default(),
                 message: message.clone(),
             }],
             failure_groups: vec![FailureGroup {
                 count: 1,
                 message,
                 job_id: failed,
+                name: JobName::default(),
                 last: None,
                 algos: vec!["trellis_single".into()],
             }],
-            names: HashMap::new(),
             warnings: vec![],
         }
     }
@@ -530,7 +531,7 @@ pub(crate) mod tests {
     #[test]
     fn cancelled_jobs_have_ended() {
         let mut status = sample();
-        status.counts = BTreeMap::from([(Status::Cancelled, 5)]);
+        status.counts = [0, 0, 0, 0, 5];
         let text = render(&status, page(80, None));
         assert!(text.starts_with("run r1: 5 of 5 jobs ended"), "{text}");
     }

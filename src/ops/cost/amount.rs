@@ -4,6 +4,8 @@
 //! What can be read in two ways is read by what the other amounts of its column
 //! show, and not at all where they disagree.
 
+use crate::domain::money::Usd;
+
 /// Which sign stands before the cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
@@ -43,8 +45,8 @@ impl Style {
     }
 }
 
-/// Reads an amount in millionths of a dollar; a credit is less than nothing.
-pub(super) fn parse(text: &str, style: Style) -> Option<i64> {
+/// Reads an amount; a credit is less than nothing.
+pub(super) fn parse(text: &str, style: Style) -> Option<Usd> {
     let (negative, digits) = split(text)?;
     let mark = match shown(&digits) {
         Some(mark) => mark,
@@ -62,8 +64,8 @@ pub(super) fn parse(text: &str, style: Style) -> Option<i64> {
         return None;
     }
     let usd: f64 = format!("{whole}.{cents}0").parse().ok()?;
-    let micros = super::micros(usd);
-    Some(if negative { -micros } else { micros })
+    let usd = Usd::of(usd);
+    Some(if negative { -usd } else { usd })
 }
 
 /// Parts the sign and the currency from the digits; nothing if there are two signs,
@@ -182,7 +184,8 @@ mod tests {
             ("€ 0.30", None),
             ("1e3", None),
         ] {
-            assert_eq!(parse(text, Style::default()), micros, "{text:?}");
+            let usd = micros.map(Usd::from_micros);
+            assert_eq!(parse(text, Style::default()), usd, "{text:?}");
         }
     }
 
@@ -204,7 +207,11 @@ mod tests {
             "12,50-",
             "(12,50 $)",
         ] {
-            assert_eq!(parse(text, Style::default()), Some(-12_500_000), "{text:?}");
+            assert_eq!(
+                parse(text, Style::default()),
+                Some(Usd::of(-12.5)),
+                "{text:?}"
+            );
         }
         for text in [
             "-12.50-",
@@ -223,9 +230,9 @@ mod tests {
     #[test]
     fn an_amount_with_two_readings_is_read_as_its_column_shows() {
         let read = |column: &[&str]| parse("1,234", Style::of(column.iter().copied()));
-        assert_eq!(read(&["1,234"]), Some(1_234_000_000));
-        assert_eq!(read(&["1,234", "0.30"]), Some(1_234_000_000));
-        assert_eq!(read(&["1,234", "0,30"]), Some(1_234_000));
+        assert_eq!(read(&["1,234"]), Some(Usd::of(1234.0)));
+        assert_eq!(read(&["1,234", "0.30"]), Some(Usd::of(1234.0)));
+        assert_eq!(read(&["1,234", "0,30"]), Some(Usd::of(1.234)));
         assert_eq!(read(&["1,234", "0,30", "0.30"]), None);
     }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use crate::ops::OpsError;
 
-use super::Purchase;
 use super::amount::{self, Style};
+use crate::domain::money::Usd;
+use crate::ops::view::cost::{Billed, BilledOtherwise, Comparison, Purchase};
 
 /// Names of columns that hold ids, the likeliest first.
 const ID_NAMES: [&str; 6] = [
@@ -54,30 +55,6 @@ const CREDITS: [&str; 7] = [
     "rebate",
 ];
 
-/// How our purchases and an invoice agree.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Comparison {
-    /// Ids with the same amount on both sides.
-    pub equal: Vec<(String, i64)>,
-    /// Ids with another amount: ours, if we know it, and theirs.
-    pub different: Vec<(String, Option<i64>, i64)>,
-    /// Ids that only the invoice has.
-    pub only_theirs: Vec<(String, i64)>,
-    /// Ids that only we have, with the amount if we know it.
-    pub only_ours: Vec<(String, Option<i64>)>,
-    /// Ids that stand on several lines of the invoice; their amounts are added up.
-    pub repeated: Vec<String>,
-    /// The names of the columns that were read.
-    pub columns: (String, String),
-}
-
-impl Comparison {
-    /// Tells whether both sides say the same.
-    pub fn agrees(&self) -> bool {
-        self.different.is_empty() && self.only_theirs.is_empty() && self.only_ours.is_empty()
-    }
-}
-
 /// Reads an invoice and compares it with our purchases.
 pub fn compare(
     path: &Path,
@@ -112,7 +89,7 @@ const NAME_COLUMNS: &str = "name its columns with --match-id and --match-amount"
 #[derive(Debug, Default)]
 struct Invoice {
     /// The sum and the number of lines of each id.
-    amounts: BTreeMap<String, (i64, usize)>,
+    amounts: BTreeMap<String, (Usd, usize)>,
     columns: (String, String),
 }
 
@@ -170,10 +147,10 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
             record.get(id).unwrap_or(""),
             record.get(amount).unwrap_or(""),
         );
-        let micros = amount::parse(sum, style);
+        let usd = amount::parse(sum, style);
         let blank = key.is_empty() && sum.is_empty();
         let swallowed = record.iter().any(|cell| cell.contains('\n'));
-        if unclosed && (swallowed || (micros.is_none() && !blank)) {
+        if unclosed && (swallowed || (usd.is_none() && !blank)) {
             return Err(Fault {
                 line,
                 what: "a quote is opened here and never closed".into(),
@@ -183,30 +160,30 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
         if blank {
             continue;
         }
-        let micros = micros.ok_or_else(|| Fault {
+        let usd = usd.ok_or_else(|| Fault {
             line,
             what: format!("{sum:?} in column {:?} is no amount", names[amount]),
             hint: "amounts look like 0.30, $1,234.50 or 0,30, credits like -0.30, 0.30- or (0.30); \
                    one column writes all of them the same way",
         })?;
         let word = kind.and_then(|kind| record.get(kind)).unwrap_or("");
-        let micros = match credit(word) {
-            Some(true) => -micros.abs(),
-            None if micros > 0 => {
+        let usd = match credit(word) {
+            Some(true) => usd.min(-usd),
+            None if usd > Usd::ZERO => {
                 return Err(Fault {
                     line,
                     what: format!("{word:?} may be a charge or a credit"),
                     hint: "write credits with a minus, or take the column of kinds out",
                 });
             }
-            _ => micros,
+            _ => usd,
         };
         if key.is_empty() {
             // A line of totals, most often; it belongs to no request.
             continue;
         }
         let entry = invoice.amounts.entry(key.to_owned()).or_default();
-        entry.0 = entry.0.saturating_add(micros);
+        entry.0 += usd;
         entry.1 += 1;
     }
     Ok(invoice)
@@ -269,8 +246,14 @@ fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Re
 
 impl Invoice {
     fn beside(self, ours: &BTreeMap<String, Purchase>) -> Comparison {
+        let billed = |id: &String, usd| Billed {
+            request_id: id.clone(),
+            usd,
+        };
+        let (id_column, amount_column) = self.columns;
         let mut found = Comparison {
-            columns: self.columns,
+            id_column,
+            amount_column,
             ..Comparison::default()
         };
         for (id, (theirs, lines)) in &self.amounts {
@@ -278,16 +261,23 @@ impl Invoice {
                 found.repeated.push(id.clone());
             }
             match ours.get(id) {
-                Some(own) if own.micros == Some(*theirs) => found.equal.push((id.clone(), *theirs)),
-                Some(own) => found.different.push((id.clone(), own.micros, *theirs)),
-                None => found.only_theirs.push((id.clone(), *theirs)),
+                Some(own) if own.usd == Some(*theirs) => found.equal.push(billed(id, own.usd)),
+                Some(own) => found.different.push(BilledOtherwise {
+                    request_id: id.clone(),
+                    ours_usd: own.usd,
+                    invoice_usd: *theirs,
+                }),
+                None => found.only_theirs.push(billed(id, Some(*theirs))),
             }
         }
         let missing = ours.iter().filter(|(id, own)| {
             // What cost nothing need not be on any invoice.
-            !self.amounts.contains_key(*id) && own.micros != Some(0)
+            !self.amounts.contains_key(*id) && own.usd != Some(Usd::ZERO)
         });
-        found.only_ours = missing.map(|(id, own)| (id.clone(), own.micros)).collect();
+        found.only_ours = missing.map(|(id, own)| billed(id, own.usd)).collect();
+        found.agrees = found.different.is_empty()
+            && found.only_theirs.is_empty()
+            && found.only_ours.is_empty();
         found
     }
 }
@@ -297,11 +287,11 @@ mod tests {
     use super::*;
     use crate::domain::id::{JobId, RunId};
 
-    fn ours(ids: &[(&str, Option<i64>)]) -> BTreeMap<String, Purchase> {
-        let purchase = |micros: Option<i64>| Purchase {
+    fn ours(ids: &[(&str, Option<f64>)]) -> BTreeMap<String, Purchase> {
+        let purchase = |usd: Option<f64>| Purchase {
             run_id: RunId::parse("r").expect("valid"),
             job_id: JobId::parse("j").expect("valid"),
-            micros,
+            usd: usd.map(Usd::of),
         };
         ids.iter()
             .map(|(id, m)| ((*id).to_owned(), purchase(*m)))
@@ -314,17 +304,24 @@ mod tests {
             d;a;0,30\r\nd;\"b\";$0.40\r\nd;c;1\r\nd;c;1\r\n;;\r\ntotal;;2,70\r\n";
         let invoice = read(table, None, None).expect("readable");
         let found = invoice.beside(&ours(&[
-            ("a", Some(300_000)),
-            ("b", Some(300_000)),
+            ("a", Some(0.3)),
+            ("b", Some(0.3)),
             ("d", None),
-            ("e", Some(0)),
+            ("e", Some(0.0)),
         ]));
-        assert_eq!(found.equal, [("a".to_owned(), 300_000)]);
-        assert_eq!(found.different, [("b".to_owned(), Some(300_000), 400_000)]);
-        assert_eq!(found.only_theirs, [("c".to_owned(), 2_000_000)]);
-        assert_eq!(found.only_ours, [("d".to_owned(), None)]);
+        let billed = |id: &str, usd: Option<f64>| Billed {
+            request_id: id.to_owned(),
+            usd: usd.map(Usd::of),
+        };
+        assert_eq!(found.equal, [billed("a", Some(0.3))]);
+        let other = &found.different[0];
+        assert_eq!((other.request_id.as_str(), found.different.len()), ("b", 1));
+        assert_eq!(other.ours_usd, Some(Usd::of(0.3)));
+        assert_eq!(other.invoice_usd, Usd::of(0.4));
+        assert_eq!(found.only_theirs, [billed("c", Some(2.0))]);
+        assert_eq!(found.only_ours, [billed("d", None)]);
         assert_eq!(found.repeated, ["c"]);
-        assert!(!found.agrees());
+        assert!(!found.agrees);
     }
 
     #[test]
@@ -333,14 +330,14 @@ mod tests {
             let invoice = read(table.as_bytes(), None, None).expect("readable");
             invoice.amounts["a"].0
         };
-        assert_eq!(sum("id,amount\na,0.30\na,0.10-\n"), 200_000);
+        assert_eq!(sum("id,amount\na,0.30\na,0.10-\n"), Usd::of(0.2));
         assert_eq!(
             sum("id,type,amount\na,charge,0.30\na,Refund,0.10\n"),
-            200_000
+            Usd::of(0.2)
         );
         assert_eq!(
             sum("id,type,amount\na,usage,0.30\na,credit,(0.10)\n"),
-            200_000
+            Usd::of(0.2)
         );
         let unclear = read(b"id,type,amount\na,credit usage,0.30\n", None, None);
         let fault = unclear.expect_err("credits that are used, or given back");

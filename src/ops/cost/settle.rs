@@ -16,24 +16,9 @@ use crate::ops::{OpsContext, OpsError, money};
 use crate::store::{JobRecord, Standing, csv};
 use crate::workspace::ledger::LedgerFile;
 
-use super::{Counted, micros};
-
-/// Money that is set aside for a job that nobody works on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenReservation {
-    /// The run.
-    pub run_id: RunId,
-    /// The job.
-    pub job_id: JobId,
-    /// What it is known by.
-    pub name: JobName,
-    /// How much.
-    pub usd: f64,
-    /// The job's state in a word.
-    pub state: String,
-    /// The purchase that was made for it, if one is known.
-    pub request_id: Option<String>,
-}
+use super::Counted;
+use crate::domain::money::Usd;
+use crate::ops::view::cost::OpenReservation;
 
 /// Returns what is reserved in a run for jobs that nobody works on.
 pub fn open_reservations(
@@ -136,7 +121,7 @@ pub(super) fn take_in(counted: &mut [Counted<'_>], ledger: &Ledger, run_id: &Run
             }
         }
         if let Some(place) = meant {
-            counted[place].billed = Some(micros(said.usd));
+            counted[place].billed = Some(Usd::of(said.usd));
         }
     }
 }

@@ -2,20 +2,12 @@
 
 use crate::domain::id::RunId;
 use crate::domain::job::{JobState, Status};
+use crate::domain::money::Usd;
 use crate::domain::text::shell_word;
 use crate::store::csv::Kept;
 use crate::store::{JobRecord, Standing};
 
-use super::Numbers;
-
-/// Something to type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NextStep {
-    /// What it does.
-    pub what: String,
-    /// The command.
-    pub command: String,
-}
+use crate::ops::view::explain::{NextStep, Numbers};
 
 /// Returns what to type next.
 pub(super) fn next_steps(
@@ -125,10 +117,11 @@ pub(super) fn next_steps(
 
 /// Says when a job that a limit refuses can run.
 fn more_money(numbers: &Numbers) -> String {
-    let price = numbers.unit_usd.unwrap_or_default() - numbers.reserved_usd.unwrap_or_default();
+    let price = Usd::of(numbers.unit_usd.unwrap_or_default())
+        - Usd::of(numbers.reserved_usd.unwrap_or_default());
     let refuses = |of: &str| {
         let mut limits = numbers.money.limits.iter();
-        limits.any(|limit| limit.of == of && limit.left_usd() < price)
+        limits.any(|limit| limit.of == of && limit.left_usd < price)
     };
     if refuses("run") {
         "run it once budget.run_usd in config/global.yaml is raised".to_owned()

@@ -10,10 +10,12 @@ use crate::domain::content::ContentKey;
 use crate::domain::filter::JobFilter;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
+use crate::domain::money::Usd;
 use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::ops::find::JobName;
 use crate::ops::money::{self, Limit};
 use crate::ops::reuse::Forecast;
 use crate::ops::select::{self, WorkerRequest, arrange, carrier, finds, is_findable, on_trial};
@@ -23,7 +25,7 @@ use crate::workspace::pictures::PictureMarks;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 use super::words::{entered, left_out, unusable};
-use super::{Fate, Identical, JobPlan, Price, Reason};
+use crate::ops::view::plan::{Fate, Identical, JobPlan, Price, Reason};
 
 /// Everything that decides about a job.
 pub(in crate::ops) struct Planner<'a> {
@@ -34,10 +36,10 @@ pub(in crate::ops) struct Planner<'a> {
     pub(super) caps: Caps,
     pub(super) limits: Vec<Limit>,
     pub(super) carriers: Carriers,
-    /// What the jobs planned so far would add to the ledger, in millionths.
-    pub(super) planned_micros: i64,
+    /// What the jobs planned so far would add to the ledger.
+    pub(super) planned: Usd,
     /// The same of this day.
-    pub(super) planned_today_micros: i64,
+    pub(super) planned_today: Usd,
     /// What jobs of an algorithm turned out to cost, where that is more than its price.
     pub(super) dearest: HashMap<String, f64>,
     pub(super) warnings: Vec<String>,
@@ -106,8 +108,8 @@ impl<'a> Planner<'a> {
             marks: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
             replaced: BTreeSet::new(),
             started: 0,
-            planned_micros: 0,
-            planned_today_micros: 0,
+            planned: Usd::ZERO,
+            planned_today: Usd::ZERO,
             dearest: money::dearest(context, request, ledger, now)?,
             warnings: Vec::new(),
         })
@@ -130,7 +132,7 @@ impl<'a> Planner<'a> {
             return;
         };
         let forecast = &offered.forecast;
-        if planned.entry == Entry::Redo || price.expected_micros <= 0 || forecast.is_empty() {
+        if planned.entry == Entry::Redo || price.expected <= Usd::ZERO || forecast.is_empty() {
             return;
         }
         if Instant::now() > offered.until {
@@ -144,7 +146,7 @@ impl<'a> Planner<'a> {
         });
         if source.is_some() {
             self.identical.results += 1;
-            self.identical.saves_micros += price.expected_micros;
+            self.identical.saves_usd += price.expected;
         }
     }
 
@@ -251,15 +253,13 @@ impl<'a> Planner<'a> {
     }
 
     fn told(&self, job: JobRecord, (fate, reason, price): Decided) -> JobPlan {
-        let algo = match (self.key_of(&job), &job.algo) {
-            (Some(key), _) | (None, Ok(key)) => key.to_string(),
-            (None, Err(text)) => text.clone(),
-        };
+        let mut name = JobName::of(&job);
+        if let Some(key) = self.key_of(&job) {
+            name.algo = key.to_string();
+        }
         JobPlan {
             job_id: job.job_id,
-            product_id: job.product_id,
-            variant: job.variant,
-            algo,
+            name,
             fate,
             reason,
             price,
@@ -273,8 +273,8 @@ impl<'a> Planner<'a> {
     /// Counts a job that is taken, whatever comes of it: `--limit` counts it too.
     fn taken(&mut self, fate: Fate, reason: Reason, price: Price) -> Decided {
         self.started += 1;
-        self.planned_micros += price.new_micros;
-        self.planned_today_micros += price.new_today_micros;
+        self.planned += price.new;
+        self.planned_today += price.new_today;
         (fate, reason, price)
     }
 

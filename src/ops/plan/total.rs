@@ -9,10 +9,12 @@ use crate::domain::finding::such_as;
 use crate::domain::forecast::{self, Portion};
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::Limits;
+use crate::domain::money::Usd;
+use crate::ops::view::plan::{self, AlgoPlan, Fate, JobPlan, ListedPrices, Plan, Sums};
 use crate::ops::{OpsContext, money};
 use crate::store::csv;
 
-use super::{AlgoPlan, Fate, JobPlan, ListedPrices, Plan, Planner, Sums};
+use super::Planner;
 
 impl Planner<'_> {
     /// Sums the jobs up.
@@ -27,8 +29,8 @@ impl Planner<'_> {
         let mut algos = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for job in &jobs {
-            let place = *places.entry(job.algo.clone()).or_insert_with(|| {
-                algos.push(self.algo(&job.algo, &past));
+            let place = *places.entry(job.name.algo.clone()).or_insert_with(|| {
+                algos.push(self.algo(&job.name.algo, &past));
                 algos.len() - 1
             });
             let algo: &mut AlgoPlan = &mut algos[place];
@@ -36,20 +38,25 @@ impl Planner<'_> {
             algo.cost.add(job.fate, &job.price);
         }
         let mut cost = Sums::default();
+        let mut fates = [0; Fate::ALL.len()];
         for algo in &algos {
             cost.join(&algo.cost);
+            for (all, own) in fates.iter_mut().zip(algo.fates) {
+                *all += own;
+            }
         }
-        let most = self.most_micros(&jobs);
+        let most = self.most(&jobs);
         cost.cap(most);
         for algo in &mut algos {
             algo.cost.cap(most);
         }
         for job in &mut jobs {
-            let worst = job.price.worst_micros;
-            job.price.worst_micros = most.map_or(worst, |most| worst.min(most));
+            let worst = job.price.worst;
+            job.price.worst = most.map_or(worst, |most| worst.min(most));
         }
         let time = self.time(&mut algos);
         let request = self.request;
+        let money = money::in_ledger(self.ledger, &request.run_id, self.caps, self.now);
         Plan {
             reading: None,
             identical: self.identical,
@@ -59,11 +66,14 @@ impl Planner<'_> {
             dry_run: request.dry_run,
             max_parallel: request.max_parallel,
             order: request.spending.order,
+            after_usd: Usd::of(money.spent_usd) + Usd::of(money.reserved_usd) + cost.new_usd,
+            reasons: plan::reasons(&jobs),
+            fates,
             cost,
             time,
             algos,
             jobs,
-            money: money::in_ledger(self.ledger, &request.run_id, self.caps, self.now),
+            money,
             warnings,
         }
     }
@@ -87,10 +97,7 @@ impl Planner<'_> {
 
     /// Returns the listed prices of the algorithms of which jobs would start.
     fn listed(&self, algos: &[AlgoPlan]) -> Option<ListedPrices> {
-        let starts = |algo: &&AlgoPlan| {
-            let mut fates = Fate::ALL.into_iter().filter(|fate| fate.starts());
-            fates.any(|fate| algo.fates[fate as usize] > 0)
-        };
+        let starts = |algo: &&AlgoPlan| plan::starting(&algo.fates) > 0;
         let mut listed: Option<ListedPrices> = None;
         for algo in algos.iter().filter(starts) {
             let settings = self.context.settings.algo(&algo.algo);
@@ -100,10 +107,12 @@ impl Planner<'_> {
             let sum = listed.get_or_insert_with(|| ListedPrices {
                 algos: Vec::new(),
                 fetched_at: price.fetched_at,
+                age_s: 0,
                 source: price.source.clone(),
             });
             sum.algos.push(algo.algo.clone());
             sum.fetched_at = sum.fetched_at.min(price.fetched_at);
+            sum.age_s = self.now.since(sum.fetched_at).as_secs();
         }
         listed
     }

@@ -3,7 +3,7 @@
 use crate::domain::job::Entry;
 use crate::store::Standing;
 
-use super::Reason;
+use crate::ops::view::plan::Reason;
 
 /// Says why the jobs of an algorithm cannot work.
 pub(super) fn unusable(why: &str) -> Reason {

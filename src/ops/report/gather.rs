@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
+use crate::domain::money::Usd;
 use crate::domain::patch::DRY_RUN;
-use crate::ops::cost::{self, By, JobCost};
+use crate::ops::cost::{self, JobCost};
 use crate::ops::judge;
 use crate::ops::report::data::{
     Accept, Algo, Cost, Data, Item, Job, LeftOut, Pose, Run, SCHEMA, Score,
 };
 use crate::ops::report::{ReportRequest, setup};
 use crate::ops::table_file::{self, Columns};
+use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::{self, table::Table};
 
@@ -174,33 +176,31 @@ impl<'a> Gathering<'a> {
         for run in request.all_runs() {
             let report = cost::cost_report(context, Some(run), By::Algo, false)?;
             gathering.warnings.extend(report.warnings);
-            let wanted = report
-                .open
-                .iter()
-                .map(|open| key(run, &open.job_id))
-                .collect();
+            let open = &report.ledger.open;
+            let wanted = open.iter().map(|open| key(run, &open.job_id)).collect();
             let algos = csv::algos_of(&context.workspace, &wanted)?;
-            let mut reserved: HashMap<String, i64> = HashMap::new();
-            for open in &report.open {
+            let mut reserved: HashMap<String, Usd> = HashMap::new();
+            for open in open {
                 let algo = algos
                     .get(&key(run, &open.job_id))
                     .cloned()
                     .unwrap_or_default();
-                *reserved.entry(algo).or_default() += cost::micros(open.usd);
+                *reserved.entry(algo).or_default() += Usd::of(open.usd);
             }
-            let mut lines: BTreeMap<String, (i64, i64)> = BTreeMap::new();
-            for (algo, tally) in &report.lines {
-                lines.entry(algo.clone()).or_default().0 += tally.billed_micros;
+            let mut lines: BTreeMap<String, (Usd, Usd)> = BTreeMap::new();
+            for line in &report.lines {
+                let algo = line.name.1.clone();
+                lines.entry(algo).or_default().0 += line.tally.billed_usd;
             }
             for (algo, usd) in reserved {
                 lines.entry(algo).or_default().1 += usd;
             }
-            for (algo, (spent_micros, reserved_micros)) in lines {
+            for (algo, (spent, reserved)) in lines {
                 gathering.lines.push(Cost {
                     run_id: run.to_string(),
                     algo,
-                    spent_micros,
-                    reserved_micros,
+                    spent_micros: spent.micros(),
+                    reserved_micros: reserved.micros(),
                 });
             }
             let costs = cost::by_job(context, run)?;
@@ -242,7 +242,7 @@ impl<'a> Gathering<'a> {
                 .map(|class| class.word().to_owned()),
             error,
             seconds: row.number("generation_duration_s"),
-            cost_micros: cost.billed_micros,
+            cost_micros: cost.billed.map(Usd::micros),
             attempts: cost.attempts,
             model: None,
             score: score(row),

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::domain::money::Usd;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
-use crate::ops::plan::{Fate, Planner, Price, usd};
+use crate::ops::plan::Planner;
 use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
+use crate::ops::view::plan::{Fate, Price};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::csv::{self, FilePurse};
 use crate::store::{JobRecord, Purse};
@@ -32,7 +34,7 @@ impl Due {
         let unpriced = prices.iter().filter(|price| price.is_none()).count();
         Self {
             jobs: prices.len().min(most),
-            usd: (known.iter().fold(0.0, |sum, usd| sum + usd) * 1e6).round() / 1e6,
+            usd: known.into_iter().map(Usd::of).sum::<Usd>().dollars(),
             unpriced: unpriced.min(most),
         }
     }
@@ -103,7 +105,7 @@ fn due_by_plan(
     let filter = select::among(&request.query, &jobs);
     let plans = planner.plan_all(jobs, &filter);
     let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
-    let price = |price: &Price| (!price.unknown).then(|| usd(price.expected_micros));
+    let price = |price: &Price| (!price.unknown).then(|| price.expected.dollars());
     let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();
     Ok(Due::of(&prices, request.limit))
 }

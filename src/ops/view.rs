@@ -1,0 +1,39 @@
+//! What commands answer, as plain models: `cli` draws them for people, `--json` is what they
+//! serialize to, and a server would send the same.
+//!
+//! A model holds what was found, ready to be shown; nothing here reads or decides.
+
+use std::time::Duration;
+
+use serde::Serializer;
+
+use crate::domain::job::Status;
+
+pub mod cost;
+pub mod explain;
+pub mod plan;
+pub mod status;
+
+/// Writes counts by [`Status::ALL`] as an object, every status by its word.
+pub(super) fn by_status<S: Serializer>(
+    counts: &[usize; Status::ALL.len()],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(
+        Status::ALL
+            .iter()
+            .map(|status| (status.word(), counts[*status as usize])),
+    )
+}
+
+/// Writes a time in seconds, to the millisecond.
+#[expect(clippy::ref_option, reason = "serde hands over what the field is")]
+pub(super) fn seconds<S: Serializer>(
+    time: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.serialize_f64(time.as_millis() as f64 / 1e3),
+        None => serializer.serialize_none(),
+    }
+}
