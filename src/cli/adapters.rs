@@ -111,8 +111,7 @@ fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = open(global, ui)?;
     let entries = adapters::list(&context)?;
     if ui.is_json() {
-        let entries: Vec<Value> = entries.iter().map(entry_json).collect();
-        ui.data_json(&json!({ "adapters": entries }))?;
+        ui.answer(&json!({ "adapters": entries }))?;
     } else {
         ui.data(&entries_text(&entries, args.all, Page::of_terminal()))?;
     }
@@ -126,36 +125,8 @@ fn mode(entry: &AdapterEntry) -> &'static str {
     }
 }
 
-fn entry_json(entry: &AdapterEntry) -> Value {
-    json!({
-        "key": entry.key,
-        "kind": entry.kind,
-        "image_mode": mode(entry),
-        "unit_price_usd": entry.unit_price_usd,
-        "price_source": entry.price_source,
-        "provider": entry.provider,
-        "closed": entry.closed.as_ref().map(|closed| json!({
-            "since": closed.since,
-            "until": closed.until,
-            "reason": closed.reason,
-        })),
-        "paused": entry.paused.as_ref().map(|paused| json!({
-            "since": paused.since,
-            "reason": paused.reason,
-        })),
-        "program": entry.program,
-        "env": entry.variables.iter()
-            .map(|(name, set)| json!({"name": name, "set": set}))
-            .collect::<Vec<_>>(),
-        "runnable": entry.is_runnable(),
-        "problems": entry.problems,
-        "missing_key": entry.missing_key,
-        "deprecated": entry.deprecated,
-    })
-}
-
 fn entries_text(every: &[AdapterEntry], all: bool, page: Page) -> String {
-    let (ready, rest): (Vec<_>, Vec<_>) = every.iter().partition(|entry| entry.is_runnable());
+    let (ready, rest): (Vec<_>, Vec<_>) = every.iter().partition(|entry| entry.runnable);
     // What a person wrote down and cannot run is worth a line; what was shipped is not.
     let hidden = |entry: &&AdapterEntry| entry.missing_key.is_some() || entry.kind.is_none();
     let mut entries = ready;
@@ -245,7 +216,7 @@ fn entries_text(every: &[AdapterEntry], all: bool, page: Page) -> String {
 }
 
 fn state(entry: &AdapterEntry) -> String {
-    match (&entry.closed, entry.is_runnable(), &entry.kind) {
+    match (&entry.closed, entry.runnable, &entry.kind) {
         (_, false, None) => "needs a program".to_owned(),
         (_, false, Some(_)) if entry.missing_key.is_some() => {
             format!("needs {}", entry.missing_key.unwrap_or_default())
@@ -298,8 +269,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     };
     let all = adapters::check(&context, &request, &cancel, &mut told)?;
     if ui.is_json() {
-        let checks: Vec<Value> = all.iter().map(checked_json).collect();
-        ui.data_json(&json!({ "checks": checks }))?;
+        ui.answer(&json!({ "checks": all }))?;
     } else {
         let texts: Vec<String> = all.iter().map(checked_text).collect();
         ui.data(&texts.join("\n"))?;
@@ -311,7 +281,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let failed = |checked: &Checked| match checked.outcome {
         CheckOutcome::Made { .. } => !checked.complaints.is_empty(),
         CheckOutcome::Failed { .. } => true,
-        CheckOutcome::Skipped(_) => named,
+        CheckOutcome::Skipped { .. } => named,
     };
     Ok(if all.iter().any(failed) {
         Exit::JobsFailed
@@ -361,51 +331,6 @@ fn picture_text(source: &PictureSource) -> String {
     }
 }
 
-fn checked_json(checked: &Checked) -> Value {
-    let mut object = json!({
-        "key": checked.key,
-        "duration_s": checked.duration.as_micros() as f64 / 1e6,
-        "request_id": checked.request_id,
-        "complaints": checked.complaints,
-        "kept_in": checked.kept_in,
-    });
-    let more = match &checked.outcome {
-        CheckOutcome::Made {
-            files,
-            version,
-            cost_usd,
-            price_source,
-            metadata,
-        } => json!({
-            "outcome": "made",
-            "files": files.iter()
-                .map(|file| json!({"name": file.name, "size": file.size}))
-                .collect::<Vec<_>>(),
-            "algo_version": version,
-            "cost_usd": cost_usd,
-            "price_source": price_source,
-            "metadata": metadata,
-        }),
-        CheckOutcome::Failed {
-            class,
-            message,
-            detail,
-            retry_after,
-        } => json!({
-            "outcome": "failed",
-            "class": class,
-            "message": message,
-            "detail": detail,
-            "retry_after_s": retry_after.map(|time| time.as_secs_f64()),
-        }),
-        CheckOutcome::Skipped(reason) => json!({"outcome": "skipped", "reason": reason}),
-    };
-    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
-        object.extend(more);
-    }
-    object
-}
-
 fn checked_text(checked: &Checked) -> String {
     let key = &checked.key;
     let took = short_duration(checked.duration);
@@ -450,7 +375,7 @@ fn checked_text(checked: &Checked) -> String {
             }
             text
         }
-        CheckOutcome::Skipped(reason) => format!("{key}: not tried: {reason}"),
+        CheckOutcome::Skipped { reason } => format!("{key}: not tried: {reason}"),
     };
     if let Some(id) = &checked.request_id {
         let id = one_line(id);

@@ -63,7 +63,7 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
         None => Exit::Done,
     };
     if ui.is_json() {
-        ui.data_json(&report.to_json())?;
+        ui.answer(&report)?;
     } else {
         let stopped = report.summary.as_ref();
         if stopped.is_some_and(|summary| summary.stopped_by.as_deref() == Some("interrupted")) {

@@ -31,7 +31,7 @@ pub fn run(args: &InitArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     let given = args.dir.as_deref().or(global.workspace.as_deref());
     let report = init(given.unwrap_or(Path::new(".")))?;
     if ui.is_json() {
-        ui.data_json(&report.to_json())?;
+        ui.answer(&report)?;
     } else {
         ui.data(&to_text(&report))?;
     }

@@ -1,7 +1,10 @@
 //! `archi3d adapters prices`: what a generation costs, who says so and how long ago.
 
+use std::time::Duration;
+
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
@@ -30,9 +33,12 @@ pub struct PricesArgs {
 }
 
 /// A price that asking has changed.
+#[derive(Serialize)]
 struct Change<'a> {
     algo: &'a str,
+    #[serde(rename = "before_usd")]
     before: Option<f64>,
+    #[serde(rename = "now_usd")]
     now: Option<f64>,
 }
 
@@ -51,12 +57,12 @@ pub fn run(args: &PricesArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let now = prices(&context);
     let changes = changes(&before, &now);
     if ui.is_json() {
-        let mut answer = json!({ "prices": now.iter().map(entry_json).collect::<Vec<_>>() });
+        let mut answer = json!({ "prices": now });
         if args.refresh {
-            answer["refreshed"] = refreshed.iter().map(refreshed_json).collect();
-            answer["changed"] = changes.iter().map(change_json).collect();
+            answer["refreshed"] = json!(refreshed);
+            answer["changed"] = json!(changes);
         }
-        ui.data_json(&answer)?;
+        ui.answer(&answer)?;
         return Ok(Exit::Done);
     }
     let mut lines = lines(&now, Page::of_terminal());
@@ -83,23 +89,9 @@ fn changes<'a>(before: &[PriceEntry], now: &'a [PriceEntry]) -> Vec<Change<'a>> 
         .collect()
 }
 
-fn change_json(change: &Change<'_>) -> Value {
-    json!({"algo": change.algo, "before_usd": change.before, "now_usd": change.now})
-}
-
 fn change_text(change: &Change<'_>) -> String {
     let (before, now) = (price(change.before), price(change.now));
     format!("{}: {before} before, {now} now", change.algo)
-}
-
-fn refreshed_json(refreshed: &Refreshed) -> Value {
-    json!({
-        "service": refreshed.service,
-        "asked": refreshed.asked,
-        "priced": refreshed.priced,
-        "unlisted": refreshed.unlisted,
-        "kept_in": refreshed.kept_in,
-    })
 }
 
 fn refreshed_text(refreshed: &Refreshed) -> String {
@@ -119,22 +111,6 @@ fn refreshed_text(refreshed: &Refreshed) -> String {
     text
 }
 
-fn entry_json(entry: &PriceEntry) -> Value {
-    json!({
-        "algo": entry.key,
-        "kind": entry.kind,
-        "endpoint": entry.endpoint,
-        "unit_price_usd": entry.usd,
-        "price_source": entry.source,
-        "from": entry.from,
-        "age_s": entry.age.map(|age| age.as_secs()),
-        "units": entry.units,
-        "has_price_list": entry.has_list,
-        "listed": entry.listed,
-        "note": entry.note,
-    })
-}
-
 fn lines(entries: &[PriceEntry], page: Page) -> Vec<String> {
     let mut table = Fitted::new(["algo", "price", "from", "age", "listed"]);
     table = table.cut(&[2, 4]).right([1]);
@@ -144,7 +120,9 @@ fn lines(entries: &[PriceEntry], page: Page) -> Vec<String> {
             entry.key.to_string(),
             price(entry.usd),
             from(entry),
-            entry.age.map_or_else(String::new, short_duration),
+            entry
+                .age_s
+                .map_or_else(String::new, |age| short_duration(Duration::from_secs(age))),
             listed(entry, asked),
         ]);
     }
@@ -168,7 +146,7 @@ fn price(usd: Option<f64>) -> String {
 fn from(entry: &PriceEntry) -> String {
     let source = entry.source.as_deref().map(one_line);
     match (&entry.from, source) {
-        (_, Some(source)) if entry.age.is_some() => source,
+        (_, Some(source)) if entry.age_s.is_some() => source,
         (Some(from), Some(source)) => format!("{from} ({source})"),
         (Some(from), None) => from.clone(),
         (None, _) => String::new(),

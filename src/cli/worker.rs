@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
@@ -186,7 +186,11 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 ui.hint(&hint);
             }
             if ui.is_json() {
-                ui.data_json(&summary_json(&request.run_id, &summary, exit))?;
+                ui.answer(&Answer {
+                    run_id: &request.run_id,
+                    summary: &summary,
+                    exit_code: exit.code(),
+                })?;
             }
             Ok(exit)
         }
@@ -230,14 +234,13 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, global: &G
     ));
 }
 
-fn summary_json(run_id: &RunId, summary: &Summary, exit: Exit) -> String {
-    let mut object = serde_json::Map::new();
-    object.insert("run_id".into(), json!(run_id));
-    if let serde_json::Value::Object(fields) = summary.fields() {
-        object.extend(fields);
-    }
-    object.insert("exit_code".into(), json!(exit.code()));
-    serde_json::Value::Object(object).to_string()
+/// What machines read of a worker.
+#[derive(Serialize)]
+struct Answer<'a> {
+    run_id: &'a RunId,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    exit_code: u8,
 }
 
 impl WorkerArgs {

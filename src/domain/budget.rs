@@ -8,7 +8,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::lease::Lease;
@@ -123,11 +124,13 @@ pub enum Change {
 }
 
 /// The limits in force; nothing means no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Caps {
     /// For the whole run.
+    #[serde(rename = "budget_run_usd")]
     pub run_usd: Option<f64>,
     /// For one day, in UTC, over all runs of the workspace.
+    #[serde(rename = "budget_day_usd")]
     pub day_usd: Option<f64>,
 }
 
@@ -223,6 +226,18 @@ pub struct Level {
     pub reserved_usd: f64,
 }
 
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Level", 5)?;
+        fields.serialize_field("cap", &self.cap)?;
+        fields.serialize_field("cap_usd", &self.cap_usd)?;
+        fields.serialize_field("spent_usd", &self.spent_usd)?;
+        fields.serialize_field("reserved_usd", &self.reserved_usd)?;
+        fields.serialize_field("left_usd", &self.left_usd())?;
+        fields.end()
+    }
+}
+
 impl Level {
     /// Returns what is left of the limit.
     pub fn left_usd(&self) -> f64 {
@@ -241,7 +256,8 @@ impl Level {
 }
 
 /// Which limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CapKind {
     /// The run's.
     Run,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::domain::budget::{Caps, Level};
@@ -28,7 +29,8 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
     /// The worker is about to take its first job.
     WorkerStarted(Box<WorkerStarted>),
@@ -57,10 +59,13 @@ pub enum EventKind {
         /// The job.
         job_id: JobId,
         /// How long the attempt took.
+        #[serde(rename = "duration_s", serialize_with = "seconds")]
         duration: Duration,
         /// The model, relative to the workspace.
+        #[serde(rename = "gen_object_path")]
         object: String,
         /// Its previews, relative to the workspace.
+        #[serde(rename = "preview_paths")]
         previews: Vec<String>,
         /// Whether it was only rehearsed.
         simulated: bool,
@@ -70,6 +75,7 @@ pub enum EventKind {
         /// The job.
         job_id: JobId,
         /// Which attempt.
+        #[serde(skip)]
         attempt: u32,
         /// The run of the earlier one.
         from_run: RunId,
@@ -85,12 +91,14 @@ pub enum EventKind {
         /// The algorithm that carried it out.
         algo: String,
         /// How long the attempt took.
+        #[serde(rename = "duration_s", serialize_with = "seconds")]
         duration: Duration,
         /// What kind of failure.
         class: ErrorClass,
         /// One line.
         error: String,
         /// Whether an older result stands.
+        #[serde(skip)]
         redo: bool,
     },
     /// A job was given back unfinished.
@@ -109,6 +117,7 @@ pub enum EventKind {
         /// One line.
         error: String,
         /// How long it waits.
+        #[serde(rename = "after_s", serialize_with = "seconds")]
         after: Duration,
     },
     /// A provider was closed for every worker of the workspace.
@@ -170,14 +179,14 @@ pub enum EventKind {
 }
 
 /// What a worker set out to do.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct WorkerStarted {
     /// The `--jobs` filter as typed, and how it was understood.
     pub jobs_filter: Option<String>,
     /// `contains`, `glob` or `regex`.
     pub jobs_filter_kind: Option<String>,
-    /// The statuses selected.
-    pub only_status: Vec<String>,
+    /// The statuses selected, separated by commas.
+    pub only_status: String,
     /// The `--algo` filter.
     pub algo: Option<String>,
     /// The size of the pool.
@@ -197,25 +206,29 @@ pub struct WorkerStarted {
     /// How many jobs of each algorithm go first on trial.
     pub canary: Option<usize>,
     /// The spending limits in force.
+    #[serde(flatten)]
     pub caps: Caps,
     /// How many jobs were selected.
     pub total_jobs: usize,
     /// How many of each algorithm.
+    #[serde(skip)]
     pub jobs_of_algo: BTreeMap<String, usize>,
     /// What those that may start are expected to cost, as far as prices are known.
     pub expected_cost_usd: f64,
     /// How many of these have no known price.
     pub unpriced_jobs: usize,
     /// Whether some of them may be copied instead of bought.
+    #[serde(skip)]
     pub reuse: bool,
     /// The worker's id.
     pub worker_id: String,
     /// Who runs the jobs.
+    #[serde(flatten, serialize_with = "worker_fields")]
     pub worker: WorkerFacts,
 }
 
 /// How the canaries of one algorithm did.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CanaryResult {
     /// The algorithm.
     pub algo: String,
@@ -260,7 +273,7 @@ impl Left {
 }
 
 /// How a worker's work ended.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Attempts that ended, with or without result.
     pub processed: usize,
@@ -324,6 +337,7 @@ pub struct Summary {
     /// `budget`, `limit`, `canary`), or [`NO_MATCH`].
     pub stopped_by: Option<String>,
     /// The jobs that are left.
+    #[serde(skip)]
     pub left: Box<Left>,
 }
 
@@ -347,211 +361,35 @@ impl Sink for Sinks {
 impl Event {
     /// Returns the event as one flat JSON object, as logs and machines read it.
     pub fn to_json(&self) -> Map<String, Value> {
-        let (name, fields) = self.kind.name_and_fields();
         let mut object = Map::new();
-        object.insert("event".into(), json!(name));
-        object.insert("timestamp".into(), json!(self.at.iso()));
-        object.insert("run_id".into(), json!(self.run_id.as_str()));
-        if let Value::Object(fields) = fields {
+        for (name, value) in [
+            ("event", Value::Null),
+            ("timestamp", json!(self.at.iso())),
+            ("run_id", json!(self.run_id)),
+        ] {
+            object.insert(name.into(), value);
+        }
+        if let Value::Object(fields) = json!(self.kind) {
             object.extend(fields);
+        }
+        if matches!(self.kind, EventKind::JobFailed { redo: true, .. }) {
+            object.insert("event".into(), json!("redo_failed"));
         }
         object
     }
 }
 
-impl EventKind {
-    fn name_and_fields(&self) -> (&'static str, Value) {
-        match self {
-            Self::WorkerStarted(started) => ("worker_started", started.fields()),
-            Self::JobStarted {
-                job_id,
-                attempt,
-                algo,
-                entry,
-            } => (
-                "job_started",
-                json!({"job_id": job_id, "attempt": attempt, "algo": algo, "entry": entry}),
-            ),
-            Self::JobProgress {
-                job_id,
-                fraction,
-                message,
-            } => (
-                "job_progress",
-                json!({"job_id": job_id, "fraction": fraction, "message": message}),
-            ),
-            Self::JobCompleted {
-                job_id,
-                duration,
-                object,
-                previews,
-                simulated,
-            } => (
-                "job_completed",
-                json!({
-                    "job_id": job_id, "duration_s": rounded(*duration),
-                    "gen_object_path": object, "preview_paths": previews, "simulated": simulated,
-                }),
-            ),
-            Self::JobReused {
-                job_id,
-                from_run,
-                from_job,
-                ..
-            } => (
-                "job_reused",
-                json!({"job_id": job_id, "from_run": from_run, "from_job": from_job}),
-            ),
-            Self::JobFailed {
-                job_id,
-                product_id,
-                algo,
-                duration,
-                class,
-                error,
-                redo,
-            } => (
-                if *redo { "redo_failed" } else { "job_failed" },
-                json!({
-                    "job_id": job_id, "product_id": product_id, "algo": algo,
-                    "duration_s": rounded(*duration),
-                    "class": class, "error": error,
-                }),
-            ),
-            Self::JobReleased { job_id, reason } => {
-                ("job_released", json!({"job_id": job_id, "reason": reason}))
-            }
-            Self::JobPutOff {
-                job_id,
-                class,
-                error,
-                after,
-            } => (
-                "job_put_off",
-                json!({
-                    "job_id": job_id, "class": class, "error": error,
-                    "after_s": rounded(*after),
-                }),
-            ),
-            Self::ProviderClosed {
-                provider,
-                reason,
-                until,
-            } => (
-                "provider_closed",
-                json!({"provider": provider, "reason": reason, "until": until}),
-            ),
-            Self::BudgetWarning(level) => ("budget_warning", level_fields(level)),
-            Self::BudgetReached(level) => ("budget_reached", level_fields(level)),
-            Self::BreakerOpened { algo, reason } => {
-                ("breaker_opened", json!({"algo": algo, "reason": reason}))
-            }
-            Self::CanaryEnded(result) => ("canary_ended", result.fields()),
-            Self::JobCancelled { job_id } => ("job_cancelled", json!({"job_id": job_id})),
-            Self::JobBusy { job_id } => ("job_busy", json!({"job_id": job_id})),
-            Self::JobFenced { job_id, kept_at } => {
-                ("job_fenced", json!({"job_id": job_id, "kept_at": kept_at}))
-            }
-            Self::RolledForward { job_id } => ("rolled_forward", json!({"job_id": job_id})),
-            Self::Warning { message } => ("warning", json!({"message": message})),
-            Self::Notice { message } => ("notice", json!({"message": message})),
-            Self::WorkerSummary(summary) => ("worker_summary", summary.fields()),
-        }
-    }
+/// Writes a time in seconds, to the microsecond.
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_micros() as f64 / 1e6)
 }
 
-impl WorkerStarted {
-    fn fields(&self) -> Value {
-        json!({
-            "jobs_filter": self.jobs_filter,
-            "jobs_filter_kind": self.jobs_filter_kind,
-            "only_status": self.only_status.join(","),
-            "algo": self.algo,
-            "max_parallel": self.max_parallel,
-            "adapter": self.adapter,
-            "dry_run": self.dry_run,
-            "fail_fast": self.fail_fast,
-            "redo": self.redo,
-            "limit": self.limit,
-            "order": self.order,
-            "canary": self.canary,
-            "budget_run_usd": self.caps.run_usd,
-            "budget_day_usd": self.caps.day_usd,
-            "total_jobs": self.total_jobs,
-            "expected_cost_usd": self.expected_cost_usd,
-            "unpriced_jobs": self.unpriced_jobs,
-            "worker_id": self.worker_id,
-            "worker_host": self.worker.host,
-            "worker_user": self.worker.user,
-            "worker_gpu": self.worker.gpu,
-            "worker_env": self.worker.env,
-            "worker_commit": self.worker.commit,
-        })
-    }
-}
-
-impl Summary {
-    /// Returns the counts as a JSON object.
-    pub fn fields(&self) -> Value {
-        json!({
-            "processed": self.processed,
-            "completed": self.completed,
-            "reused": self.reused,
-            "failed": self.failed,
-            "skipped": self.skipped,
-            "busy": self.busy,
-            "released": self.released,
-            "retried": self.retried,
-            "blocked": self.blocked,
-            "canaries": self.canaries.iter().map(CanaryResult::fields).collect::<Vec<_>>(),
-            "blocked_by_budget": self.blocked_by_budget,
-            "unpriced_blocked": self.unpriced_blocked,
-            "blocked_cost_usd": self.blocked_cost_usd,
-            "budget": self.budget.as_ref().map(level_fields),
-            "spent_usd": self.spent_usd,
-            "cancelled": self.cancelled,
-            "fenced": self.fenced,
-            "rolled_forward": self.rolled_forward,
-            "in_doubt": self.in_doubt,
-            "unrecorded": self.unrecorded,
-            "unconfirmed": self.unconfirmed,
-            "without_row": self.without_row,
-            "locked": self.locked,
-            "resumable": self.resumable,
-            "not_started": self.not_started,
-            "avg_duration_s": self.avg_duration_s,
-            "elapsed_s": self.elapsed_s,
-            "max_parallel": self.max_parallel,
-            "dry_run": self.dry_run,
-            "stopped_by": self.stopped_by,
-        })
-    }
-}
-
-impl CanaryResult {
-    fn fields(&self) -> Value {
-        json!({
-            "algo": self.algo,
-            "completed": self.completed,
-            "failed": self.failed,
-            "spent_usd": self.spent_usd,
-            "possibly_billed": self.possibly_billed,
-            "avg_duration_s": self.avg_duration_s,
-            "waiting": self.waiting,
-        })
-    }
-}
-
-fn level_fields(level: &Level) -> Value {
-    json!({
-        "cap": level.cap.word(),
-        "cap_usd": level.cap_usd,
-        "spent_usd": level.spent_usd,
-        "reserved_usd": level.reserved_usd,
-        "left_usd": level.left_usd(),
-    })
-}
-
-fn rounded(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1e6
+fn worker_fields<S: Serializer>(worker: &WorkerFacts, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([
+        ("worker_host", &worker.host),
+        ("worker_user", &worker.user),
+        ("worker_gpu", &worker.gpu),
+        ("worker_env", &worker.env),
+        ("worker_commit", &worker.commit),
+    ])
 }

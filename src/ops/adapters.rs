@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::adapter::http::has_key;
@@ -39,7 +40,7 @@ pub use look::{Looked, look};
 pub use prices::{PriceEntry, Refreshed, prices, refresh_prices};
 
 /// One entry of `adapters.yaml`, as a person wants to see it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdapterEntry {
     /// Its key.
     pub key: AlgoKey,
@@ -60,7 +61,10 @@ pub struct AdapterEntry {
     /// The program that is run, where it was found.
     pub program: Option<PathBuf>,
     /// The variables it asks for, and whether they are set.
-    pub variables: Vec<(String, bool)>,
+    #[serde(rename = "env")]
+    pub variables: Vec<Variable>,
+    /// Whether it could run now, if its provider is open.
+    pub runnable: bool,
     /// Why it cannot run, one sentence each; empty if it can.
     pub problems: Vec<String>,
     /// The variable with the account's key, if only that is missing.
@@ -69,15 +73,17 @@ pub struct AdapterEntry {
     pub deprecated: Option<String>,
 }
 
-impl AdapterEntry {
-    /// Tells whether it could run now, if its provider is open.
-    pub fn is_runnable(&self) -> bool {
-        self.problems.is_empty()
-    }
+/// A variable that an adapter asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Whether it is set.
+    pub set: bool,
 }
 
 /// A provider that is closed for every worker of the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClosedProvider {
     /// Since when.
     pub since: Timestamp,
@@ -128,10 +134,10 @@ fn entry(
     let mut program = None;
     let mut variables = Vec::new();
     if let Some(service) = service::of(settings) {
-        variables.push((
-            service.key_name().to_owned(),
-            has_key(service, context.variables().as_ref()),
-        ));
+        variables.push(Variable {
+            name: service.key_name().to_owned(),
+            set: has_key(service, context.variables().as_ref()),
+        });
     }
     if settings.kind.as_deref() == Some("process") {
         let process = Process::new(settings, context.variables());
@@ -139,9 +145,9 @@ fn entry(
         let unset = process.unset();
         let named = texts(settings, "env").into_iter();
         variables = named
-            .map(|name| {
-                let set = !unset.contains(&name);
-                (name, set)
+            .map(|name| Variable {
+                set: !unset.contains(&name),
+                name,
             })
             .collect();
     }
@@ -162,6 +168,7 @@ fn entry(
             })
             .map(Service::key_name),
         deprecated: deprecated(settings),
+        runnable: problems.is_empty(),
         problems,
     })
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat};
 use rayon::prelude::*;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cancel::Cancel;
@@ -26,6 +27,7 @@ use crate::ops::init::lay_out;
 use crate::ops::run::run_worker;
 use crate::ops::select::WorkerRequest;
 use crate::ops::status::run_status;
+use crate::ops::view::lossy;
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
@@ -108,33 +110,19 @@ pub enum DemoStep<'a> {
 }
 
 /// How the demo ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DemoReport {
     /// The workspace, absolute.
+    #[serde(serialize_with = "lossy")]
     pub workspace: PathBuf,
+    /// Its run.
+    pub run_id: &'static str,
     /// Whether everything had been done before.
     pub was_done: bool,
     /// How the jobs stand.
     pub counts: BTreeMap<Status, usize>,
     /// What the worker did; nothing if it had nothing to do.
     pub summary: Option<Summary>,
-}
-
-impl DemoReport {
-    /// Returns everything, as machines read it.
-    pub fn to_json(&self) -> Value {
-        let counts = self.counts.iter();
-        let counts: serde_json::Map<String, Value> = counts
-            .map(|(status, count)| (status.word().to_owned(), (*count).into()))
-            .collect();
-        json!({
-            "workspace": self.workspace.to_string_lossy(),
-            "run_id": RUN,
-            "was_done": self.was_done,
-            "counts": counts,
-            "summary": self.summary.as_ref().map(Summary::fields),
-        })
-    }
 }
 
 /// Makes the demo, or what is missing of it.
@@ -233,6 +221,7 @@ fn standing(context: &OpsContext) -> Result<DemoReport, OpsError> {
     let counts = Status::ALL.map(|state| (state, status.count(state)));
     Ok(DemoReport {
         workspace: context.workspace.root().to_owned(),
+        run_id: RUN,
         was_done: false,
         counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
         summary: None,

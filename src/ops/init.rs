@@ -7,10 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::config::{SHIPPED_ADAPTERS, SHIPPED_GLOBAL};
 use crate::ops::OpsError;
+use crate::ops::view::lossy;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
 
@@ -51,25 +52,15 @@ Everything about these generations is in this folder; every stored path is relat
 ";
 
 /// What was made and what was there already.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InitReport {
     /// The workspace, absolute.
+    #[serde(serialize_with = "lossy")]
     pub workspace: PathBuf,
     /// What was made, relative to it; folders end in `/`.
     pub made: Vec<String>,
     /// What was there already.
     pub kept: Vec<String>,
-}
-
-impl InitReport {
-    /// Returns everything, as machines read it.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "workspace": self.workspace.to_string_lossy(),
-            "made": self.made,
-            "kept": self.kept,
-        })
-    }
 }
 
 /// Makes `folder` a workspace.

@@ -155,7 +155,7 @@ fn work(
             .as_ref()
             .map(|filter| filter.text().to_owned()),
         jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
-        only_status: words(&request.selection().statuses()),
+        only_status: words(&request.selection().statuses()).join(","),
         algo: list(&request.query.algo),
         max_parallel,
         adapter: request.adapter.as_ref().map(ToString::to_string),

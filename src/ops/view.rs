@@ -3,6 +3,7 @@
 //!
 //! A model holds what was found, ready to be shown; nothing here reads or decides.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serializer;
@@ -24,6 +25,19 @@ pub(super) fn by_status<S: Serializer>(
             .iter()
             .map(|status| (status.word(), counts[*status as usize])),
     )
+}
+
+/// Writes a time in seconds, to the microsecond.
+pub(super) fn micro_seconds<S: Serializer>(
+    time: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_micros() as f64 / 1e6)
+}
+
+/// Writes a path as text; what is no text in it is replaced.
+pub(super) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// Writes a time in seconds, to the millisecond.

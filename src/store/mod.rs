@@ -1,8 +1,8 @@
 //! Where the records of a run live, behind one trait with a written contract.
 //!
 //! A [`Store`] is one worker's handle on one run. Two kinds are planned for
-//! from the start: files ([`csv`]) and PostgreSQL; [`memory`] is the strict
-//! reference that tests hold the others against. Time is always an argument.
+//! from the start: files ([`csv`]) and PostgreSQL; a strict one in memory, which
+//! tests hold the others against, is among the tests. Time is always an argument.
 //!
 //! What every store promises:
 //! - at most one live lease per job, and at most one published result per attempt;
@@ -42,7 +42,6 @@ pub mod attempt;
 pub mod csv;
 pub mod error;
 mod made;
-pub mod memory;
 pub mod overview;
 pub mod purse;
 pub mod reuse;

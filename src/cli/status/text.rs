@@ -391,8 +391,7 @@ pub(crate) mod tests {
     use crate::domain::time::Timestamp;
     use crate::ops::find::JobName;
     use crate::ops::money::Money;
-    use crate::ops::view::status::{AlgoStatus, FailedJob, FailureGroup, MoneyToFinish};
-    use crate::store::Progress;
+    use crate::ops::view::status::{AlgoStatus, FailedJob, FailureGroup, MoneyToFinish, Progress};
 
     /// A run in the middle of its work.
     pub(crate) fn sample() -> RunStatus {

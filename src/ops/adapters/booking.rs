@@ -93,7 +93,7 @@ impl Booking {
             CheckOutcome::Failed { class, .. } if bought || *class == ErrorClass::Unknown => {
                 return Ok(());
             }
-            CheckOutcome::Failed { .. } | CheckOutcome::Skipped(_) => 0.0,
+            CheckOutcome::Failed { .. } | CheckOutcome::Skipped { .. } => 0.0,
         };
         self.purse.settle(&self.stake, usd, context.clock.now())?;
         Ok(())

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use image::{Rgba, RgbaImage};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::adapter::{
@@ -23,6 +24,7 @@ use crate::domain::item::{IMAGES_DIR, ImageOrder, sorted_images};
 use crate::domain::nearest::suggestion;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::dollars;
+use crate::ops::view::{micro_seconds, seconds};
 use crate::ops::{OpsContext, OpsError};
 use crate::workspace::artifact;
 
@@ -44,11 +46,12 @@ pub struct CheckRequest {
 }
 
 /// What came of trying one adapter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Checked {
     /// The adapter.
     pub key: AlgoKey,
     /// How long it took.
+    #[serde(rename = "duration_s", serialize_with = "micro_seconds")]
     pub duration: Duration,
     /// The id under which something was bought, if anything was.
     pub request_id: Option<String>,
@@ -57,17 +60,20 @@ pub struct Checked {
     /// Where what it made is kept, relative to the workspace, if it was paid for.
     pub kept_in: Option<String>,
     /// How it went.
+    #[serde(flatten)]
     pub outcome: CheckOutcome,
 }
 
 /// How trying an adapter went.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum CheckOutcome {
     /// It made a model that a worker would take.
     Made {
         /// Every file it left, by name.
         files: Vec<CheckedFile>,
         /// What made it.
+        #[serde(rename = "algo_version")]
         version: Option<String>,
         /// What it cost, if anybody knows.
         cost_usd: Option<f64>,
@@ -85,14 +91,18 @@ pub enum CheckOutcome {
         /// Everything else it said.
         detail: Option<String>,
         /// How long the provider asks to wait.
+        #[serde(rename = "retry_after_s", serialize_with = "seconds")]
         retry_after: Option<Duration>,
     },
     /// It was not tried.
-    Skipped(String),
+    Skipped {
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// A file that an adapter left.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedFile {
     /// Its name.
     pub name: String,
@@ -186,7 +196,7 @@ fn refuse(entries: &[AdapterEntry], key: &AlgoKey, request: &CheckRequest) -> Re
             )),
         });
     };
-    if entry.is_runnable() && !request.may_pay && !is_free(entry) {
+    if entry.runnable && !request.may_pay && !is_free(entry) {
         return Err(OpsError::Setup {
             message: format!("checking {key} {}", cost_of(entry)),
             hint: Some(format!("to pay for it: archi3d adapters check {key} --yes")),
@@ -219,7 +229,7 @@ fn reason_to_skip(entry: &AdapterEntry, request: &CheckRequest) -> Option<String
         let reason = "it has only an endpoint; `archi3d adapters list` says what it needs";
         return Some(reason.to_owned());
     }
-    if !entry.is_runnable() {
+    if !entry.runnable {
         return Some(entry.problems.join("; "));
     }
     (!request.may_pay && !is_free(entry))
@@ -233,7 +243,7 @@ fn skipped(entry: &AdapterEntry, reason: String) -> Checked {
         request_id: None,
         complaints: Vec::new(),
         kept_in: None,
-        outcome: CheckOutcome::Skipped(reason),
+        outcome: CheckOutcome::Skipped { reason },
     }
 }
 

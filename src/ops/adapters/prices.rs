@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::adapter::http::listed_prices;
 use crate::config::{Origin, PRICES_FILE};
@@ -17,25 +18,29 @@ use crate::store::error::IoContext;
 use crate::workspace::durable;
 
 /// What one generation of an algorithm costs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceEntry {
     /// The algorithm.
+    #[serde(rename = "algo")]
     pub key: AlgoKey,
     /// What carries it out.
     pub kind: Option<String>,
     /// The model's name at its service.
     pub endpoint: Option<String>,
     /// The price, if anybody knows.
+    #[serde(rename = "unit_price_usd")]
     pub usd: Option<f64>,
     /// What the price says of itself.
+    #[serde(rename = "price_source")]
     pub source: Option<String>,
     /// The file it stands in, seen from the workspace; `shipped` for the program's own.
     pub from: Option<String>,
-    /// How old it is, if a service was asked for it.
-    pub age: Option<Duration>,
+    /// How old it is in seconds, if a service was asked for it.
+    pub age_s: Option<u64>,
     /// How many billing units its entry says one generation has.
     pub units: Option<f64>,
     /// Whether its service tells prices.
+    #[serde(rename = "has_price_list")]
     pub has_list: bool,
     /// What its service listed when it was asked last.
     pub listed: Option<ListedPrice>,
@@ -78,7 +83,7 @@ fn entry(
         usd: algo.unit_price_usd,
         source: algo.price_source.clone(),
         from: from.filter(|_| algo.unit_price_usd.is_some()),
-        age: in_use.map(|listed| now.since(listed.fetched_at)),
+        age_s: in_use.map(|listed| now.since(listed.fetched_at).as_secs()),
         units: algo.units(),
         has_list: service::of(algo).is_some_and(|service| service.lists_prices),
         listed: listed.cloned(),
@@ -102,7 +107,7 @@ fn why_not(algo: &AlgoSettings, listed: &ListedPrice) -> String {
 }
 
 /// What asking a service brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refreshed {
     /// The service.
     pub service: &'static str,

@@ -13,8 +13,9 @@ use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
 use crate::ops::money::Money;
-use crate::store::Progress;
 use crate::workspace::provider::Closure;
+
+pub use crate::store::Progress;
 
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -17,7 +17,6 @@ use archi3d::domain::retry::ErrorClass;
 use archi3d::domain::time::Timestamp;
 use archi3d::platform;
 use archi3d::store::csv::{CsvStore, CsvStoreOptions};
-use archi3d::store::memory::MemoryRun;
 use archi3d::store::{
     Artifact, Claim, Ending, JobRecord, NoticeSink, Outcome, Standing, Store, WorkerIdentity,
 };
@@ -25,6 +24,7 @@ use archi3d::workspace::artifact;
 use archi3d::workspace::lock::{self, FileLock};
 use archi3d::workspace::paths::{RunPaths, Workspace};
 
+use super::memory_store::MemoryRun;
 use super::wait::wait_until;
 use super::workspace::TestWorkspace;
 

@@ -9,6 +9,7 @@ pub mod binary;
 pub mod dataset;
 #[cfg(target_os = "linux")]
 pub mod doubles;
+pub mod memory_store;
 pub mod mocks;
 pub mod mount;
 #[cfg(target_os = "linux")]

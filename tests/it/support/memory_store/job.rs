@@ -5,21 +5,21 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::domain::id::{Nonce, WorkerId};
-use crate::domain::job::{Entry, JobEvent, JobState};
-use crate::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
-use crate::domain::naming;
-use crate::domain::patch::Patch;
-use crate::domain::purchase::OpenPurchase;
-use crate::domain::retry::ErrorClass;
-use crate::domain::time::Timestamp;
-use crate::platform;
-use crate::store::error::IoContext;
-use crate::store::{
+use archi3d::domain::id::{Nonce, WorkerId};
+use archi3d::domain::job::{Entry, JobEvent, JobState};
+use archi3d::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
+use archi3d::domain::naming;
+use archi3d::domain::patch::Patch;
+use archi3d::domain::purchase::OpenPurchase;
+use archi3d::domain::retry::ErrorClass;
+use archi3d::domain::time::Timestamp;
+use archi3d::platform;
+use archi3d::store::error::IoContext;
+use archi3d::store::{
     Ending, Finish, Holder, JobRecord, Outcome, Restored, Standing, StoreError, Withdrawal,
 };
-use crate::workspace::artifact;
-use crate::workspace::paths::{RunPaths, Workspace};
+use archi3d::workspace::artifact;
+use archi3d::workspace::paths::{RunPaths, Workspace};
 
 /// A job and everything known about it.
 #[derive(Debug)]

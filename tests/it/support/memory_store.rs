@@ -11,18 +11,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
-use crate::domain::job::{Entry, JobEvent, JobState};
-use crate::domain::lease::{Lease, Rhythm, Verdict};
-use crate::domain::naming;
-use crate::domain::purchase::OpenIntent;
-use crate::domain::time::Timestamp;
-use crate::store::error::IoContext;
-use crate::store::{
+use archi3d::domain::id::{JobId, Nonce, RunId, WorkerId};
+use archi3d::domain::job::{Entry, JobEvent, JobState};
+use archi3d::domain::lease::{Lease, Rhythm, Verdict};
+use archi3d::domain::naming;
+use archi3d::domain::purchase::OpenIntent;
+use archi3d::domain::time::Timestamp;
+use archi3d::store::error::IoContext;
+use archi3d::store::{
     Beat, Claim, Ending, Finish, JobRecord, Recovery, ReleaseReason, Restored, RunJobs, Setback,
     Store, StoreError, Withdrawal,
 };
-use crate::workspace::paths::{RunPaths, Workspace};
+use archi3d::workspace::paths::{RunPaths, Workspace};
 
 mod job;
 
