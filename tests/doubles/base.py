@@ -15,6 +15,7 @@ answer). `nth` counts the calls of that name from 1, `rate` is the share of call
 first so many, `once_per` once for every path.
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -290,6 +291,11 @@ class Handler(BaseHTTPRequestHandler):
         word, _, value = fault.partition(":")
         if word == "status_after":
             answer = Answer(int(value), HTML, kind="text/html")
+        elif word == "gzip":
+            headers = {**answer.headers, "Content-Encoding": "gzip"}
+            answer = Answer(answer.status, gzip.compress(answer.body), headers)
+        elif word == "cut_whole":
+            answer = Answer(answer.status, answer.body[: len(answer.body) // 2], answer.headers)
         elif word == "redirect_after":
             answer = Answer(307, b"", {"Location": self.path})
         elif word == "reset_after":

@@ -182,6 +182,19 @@ fn a_file_that_is_gone_gives_way_to_the_next_one_that_is_a_model() {
 }
 
 #[test]
+fn what_comes_packed_is_unpacked_and_what_was_cut_is_fetched_again() {
+    for service in [FAL, TRIPO] {
+        let market = Market::open(service, 2, "");
+        market.control(json!({"faults": [
+            nth("cdn", &[1], "cut_whole"),
+            {"call": "*", "do": "gzip"},
+        ]}));
+        let _ = market.worker(&["--retries", "0"]).run().expect_code(0);
+        market.expect_all_made(2, 2, 2);
+    }
+}
+
+#[test]
 fn of_a_list_of_files_the_glb_is_the_model() {
     let market = Market::open(FAL, 1, "");
     market.control(json!({"field": "model_meshes"}));

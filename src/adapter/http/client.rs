@@ -216,7 +216,7 @@ impl Client {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // What is packed is not what was made, and cannot be gone on with.
+            // What comes packed all the same is unpacked, but cannot be gone on with.
             .accept_encoding("identity")
             .user_agent(concat!("archi3d/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT.min(limit)))

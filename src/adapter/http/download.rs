@@ -102,10 +102,13 @@ impl Download {
                 .get(name)
                 .and_then(|value| value.to_str().ok())
         };
+        // What comes packed is unpacked, so neither its length nor its parts are the file's.
+        let plain = header("content-encoding").is_none();
         self.etag = header("etag")
-            .filter(|etag| !etag.starts_with("W/"))
+            .filter(|etag| plain && !etag.starts_with("W/"))
             .map(str::to_owned);
-        let length = header("content-length").and_then(|text| text.parse::<u64>().ok());
+        let length = header("content-length").filter(|_| plain);
+        let length = length.and_then(|text| text.parse::<u64>().ok());
         let whole = length.map(|length| length.saturating_add(self.have));
         if whole.or(made.size).is_some_and(|size| size > MAX_BYTES) {
             return Err(Missing::Refused("the file is larger than 8 GiB".to_owned()));
@@ -141,7 +144,7 @@ impl Download {
     fn ask(&self, client: &Client, url: &str) -> Result<Response<Body>, Missing> {
         let mut url = url.to_owned();
         let range = format!("bytes={}-", self.have);
-        let mut headers = vec![("accept", "*/*"), ("accept-encoding", "identity")];
+        let mut headers = vec![("accept", "*/*")];
         if let (Some(etag), true) = (&self.etag, self.have > 0) {
             headers.push(("range", &range));
             headers.push(("if-range", etag));

@@ -17,7 +17,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 
 /// How often a call that costs nothing is tried before the attempt is given up.
-const TRIES: u32 = 7;
+const TRIES: u32 = 5;
 
 /// How often a request must be called dead in a row before it is believed.
 const SURE: u32 = 3;
@@ -135,7 +135,9 @@ impl Driver<'_, '_> {
                 let text = format!("cannot reach {}: {text}", shown(&order.url));
                 Settled::Refused(Verdict::new(ErrorClass::Transient, text))
             }
-            Err(Trouble::Lost(text)) => Settled::Unclear(text),
+            Err(Trouble::Lost(text)) => {
+                Settled::Unclear(format!("the answer to the order was lost: {text}"))
+            }
         }
     }
 
@@ -245,7 +247,7 @@ impl Driver<'_, '_> {
         let mut answered = Instant::now();
         let mut missing: Option<Instant> = None;
         let mut running: Option<Instant> = None;
-        let (mut failures, mut dead, mut queued) = (0, 0, false);
+        let (mut failures, mut dead, mut queued) = (0, 0, None);
         let patience = self.row.patience.unwrap_or(PATIENCE);
         loop {
             if let Some(reason) = self.context.stop.reason() {
@@ -258,12 +260,12 @@ impl Driver<'_, '_> {
                     result.map(Some)
                 }
                 Ok(Standing::Queued(remark)) => {
-                    (queued, running) = (true, None);
+                    (queued, running) = (Some(true), None);
                     self.say(0.05, &remark);
                     Ok(None)
                 }
                 Ok(Standing::Running(fraction, remark)) => {
-                    queued = false;
+                    queued = Some(false);
                     let since = *running.get_or_insert_with(Instant::now);
                     let fraction = fraction.unwrap_or_else(|| guessed(since.elapsed()));
                     self.say(0.1 + 0.8 * fraction.clamp(0.0, 1.0), &remark);
@@ -325,8 +327,12 @@ impl Driver<'_, '_> {
 
     /// Leaves a purchase behind. It goes on at the service and the next attempt asks about it,
     /// unless the job is cancelled and nothing has begun.
-    fn leave(&self, ticket: &Ticket, reason: StopReason, queued: bool) -> AdapterError {
-        if reason != StopReason::CancelAsked || !queued {
+    fn leave(&self, ticket: &Ticket, reason: StopReason, queued: Option<bool>) -> AdapterError {
+        let waits = || {
+            let standing = self.provider.standing(&self.till, self.row, ticket);
+            matches!(standing, Ok(Standing::Queued(_)))
+        };
+        if reason != StopReason::CancelAsked || !queued.unwrap_or_else(waits) {
             return AdapterError::Stopped(reason);
         }
         let outcome = self.provider.cancel(&self.till, self.row, ticket);

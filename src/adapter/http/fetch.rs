@@ -17,16 +17,14 @@ use crate::domain::naming;
 use crate::domain::retry::ErrorClass;
 
 /// How often a download may fail without a byte in between.
-const TRIES: u32 = 7;
+const TRIES: u32 = 5;
 
 /// Larger previews are left out.
 const MAX_PREVIEW_BYTES: u64 = 50 << 20;
 
 /// Why a model is not here.
 enum NoModel {
-    /// Its address has expired.
-    Gone(String),
-    /// It is no model that can be used.
+    /// It is gone, or no model that can be used.
     Unusable(String),
     /// The attempt is over.
     Over(AdapterError),
@@ -47,19 +45,14 @@ impl Driver<'_, '_> {
             match self.model(&current, &path) {
                 Ok(()) => break,
                 Err(NoModel::Over(error)) => return Err(error),
-                Err(NoModel::Unusable(reason)) => return Err(self.paid(ticket, &reason, &current)),
-                Err(NoModel::Gone(reason)) if renewed => {
-                    return Err(self.paid(
-                        ticket,
-                        &format!("the file is gone: {reason}"),
-                        &current,
-                    ));
+                Err(NoModel::Unusable(reason)) if renewed => {
+                    return Err(self.paid(ticket, &reason, &current));
                 }
-                // Addresses expire: the service is asked for new ones, once.
-                Err(NoModel::Gone(reason)) => {
-                    self.desk
-                        .client
-                        .note(&format!("asking for the result again: {reason}"));
+                // Addresses expire, and what came may have been cut: the service is asked
+                // for new ones, once.
+                Err(NoModel::Unusable(reason)) => {
+                    let client = self.desk.client;
+                    client.note(&format!("asking for the result again: {reason}"));
                     renewed = true;
                     let (provider, row) = (self.provider, self.row);
                     current = self.free(|desk| provider.result(desk, row, ticket))?;
@@ -131,14 +124,10 @@ impl Driver<'_, '_> {
         if models.is_empty() {
             return Err(NoModel::Unusable("the result names no model".to_owned()));
         }
-        let (mut reasons, mut gone) = (Vec::new(), false);
+        let mut reasons = Vec::new();
         for made in &models {
             let reason = match self.one_model(made, path) {
                 Err(NoModel::Unusable(reason)) => reason,
-                Err(NoModel::Gone(reason)) => {
-                    gone = true;
-                    reason
-                }
                 other => return other,
             };
             let client = self.desk.client;
@@ -146,12 +135,7 @@ impl Driver<'_, '_> {
             reasons.push(reason);
         }
         let _ = fs::remove_file(path);
-        let reasons = reasons.join("; ");
-        Err(if gone {
-            NoModel::Gone(reasons)
-        } else {
-            NoModel::Unusable(reasons)
-        })
+        Err(NoModel::Unusable(reasons.join("; ")))
     }
 
     fn one_model(&mut self, made: &Made, path: &Path) -> Result<(), NoModel> {
@@ -165,7 +149,10 @@ impl Driver<'_, '_> {
             match outcome {
                 Ok(size) => break size,
                 Err(Missing::Unwritten(error)) => return Err(unwritten(error)),
-                Err(Missing::Gone(reason)) => return Err(NoModel::Gone(reason)),
+                Err(Missing::Gone(reason)) => {
+                    let reason = format!("the file is gone: {reason}");
+                    return Err(NoModel::Unusable(reason));
+                }
                 Err(Missing::Refused(reason)) => return Err(NoModel::Unusable(reason)),
                 Err(Missing::Broken(reason)) => {
                     failures = if download.have() > before {
