@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::cli::Global;
 use crate::cli::catalog::warn_of_risky;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::resume::{quoted, workspace_option};
+use crate::cli::resume::quoted;
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
@@ -109,13 +109,9 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         ui.data(&to_text(&report))?;
     }
     if !report.dry_run && report.enqueued > 0 {
-        let (run, folder) = (quoted(report.run_id.as_str()), workspace_option(global));
-        ui.hint(&format!(
-            "to see what it costs: archi3d run plan {run}{folder}"
-        ));
-        ui.hint(&format!(
-            "to make the models: archi3d run worker {run}{folder}"
-        ));
+        let run = quoted(report.run_id.as_str());
+        ui.hint(&format!("to see what it costs: archi3d run plan {run}"));
+        ui.hint(&format!("to make the models: archi3d run worker {run}"));
     }
     Ok(Exit::Done)
 }

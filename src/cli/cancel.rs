@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::resume::{quoted, workspace_option};
+use crate::cli::resume::quoted;
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
 use crate::domain::id::RunId;
@@ -75,7 +75,7 @@ pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.say("nothing was changed");
         return Ok(Exit::Done);
     };
-    show(&request, &report, global, ui)
+    show(&request, &report, ui)
 }
 
 /// Asks a person before work that goes on is thrown away.
@@ -90,12 +90,7 @@ fn agreed(request: &CancelRequest, preview: &Preview, ui: &Ui) -> bool {
     ))
 }
 
-fn show(
-    request: &CancelRequest,
-    report: &CancelReport,
-    global: &Global,
-    ui: &Ui,
-) -> Result<Exit, CliError> {
+fn show(request: &CancelRequest, report: &CancelReport, ui: &Ui) -> Result<Exit, CliError> {
     let exit = match report.preview.matched {
         0 => Exit::NoMatch,
         _ => Exit::Done,
@@ -141,9 +136,8 @@ fn show(
     }
     if report.cancelled + report.asked.len() > 0 {
         ui.hint(&format!(
-            "to put them back: archi3d run cancel --run-id {} --undo{}",
-            quoted(request.run_id.as_str()),
-            workspace_option(global)
+            "to put them back: archi3d run cancel --run-id {} --undo",
+            quoted(request.run_id.as_str())
         ));
     }
     Ok(exit)

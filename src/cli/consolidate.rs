@@ -98,14 +98,10 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
         return Ok(Exit::JobsFailed);
     }
     if report.written && report.downgraded_missing_output > 0 {
-        let mut command = format!(
+        let command = format!(
             "archi3d run worker --run-id {} --only-status failed",
             quoted(report.run_id.as_str())
         );
-        if let Some(folder) = &global.workspace {
-            let folder = quoted(&folder.display().to_string());
-            let _ = write!(command, " --workspace {folder}");
-        }
         ui.hint(&format!("to make lost results again: {command}"));
     }
     if report.dry_run && report.updated > 0 {

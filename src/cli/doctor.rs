@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::program;
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
@@ -80,6 +81,9 @@ pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             mended = changes;
             checkup = while_working(ui, "looking again", look)?;
         }
+    }
+    for fix in checkup.findings.iter_mut().flat_map(|one| &mut one.fix) {
+        *fix = program::as_typed(fix);
     }
     show(&checkup, &mended, ui)?;
     Ok(if checkup.is_healthy() {

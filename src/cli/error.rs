@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::cli::program;
 use crate::cli::signal::Signal;
 use crate::domain::filter::FilterError;
 use crate::domain::id::IdError;
@@ -151,7 +152,7 @@ impl CliError {
         json!({
             "error": self.source.to_string(),
             "caused_by": self.causes(),
-            "hints": self.hints,
+            "hints": self.hints.iter().map(|hint| program::as_typed(hint)).collect::<Vec<_>>(),
             "exit_code": self.exit().code(),
         })
     }

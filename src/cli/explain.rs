@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::Global;
 use crate::cli::attempts::of_job;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::resume::workspace_option;
+use crate::cli::program;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
@@ -39,7 +39,7 @@ pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErro
     let request = WorkerRequest::plain(run_id);
     let mut told = run_explain(&context, &request, &job)?;
     for step in &mut told.next {
-        step.command.push_str(&workspace_option(global));
+        step.command = program::as_typed(&step.command);
     }
     for warning in &told.warnings {
         ui.warn(warning);

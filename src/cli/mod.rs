@@ -200,6 +200,9 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Err(error) => return show_clap(&error, early),
     };
     let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
+    if let Some(folder) = &cli.global.workspace {
+        program::act_on(folder);
+    }
     let ended = match cli.command {
         Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),

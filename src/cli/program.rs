@@ -1,5 +1,6 @@
 //! How this program is to be typed: `archi3d` where a shell finds it, else the way it
-//! was started. Commands that are printed to be pasted work as they are.
+//! was started, and on which workspace. Commands that are printed to be pasted work as
+//! they are.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -28,6 +29,18 @@ const COMMANDS: &[&str] = &[
     "report",
     "run",
 ];
+
+/// The commands that act on no workspace, or make one.
+const ELSEWHERE: &[&str] = &["completions", "demo", "help", "init", "man"];
+
+/// The workspace that the commands act on which are printed, if it was given.
+static GIVEN: OnceLock<String> = OnceLock::new();
+
+/// Has commands that are printed act on the workspace that was given.
+pub fn act_on(folder: &Path) {
+    let folder = shell_word(&folder.display().to_string());
+    GIVEN.get_or_init(|| format!(" --workspace {folder}"));
+}
 
 /// Returns what to type to start this program.
 pub fn typed() -> &'static str {
@@ -61,14 +74,14 @@ fn how(given: &Path, folders: &[PathBuf]) -> String {
 
 /// Returns `text` with every command of this program written as it is to be typed.
 pub fn as_typed(text: &str) -> String {
-    let typed = typed();
-    if typed == NAME {
+    let (typed, option) = (typed(), GIVEN.get().map_or("", String::as_str));
+    if typed == NAME && option.is_empty() {
         return text.to_owned();
     }
-    rewritten(text, typed)
+    rewritten(text, typed, option)
 }
 
-fn rewritten(text: &str, typed: &str) -> String {
+fn rewritten(text: &str, typed: &str, option: &str) -> String {
     let mut done = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(NAME) {
@@ -79,8 +92,11 @@ fn rewritten(text: &str, typed: &str) -> String {
         let joined = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '-' | '_' | '.');
         let alone = !before.ends_with(joined);
         done.push_str(before);
-        if alone && word.is_some_and(|word| COMMANDS.contains(&word)) {
+        if let Some(word) = word.filter(|word| alone && COMMANDS.contains(word)) {
+            let line = after.lines().next().unwrap_or_default();
+            let says = ELSEWHERE.contains(&word) || line.contains(" --workspace ");
             done.push_str(typed);
+            done.push_str(if says { "" } else { option });
         } else {
             done.push_str(NAME);
         }
@@ -125,7 +141,26 @@ mod tests {
             ("archi3d-demo run", "archi3d-demo run"),
             ("the folder archi3d", "the folder archi3d"),
         ] {
-            assert_eq!(rewritten(text, "./a"), wanted);
+            assert_eq!(rewritten(text, "./a", ""), wanted);
+        }
+    }
+
+    #[test]
+    fn commands_act_on_the_workspace_that_was_given() {
+        let option = " --workspace w";
+        for (text, wanted) in [
+            (
+                "archi3d run plan, or `archi3d doctor`",
+                "archi3d --workspace w run plan, or `archi3d --workspace w doctor`",
+            ),
+            ("archi3d demo DIR", "archi3d demo DIR"),
+            (
+                "archi3d run plan --workspace v",
+                "archi3d run plan --workspace v",
+            ),
+        ] {
+            assert_eq!(rewritten(text, "archi3d", option), wanted);
+            assert_eq!(rewritten(wanted, "archi3d", option), wanted);
         }
     }
 

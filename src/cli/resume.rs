@@ -1,6 +1,5 @@
 //! What to type after a worker has ended: the exact commands, ready to paste.
 
-use crate::cli::Global;
 use crate::cli::attempts::dollars;
 use crate::cli::progress::budget_words;
 use crate::cli::worker::usual_heartbeat;
@@ -18,7 +17,7 @@ mod rest;
 use rest::{buys_again, only, rest, too_many};
 
 /// Returns what a person may want to do next, one sentence with a command each.
-pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
+pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     let mut hints = Vec::new();
     let unfinished = summary.not_started + summary.released;
     let stopped_early = summary
@@ -26,7 +25,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         .as_deref()
         .is_some_and(|by| !matches!(by, "limit" | "budget" | "canary"));
     if summary.resumable > 0 {
-        let command = command(request, global, &[Status::Enqueued, Status::Running]);
+        let command = command(request, &[Status::Enqueued, Status::Running]);
         hints.push(format!(
             "{} left by a worker that died; to resume: {command}",
             jobs(summary.resumable)
@@ -36,28 +35,27 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
         hints.push(format!(
             "{} not finished; to go on: {}",
             jobs(unfinished),
-            rest(summary, request, global, &statuses)
+            rest(summary, request, &statuses)
         ));
     }
-    hints.extend(budget_hint(summary, request, global));
-    hints.extend(canary_hint(summary, request, global));
-    hints.extend(unrecorded_hints(summary, request, global));
+    hints.extend(budget_hint(summary, request));
+    hints.extend(canary_hint(summary, request));
+    hints.extend(unrecorded_hints(summary, request));
     if summary.without_row > 0 {
         let run = quoted(request.run_id.as_str());
         hints.push(format!(
             "{} in tables/generations.csv, which somebody has changed meanwhile; nothing is lost, to \
-             bring them in: archi3d registry rebuild --run-id {run}{}",
+             bring them in: archi3d registry rebuild --run-id {run}",
             plural(
                 summary.without_row,
                 "result has no row, or another status,",
                 "results have no row, or another status,"
             ),
-            workspace_option(global)
         ));
     }
-    hints.extend(doubt_hints(summary, request, global));
+    hints.extend(doubt_hints(summary, request));
     if summary.failed > summary.in_doubt && !request.redo {
-        let command = command(request, global, &[Status::Failed]);
+        let command = command(request, &[Status::Failed]);
         hints.push(format!("to try failed jobs again: {command}"));
     }
     if summary.dry_run && summary.completed > 0 {
@@ -66,7 +64,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
             simulate_ms: None,
             ..request.clone()
         };
-        let command = command(&real, global, &[]);
+        let command = command(&real, &[]);
         hints.push(format!(
             "{} only rehearsed, no model was made; to make them: {command}",
             jobs(summary.completed)
@@ -77,8 +75,8 @@ pub fn hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec
 
 /// Says how to bring in what was made and could not be recorded: what is told here
 /// of the disk is what the disk has confirmed.
-fn unrecorded_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
-    let command = command(request, global, &[Status::Enqueued, Status::Running]);
+fn unrecorded_hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
+    let command = command(request, &[Status::Enqueued, Status::Running]);
     let mut hints = Vec::new();
     let confirmed = summary.unrecorded.saturating_sub(summary.unconfirmed);
     if confirmed > 0 {
@@ -101,7 +99,7 @@ fn unrecorded_hints(summary: &Summary, request: &WorkerRequest, global: &Global)
 }
 
 /// Says how to go on with jobs that may have been billed, once somebody has looked.
-fn doubt_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> Vec<String> {
+fn doubt_hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     let redone = summary.left.redos_in_doubt.len();
     let failed = summary.in_doubt.saturating_sub(redone);
     let mut hints = Vec::new();
@@ -117,7 +115,7 @@ fn doubt_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> V
             redo: false,
             ..request.clone()
         };
-        let command = command(&plain, global, &[Status::Failed]);
+        let command = command(&plain, &[Status::Failed]);
         hint(failed, format!("{command} --resubmit-unknown"));
     }
     if redone > 0 {
@@ -126,14 +124,14 @@ fn doubt_hints(summary: &Summary, request: &WorkerRequest, global: &Global) -> V
             redo: true,
             ..request.clone()
         };
-        let named = only(&summary.left.redos_in_doubt, &again, global, &[]);
+        let named = only(&summary.left.redos_in_doubt, &again, &[]);
         hint(redone, named.unwrap_or_else(too_many));
     }
     hints
 }
 
 /// Says where to look at what the canaries made, and how to release the rest.
-fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
+fn canary_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
     if summary.stopped_by.as_deref() != Some("canary") {
         return None;
     }
@@ -154,12 +152,12 @@ fn canary_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
     Some(format!(
         "look at runs/{}/outputs, {waiting} {wait}; to release the rest: {}",
         request.run_id,
-        rest(summary, &released, global, &statuses)
+        rest(summary, &released, &statuses)
     ))
 }
 
 /// Says what waits for money, how the limit stands and how to go on.
-fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> Option<String> {
+fn budget_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
     let priced = summary.blocked_by_budget - summary.unpriced_blocked;
     let level = summary.budget.filter(|_| priced > 0)?;
     // Whole cents, in millionths: sums of dollars in floating point end just above.
@@ -187,7 +185,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
                 },
                 ..request.clone()
             };
-            let command = rest(summary, &raised, global, &statuses);
+            let command = rest(summary, &raised, &statuses);
             format!("for all of them: {command}")
         }
         CapKind::Run => format!(
@@ -196,7 +194,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest, global: &Global) -> O
         ),
     };
     let remedy = if buys_again(request) && !by_flag {
-        let command = rest(summary, request, global, &statuses);
+        let command = rest(summary, request, &statuses);
         format!("{remedy}; then: {command}")
     } else {
         remedy
@@ -229,7 +227,7 @@ fn statuses_to_go_on(summary: &Summary, request: &WorkerRequest) -> Vec<Status> 
 }
 
 /// Returns the command that selects jobs in `statuses` and otherwise does the same.
-fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> String {
+fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     let mut words = vec!["archi3d run worker --run-id".to_owned()];
     words.push(quoted(request.run_id.as_str()));
     let mut option = |name: &str, value: String| {
@@ -280,9 +278,6 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
             rhythm.heartbeat.as_secs_f64().to_string(),
         );
     }
-    if let Some(folder) = &global.workspace {
-        option("--workspace", folder.display().to_string());
-    }
     for (given, name) in [
         (request.fail_fast, "--fail-fast"),
         (request.allow_unsafe_locks, "--allow-unsafe-locks"),
@@ -297,32 +292,14 @@ fn command(request: &WorkerRequest, global: &Global, statuses: &[Status]) -> Str
     words.join(" ")
 }
 
-/// Returns the option that makes a command act on the same workspace, if one was given.
-pub(super) fn workspace_option(global: &Global) -> String {
-    let folder = global.workspace.as_ref();
-    folder.map_or_else(String::new, |folder| {
-        format!(" --workspace {}", quoted(&folder.display().to_string()))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::ui::Color;
     use crate::domain::filter::{JobQuery, JobsFilter};
     use crate::domain::id::RunId;
 
     fn request(run: &str) -> WorkerRequest {
         WorkerRequest::plain(RunId::parse(run).expect("valid"))
-    }
-
-    fn global() -> Global {
-        Global {
-            workspace: None,
-            json: false,
-            color: Color::Never,
-            verbose: false,
-        }
     }
 
     #[test]
@@ -331,7 +308,7 @@ mod tests {
             completed: 4,
             ..Summary::default()
         };
-        assert!(hints(&summary, &request("r1"), &global()).is_empty());
+        assert!(hints(&summary, &request("r1")).is_empty());
     }
 
     #[test]
@@ -342,7 +319,7 @@ mod tests {
             ..Summary::default()
         };
         assert_eq!(
-            hints(&summary, &request("r1"), &global()),
+            hints(&summary, &request("r1")),
             [
                 "1 job was left by a worker that died; to resume: \
                  archi3d run worker --run-id r1 --only-status enqueued,running",
@@ -372,7 +349,7 @@ mod tests {
             ..request("it's 1")
         };
         assert_eq!(
-            hints(&summary, &request, &global()),
+            hints(&summary, &request),
             [
                 "3 jobs were not finished; to go on: archi3d run worker --run-id 'it'\\''s 1' \
               --only-status enqueued,failed --jobs 'd6*' --max-parallel 4 --retries 2 --dry-run"
@@ -392,7 +369,7 @@ mod tests {
             ..request("r1")
         };
         assert_eq!(
-            hints(&summary, &request, &global()),
+            hints(&summary, &request),
             [
                 "3 jobs were only rehearsed, no model was made; to make them: archi3d run worker --run-id r1"
             ]
@@ -451,7 +428,7 @@ mod tests {
             let matches = bare().try_get_matches_from(&given).expect("valid");
             let args = WorkerArgs::from_arg_matches(&matches).expect("valid");
             let run = RunId::parse("r1").expect("valid");
-            let command = command(&args.to_request(run).expect("valid"), &global(), &[]);
+            let command = command(&args.to_request(run).expect("valid"), &[]);
             assert!(command.contains(&option), "{option} is lost: {command}");
         }
     }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::resume::{quoted, workspace_option};
+use crate::cli::resume::quoted;
 use crate::cli::run_arg::RunArg;
 use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
@@ -98,7 +98,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ..Page::of_terminal()
     };
     ui.data(&text::render(&status, page))?;
-    let (run, folder) = (quoted(run_id.as_str()), workspace_option(global));
+    let run = quoted(run_id.as_str());
     if status
         .running
         .iter()
@@ -106,13 +106,13 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     {
         ui.hint(&format!(
             "to resume jobs whose worker died: archi3d run worker {run} \
-             --only-status enqueued,running{folder}"
+             --only-status enqueued,running"
         ));
     }
     if let Some(group) = status.failure_groups.first() {
         let job = quoted(group.job_id.as_str());
         ui.hint(&format!(
-            "why it failed and what to do: archi3d run explain {run} {job}{folder}"
+            "why it failed and what to do: archi3d run explain {run} {job}"
         ));
     }
     Ok(Exit::Done)

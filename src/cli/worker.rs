@@ -181,8 +181,8 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         Ok(summary) => {
             let exit = Exit::of(&summary, signals.first());
             show_summary(&summary, ui);
-            say_where(&summary, &request.run_id, &context, global, ui);
-            for hint in resume::hints(&summary, &request, global) {
+            say_where(&summary, &request.run_id, &context, ui);
+            for hint in resume::hints(&summary, &request) {
                 ui.hint(&hint);
             }
             if ui.is_json() {
@@ -214,7 +214,7 @@ fn show_summary(summary: &Summary, ui: &Ui) {
 }
 
 /// Says where the results of a worker are, and how to look at them.
-fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, global: &Global, ui: &Ui) {
+fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
     if summary.dry_run || summary.completed == 0 {
         return;
     }
@@ -228,9 +228,8 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, global: &G
         folder.display()
     ));
     ui.say(&format!(
-        "which is which: archi3d run status {} --list{}",
-        resume::quoted(run_id.as_str()),
-        resume::workspace_option(global)
+        "which is which: archi3d run status {} --list",
+        resume::quoted(run_id.as_str())
     ));
 }
 

@@ -403,7 +403,7 @@ fn tables_that_cannot_be_used_are_named_and_left_alone() {
     let workspace = plain_products(1);
     let _ = create(&workspace, "r", &["--algos", "mock"])
         .expect_code(2)
-        .expect_stderr("archi3d catalog build");
+        .expect_stderr("catalog build");
     build(&workspace, &[]);
     for (bytes, message) in [
         (&b"product_id,algo\n1,x\n"[..], "run_id"),

@@ -288,7 +288,7 @@ fn a_refusal_for_want_of_money_closes_the_provider_for_its_other_algo_too() {
         .worker(&[])
         .run()
         .expect_code(1)
-        .expect_stderr("archi3d adapters resume fake");
+        .expect_stderr("adapters resume fake");
     assert_eq!(statuses(&shop.workspace), ["enqueued"; 3]);
     assert_eq!(shop.provider.calls("submit"), 1);
     assert_eq!(shop.provider.charges(), 0);

@@ -17,7 +17,7 @@ fn canaries_run_then_the_worker_stops_and_says_how_to_release_the_rest() {
         .expect_stderr("canary one: 1 completed, 0 failed, $0.25")
         .expect_stderr("canary two: 0 completed, 1 failed")
         .expect_stderr("look at runs/rk/outputs, 4 jobs wait")
-        .expect_stderr("to release the rest: archi3d run worker --run-id rk");
+        .expect_stderr("to release the rest: archi3d --workspace ");
     assert_eq!(output.json()["stopped_by"], "canary");
     assert_eq!(output.json()["not_started"], 4);
     assert_eq!(executed(&workspace), [0, 3]);
@@ -86,7 +86,7 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
         .run()
         .expect_code(1)
         .expect_stderr("algo bad pauses for all workers: 5 failures in a row, the last: broken")
-        .expect_stderr("archi3d adapters resume bad");
+        .expect_stderr("adapters resume bad");
     assert_eq!(output.json()["failed"], 5);
     assert_eq!(output.json()["blocked"], 3);
     assert_eq!(output.json()["completed"], 1);
@@ -139,7 +139,7 @@ fn a_new_start_lifts_no_breaker() {
         .run()
         .expect_code(1)
         .expect_stderr("algo bad is paused (1 failures in a row")
-        .expect_stderr("archi3d adapters resume bad");
+        .expect_stderr("adapters resume bad");
     assert_eq!(executed(&workspace).len(), 1);
     assert!(workspace.path(note).exists());
 }

@@ -461,7 +461,7 @@ fn without_the_registry_every_command_names_the_one_that_makes_it_again() {
     ];
     for command in commands {
         let output = workspace.archi3d(command).run().expect_code(2);
-        let output = output.expect_stderr("archi3d registry rebuild");
+        let output = output.expect_stderr("registry rebuild");
         assert!(!output.stderr.contains("batch create"), "{}", output.stderr);
     }
 }
@@ -475,11 +475,12 @@ fn the_commands_for_a_lost_or_spoilt_manifest_list_the_same_jobs_again() {
     let _ = workspace
         .archi3d(&["doctor"])
         .run()
-        .expect_stdout("archi3d registry rebuild --run-id rk");
+        .expect_stdout("registry rebuild --run-id rk");
     fs::write(&manifest, b"job_id\n\"cut").expect("writable");
-    let _ = workspace.archi3d(&["doctor"]).run().expect_stdout(
-        "mv runs/rk/manifest.csv runs/rk/manifest.csv.spoilt && archi3d registry rebuild --run-id rk",
-    );
+    let _ = workspace
+        .archi3d(&["doctor"])
+        .run()
+        .expect_stdout(&format!("mv {0} {0}.spoilt && archi3d", manifest.display()));
     fs::rename(&manifest, workspace.path("runs/rk/manifest.csv.spoilt")).expect("there");
     let _ = workspace
         .archi3d(&["registry", "rebuild", "--run-id", "rk"])

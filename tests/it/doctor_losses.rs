@@ -118,7 +118,7 @@ fn running_rows_that_nobody_holds_are_told_and_their_whole_results_brought_in() 
     assert!(what.starts_with("2 jobs ("), "{output}");
     assert!(what.contains("whole result"), "{output}");
     let fix = finding["fix"].as_str().expect("a command").to_owned();
-    assert!(fix.starts_with("archi3d consolidate --run-id rk"), "{fix}");
+    assert!(fix.contains(" consolidate --run-id rk"), "{fix}");
     assert_eq!(codes(&output).len(), 2, "{output}");
     let _ = workspace
         .archi3d(&["consolidate", "--run-id", "rk"])
@@ -207,7 +207,8 @@ fn a_damaged_marker_of_a_finished_job_is_made_again_from_the_journal() {
         let table = workspace.bytes(REGISTRY);
         let output = doctor(&workspace, &[]).expect_code(1);
         let finding = found(&output, "damaged_marker");
-        assert_eq!(finding["fix"], "archi3d doctor --fix", "{output}");
+        let fix = finding["fix"].as_str().expect("a command");
+        assert!(fix.ends_with(" doctor --fix"), "{output}");
         assert_eq!(finding["places"][0]["path"], marker.as_str(), "{output}");
         let output = doctor(&workspace, &["--fix", "--yes"]).expect_code(0);
         assert_eq!(codes(&output), [""; 0], "{output}");

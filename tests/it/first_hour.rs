@@ -94,7 +94,7 @@ fn a_workspace_without_runs_says_how_to_make_one() {
         .run()
         .expect_code(2)
         .expect_stderr("no runs in ")
-        .expect_stderr("archi3d batch create");
+        .expect_stderr("batch create");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_result_says_what_it_is_and_the_worker_where_it_is() {
     let output = workspace.worker(&["--limit", "1"]).run().expect_code(0);
     let output = output
         .expect_stderr("runs/rk/outputs/<job>/generated.glb")
-        .expect_stderr("archi3d run status rk --list");
+        .expect_stderr("run status rk --list");
     assert!(output.stderr.contains("--workspace"), "{output}");
     let path = format!("runs/rk/outputs/{}/metadata.json", workspace.id(0));
     let metadata: Value = serde_json::from_slice(&workspace.bytes(&path)).expect("JSON");
@@ -220,7 +220,7 @@ fn commands_are_printed_as_they_must_be_typed() {
     let installed = workspace.archi3d(&["run", "explain", "100001"]).run();
     let _ = installed
         .expect_code(0)
-        .expect_stdout("\n    archi3d run worker ");
+        .expect_stdout("\n    archi3d --workspace ");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn every_list_fits_80_columns_and_keeps_the_job_id() {
         let pages = output
             .stdout
             .lines()
-            .filter(|line| !line.contains("archi3d run worker"));
+            .filter(|line| !line.contains("run worker"));
         fits(&pages.collect::<Vec<_>>().join("\n"));
         let named = output.stdout.contains(workspace.id(1));
         assert!(named || !names_job, "{words:?}: {output}");

@@ -49,9 +49,9 @@ fn a_failure_that_may_have_been_billed_is_named_and_settled_by_a_person() {
         &["run", "explain", "--run-id", "rk", workspace.id(0)],
     );
     let next = told["next"].to_string();
-    assert!(next.contains("archi3d cost settle --run-id rk"), "{next}");
+    assert!(next.contains("cost settle --run-id rk"), "{next}");
     let report = workspace.archi3d(&["cost", "report"]).run().expect_code(0);
-    let _ = report.expect_stdout("archi3d cost settle rk ");
+    let _ = report.expect_stdout("cost settle rk ");
 
     let before = workspace.tree();
     let _ = settle(&workspace, "0.3", &[])

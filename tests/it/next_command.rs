@@ -1,5 +1,10 @@
 //! The command that a worker ends with does the rest, and buys nothing a second time.
 
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
 use crate::support::binary::{Invocation, Output};
 use crate::support::mocks::{change_mocks, executed, executions, jobs_of, one_job_each, statuses};
 use crate::support::{TestWorkspace, wait_until};
@@ -174,4 +179,41 @@ fn a_command_ready_to_paste_keeps_the_options_that_were_given() {
     let _ = hinted(&output, "to try failed jobs again: ")
         .run()
         .expect_code(1);
+}
+
+#[test]
+fn what_doctor_and_errors_advise_works_where_the_person_stands() {
+    let workspace = priced(1);
+    let folder = workspace.root().file_name().expect("a name");
+    let here = |arguments: &[&str]| {
+        Invocation::archi3d(arguments)
+            .arg("--workspace")
+            .arg(folder)
+            .current_dir(workspace.outside())
+            .run()
+    };
+    let manifest = workspace.path("runs/rk/manifest.csv");
+    for harm in [&b""[..], b"job_id\n\"cut"] {
+        fs::remove_file(&manifest).expect("there");
+        if !harm.is_empty() {
+            fs::write(&manifest, harm).expect("writable");
+        }
+        let found = here(&["doctor", "--json"]).json();
+        let findings = found["findings"].as_array().expect("a list");
+        let of_manifest = |one: &&Value| one["code"] == "manifest_unreadable";
+        let finding = findings.iter().find(of_manifest).expect("it is told");
+        let fix = finding["fix"].as_str().expect("a command");
+        let bin = Path::new(env!("CARGO_BIN_EXE_archi3d")).parent();
+        let path = std::env::var("PATH").expect("set");
+        let path = format!("{}:{path}", bin.expect("a folder").display());
+        let _ = Invocation::program(Path::new("sh"), ["-c", fix])
+            .env("PATH", path)
+            .current_dir(workspace.outside())
+            .run()
+            .expect_code(0);
+        assert!(manifest.exists(), "{fix}");
+    }
+    let error = here(&["run", "adopt", "--run-id", "rk", workspace.id(0)]);
+    let told = format!("archi3d --workspace {} doctor", Path::new(folder).display());
+    let _ = error.expect_code(2).expect_stderr(&told);
 }

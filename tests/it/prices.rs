@@ -251,7 +251,7 @@ fn a_spoilt_list_is_told_and_not_used_and_the_next_question_makes_it_anew() {
         market.workspace.write(FILE, text.as_bytes());
         let words = ["run", "plan", "--run-id", "rk", "--json"];
         let planned = market.command(&words).run().expect_code(0);
-        let _ = planned.expect_stderr("archi3d adapters prices --refresh");
+        let _ = planned.expect_stderr("adapters prices --refresh");
         assert_eq!(plan(&market)["cost"]["unknown_price_jobs"], 1, "{text}");
         let _ = refresh(&market);
         assert_eq!(plan(&market)["cost"]["expected_usd"], 0.02, "{text}");

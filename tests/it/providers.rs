@@ -19,7 +19,7 @@ fn a_provider_without_credit_is_closed_for_all_its_algos_and_all_workers_until_r
         .run()
         .expect_code(1)
         .expect_stderr("no credit left")
-        .expect_stderr("archi3d adapters resume acme");
+        .expect_stderr("adapters resume acme");
     assert_eq!(executed(&workspace), [0, 2]);
     assert_eq!(statuses(&workspace), ["enqueued", "enqueued", "completed"]);
     let log = workspace.log();
@@ -39,7 +39,7 @@ fn a_provider_without_credit_is_closed_for_all_its_algos_and_all_workers_until_r
         .worker(&[])
         .run()
         .expect_code(1)
-        .expect_stderr("archi3d adapters resume acme");
+        .expect_stderr("adapters resume acme");
     assert_eq!(executed(&workspace), [0, 2]);
 
     change_mocks(

@@ -192,7 +192,7 @@ fn results_whose_rows_were_cut_or_renamed_meanwhile_are_told_with_the_command_th
         .wait()
         .expect_code(1)
         .expect_stderr("2 results have no row")
-        .expect_stderr("archi3d registry rebuild --run-id rk");
+        .expect_stderr("registry rebuild --run-id rk");
     assert_eq!(workspace.log().summary()["without_row"], 2);
     let rebuild = ["registry", "rebuild", "--run-id", "rk"];
     let _ = workspace.archi3d(&rebuild).run();

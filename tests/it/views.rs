@@ -237,7 +237,8 @@ fn a_request_to_stop_shows_until_the_worker_has_seen_it() {
     let told = explain(&workspace, job);
     assert_eq!(told["code"], "cancel_asked");
     let next = told["next"][0]["command"].as_str().expect("a command");
-    assert!(next.contains(" --undo --workspace "), "{next}");
+    assert!(next.contains(" --undo"), "{next}");
+    assert!(next.contains(" --workspace "), "{next}");
     let _ = worker.kill();
     // Nobody lives to see it: whoever comes next takes the job out.
     let plan = [
@@ -273,7 +274,7 @@ fn an_explanation_names_limits_breakers_and_canaries() {
     assert!(why.contains("stopped after its canaries"), "{why}");
     assert!(why.contains("algo bad is paused"), "{why}");
     let next = told["next"].to_string();
-    assert!(next.contains("archi3d adapters resume bad"), "{next}");
+    assert!(next.contains("adapters resume bad"), "{next}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Going on with what is left after options that make or buy again what has a
 //! result: the same command would do that to what was just made, too.
 
-use crate::cli::Global;
 use crate::domain::filter::JobsFilter;
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
@@ -11,18 +10,13 @@ use crate::ops::select::WorkerRequest;
 use super::command;
 
 /// Returns what to type to go on with the jobs that are left.
-pub(super) fn rest(
-    summary: &Summary,
-    request: &WorkerRequest,
-    global: &Global,
-    statuses: &[Status],
-) -> String {
+pub(super) fn rest(summary: &Summary, request: &WorkerRequest, statuses: &[Status]) -> String {
     if !buys_again(request) {
-        return command(request, global, statuses);
+        return command(request, statuses);
     }
     let left = &summary.left;
     if summary.processed == 0 && left.begun.is_empty() {
-        return command(request, global, statuses) + agreed_to(request);
+        return command(request, statuses) + agreed_to(request);
     }
     let (mut unbegun, mut begun) = (left.waiting.clone(), left.begun.clone());
     if !request.forget_requests {
@@ -30,12 +24,12 @@ pub(super) fn rest(
     }
     let mut commands = Vec::new();
     if !unbegun.is_empty() {
-        let command = only(&unbegun, request, global, statuses);
+        let command = only(&unbegun, request, statuses);
         commands.push(command.map(|command| command + agreed_to(request)));
     }
     if !begun.is_empty() {
         // What they bought meanwhile is not to be given up.
-        commands.push(only(&begun, request, global, statuses));
+        commands.push(only(&begun, request, statuses));
     }
     let commands: Option<Vec<String>> = commands.into_iter().collect();
     commands
@@ -49,12 +43,7 @@ pub(super) fn buys_again(request: &WorkerRequest) -> bool {
 }
 
 /// Returns the command for these jobs alone, if they can be named.
-pub(super) fn only(
-    jobs: &[JobId],
-    request: &WorkerRequest,
-    global: &Global,
-    statuses: &[Status],
-) -> Option<String> {
+pub(super) fn only(jobs: &[JobId], request: &WorkerRequest, statuses: &[Status]) -> Option<String> {
     if jobs.len() > NAMED_AT_MOST {
         return None;
     }
@@ -62,7 +51,7 @@ pub(super) fn only(
     let pattern = format!("^({})$", ids.join("|"));
     let mut narrowed = request.clone();
     narrowed.query.jobs = Some(JobsFilter::parse(&pattern).ok()?);
-    Some(command(&narrowed, global, statuses))
+    Some(command(&narrowed, statuses))
 }
 
 /// None of the jobs was started, so what was agreed to still holds for them.

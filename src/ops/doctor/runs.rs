@@ -109,8 +109,9 @@ fn list_again(workspace: &Workspace, run_id: &RunId) -> String {
     );
     match fs::symlink_metadata(&path) {
         Ok(found) if found.len() > 0 => {
-            let shown = workspace.relative(&path).unwrap_or_default();
-            let (from, to) = (shell_word(&shown), shell_word(&format!("{shown}.spoilt")));
+            // Whoever reads it may stand anywhere.
+            let path = path.display().to_string();
+            let (from, to) = (shell_word(&path), shell_word(&format!("{path}.spoilt")));
             format!("mv {from} {to} && {command}")
         }
         _ => command,

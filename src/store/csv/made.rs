@@ -27,8 +27,10 @@ use super::evidence::Evidence;
 use super::finish::Author;
 use super::journal::{Finished, MadeLine, What};
 use super::late::{BESIDE, COPY};
+use super::liveness::has_own_journal;
 use super::marker::{Marker, Record, RecordKind};
 use super::recover::{is_wreck, staging_of};
+use super::story::Story;
 
 /// More than this of what an adapter told is not kept in the journal, where a full
 /// disk leaves little room.
@@ -391,9 +393,16 @@ impl CsvStore {
     }
 }
 
-impl Left {
-    /// Returns what a lease tells of an attempt that no journal tells of.
-    pub(super) fn untold(record: &Record, at: Timestamp) -> Self {
+impl CsvStore {
+    /// Returns what the holder of a lease left, if that is a whole model and its journal
+    /// was removed or replaced, so that nothing is bought over a model.
+    pub(super) fn untold(&self, record: &Record, story: &Story, now: Timestamp) -> Option<Left> {
+        let told = story.jobs.contains(&record.job_id) && has_own_journal(self.paths(), record);
+        let folder = self.paths().staging().join(staging_of(record));
+        let fetched = record.request_id.is_some() || record.simulated;
+        if told || fetched || !artifact::holds_model(&folder) {
+            return None;
+        }
         let line = MadeLine {
             job_id: record.job_id.clone(),
             attempt: record.attempt,
@@ -405,13 +414,15 @@ impl Left {
             staging: staging_of(record),
             result: Made::default(),
         };
-        Self {
+        Some(Left {
             line,
-            at,
+            at: now,
             told: false,
-        }
+        })
     }
+}
 
+impl Left {
     fn span(&self) -> Span {
         Span {
             start: self.line.claimed_at,

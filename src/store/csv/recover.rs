@@ -27,8 +27,6 @@ use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::journal::{self, Finished};
-use super::liveness::has_own_journal;
-use super::made::Left;
 use super::marker::{Body, Marker, Record, RecordKind};
 use super::mend::leaves_marker;
 use super::projection::{self, StateNames};
@@ -373,15 +371,10 @@ impl CsvStore {
         if let Some(left) = story.made_by(&record.nonce) {
             return self.adopt(left, &story.author, &story.facts, now);
         }
-        let told = story.jobs.contains(job) && has_own_journal(self.paths(), record);
-        let folder = self.paths().staging().join(staging_of(record));
-        let fetched = record.request_id.is_some() || record.simulated;
-        if told || fetched || !artifact::holds_model(&folder) {
-            return Ok(None);
+        match self.untold(record, &story, now) {
+            Some(left) => self.adopt(&left, &story.author, &story.facts, now),
+            None => Ok(None),
         }
-        // Somebody removed or replaced the journal, so nothing is bought over a model.
-        let left = Left::untold(record, lease.beat.unwrap_or(now));
-        self.adopt(&left, &story.author, &story.facts, now)
     }
 
     /// Publishes the latest ending of `job` that any dead worker's journal has.

@@ -65,7 +65,7 @@ fn a_lost_result_is_told_once_and_with_the_command_that_makes_it_again() {
         .archi3d(&["consolidate", "--run-id", "rk"])
         .run()
         .expect_code(0)
-        .expect_stderr("archi3d run worker --run-id rk --only-status failed");
+        .expect_stderr("run worker --run-id rk --only-status failed");
     let all = format!("{}{}", said.stdout, said.stderr);
     assert_eq!(
         all.matches("no generated.glb is there").count(),
