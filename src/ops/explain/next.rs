@@ -13,7 +13,7 @@ use crate::ops::view::explain::{NextStep, Numbers};
 pub(super) fn next_steps(
     run_id: &RunId,
     record: &JobRecord,
-    code: &str,
+    (code, planned): (&str, &str),
     numbers: &Numbers,
     kept: &[Kept],
 ) -> Vec<NextStep> {
@@ -55,6 +55,14 @@ pub(super) fn next_steps(
             "ask the provider for its result",
             worker(" --only-status failed"),
         )),
+        "possibly_billed" if planned == "possibly_bought" => {
+            let free = "ask the provider whether it was bought, which is free";
+            steps.push(step(free, worker(" --only-status failed")));
+            Some(step(
+                "buy it, if the provider does not list it 15 minutes later either",
+                worker(" --only-status failed --resubmit-unknown"),
+            ))
+        }
         "possibly_billed" => Some(step(
             "buy it again, if the provider knows nothing of it",
             worker(" --only-status failed --resubmit-unknown"),
