@@ -420,7 +420,7 @@ pub(super) fn settled(service: &str, answer: &Answer, id: Option<Ticket>) -> Set
         408 | 425 => Settled::Unsure(verdict(ErrorClass::Transient)),
         429 => Settled::Refused(verdict(ErrorClass::Transient).busy(answer)),
         400..=499 => Settled::Refused(verdict(class_before_purchase(status))),
-        _ => Settled::Unclear(format!("{text} to the order")),
+        _ => Settled::Unclear(format!("{service} answered {status} to the order: {said}")),
     }
 }
 
