@@ -20,6 +20,7 @@ pub mod batch;
 pub mod cancel;
 pub mod catalog;
 pub mod completions;
+pub mod compute;
 pub mod config;
 pub mod confirm;
 pub mod consolidate;
@@ -28,6 +29,7 @@ pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod explain;
+pub mod export;
 pub mod guard;
 pub mod help;
 pub mod init;
@@ -148,6 +150,14 @@ enum Command {
         after_help = "Examples:\n  archi3d judge import votes-ana.csv\n  archi3d judge rank"
     )]
     Judge(judge::JudgeCommand),
+    /// Measure the models of a run
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d compute fscore\n  archi3d compute scorer vfscore"
+    )]
+    Compute(compute::ComputeCommand),
+    /// Copy the models of a run under names that tell what they are
+    Export(export::ExportArgs),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
     /// Look for what is wrong with the workspace, and mend what can be mended safely
@@ -211,6 +221,8 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Report(command) => report::run(&command, &cli.global, &ui),
         Command::Judge(command) => judge::run(&command, &cli.global, &ui),
+        Command::Compute(command) => compute::run(&command, &cli.global, &ui),
+        Command::Export(args) => export::run(&args, &cli.global, &ui),
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),

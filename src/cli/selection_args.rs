@@ -36,7 +36,7 @@ pub struct SelectionArgs {
     jobs: Option<String>,
 
     /// Only jobs in one of these states, separated by commas [default: enqueued;
-    /// with --redo: completed]
+    /// with --redo, and where results are read: completed]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     only_status: Option<String>,
 

@@ -227,9 +227,10 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
         "results: {}/<job>/generated.glb, for any glTF viewer",
         folder.display()
     ));
+    let run = resume::quoted(run_id.as_str());
+    ui.say(&format!("which is which: archi3d run status {run} --list"));
     ui.say(&format!(
-        "which is which: archi3d run status {} --list",
-        resume::quoted(run_id.as_str())
+        "to look at them: archi3d report build {run} --open"
     ));
 }
 
@@ -295,7 +296,7 @@ impl WorkerArgs {
     }
 }
 
-fn parallel(text: &str) -> Result<usize, String> {
+pub(super) fn parallel(text: &str) -> Result<usize, String> {
     let number = at_least_one(text)?;
     if number > MAX_PARALLEL {
         return Err(format!("must be at most {MAX_PARALLEL}"));

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::ui::Ui;
 
@@ -38,4 +38,41 @@ pub fn while_working<T>(ui: &Ui, what: &'static str, work: impl FnOnce() -> T) -
         drop(working);
         result
     })
+}
+
+/// A bar for work whose steps are counted; nothing is shown where nobody looks.
+pub struct Counted<'u> {
+    ui: &'u Ui,
+    bar: Option<ProgressBar>,
+}
+
+impl<'u> Counted<'u> {
+    /// Shows the bar, on a terminal.
+    pub fn new(ui: &'u Ui, what: &'static str) -> Self {
+        let bar = ui.has_terminal().then(|| {
+            let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {eta}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            let bar = ProgressBar::new(0).with_style(style.progress_chars("=> "));
+            bar.set_message(what);
+            ui.set_bar(Some(bar.clone()));
+            bar
+        });
+        Self { ui, bar }
+    }
+
+    /// Says how far the work is.
+    pub fn at(&self, done: usize, total: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            self.ui.set_bar(None);
+            bar.finish_and_clear();
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub(super) fn load(
 ) -> Result<(Vec<AlgoSettings>, Layers), ConfigError> {
     let mut layers = Layers::default();
     for document in documents {
-        for (key, entry) in checked_entries(document)? {
+        for (key, entry) in checked_entries(document, ROOT)? {
             drop_options_of_another_kind(&mut layers, key, entry);
         }
         layers.lay(&document.root, &document.origin);
@@ -48,36 +48,39 @@ pub(super) fn load(
 }
 
 /// Returns the entries of one file after checking everything but the kinds' options.
-fn checked_entries(document: &Document) -> Result<Vec<(&str, &Value)>, ConfigError> {
-    if let Some((key, entry)) = document.root.iter().find(|(key, _)| *key != ROOT) {
-        if entry.is_object() && suggestion(key, [ROOT]).is_empty() {
-            let said = format!("unknown key `{key}`; entries stand under `{ROOT}:`, indented");
+pub(super) fn checked_entries<'d>(
+    document: &'d Document,
+    root: &str,
+) -> Result<Vec<(&'d str, &'d Value)>, ConfigError> {
+    if let Some((key, entry)) = document.root.iter().find(|(key, _)| *key != root) {
+        if entry.is_object() && suggestion(key, [root]).is_empty() {
+            let said = format!("unknown key `{key}`; entries stand under `{root}:`, indented");
             return Err(document.fault(&[key], said));
         }
-        return Err(schema::unknown_key(document, &[key], [ROOT]));
+        return Err(schema::unknown_key(document, &[key], [root]));
     }
-    let Some(root) = document.root.get(ROOT) else {
+    let Some(all) = document.root.get(root) else {
         return Ok(Vec::new());
     };
-    schema::check_value(document, &[ROOT], root, schema::Shape::AnyMap)?;
-    let entries = entries_of(document);
+    schema::check_value(document, &[root], all, schema::Shape::AnyMap)?;
+    let entries = entries_of(document, root);
     for (key, entry) in &entries {
-        let path = [ROOT, key];
+        let path = [root, key];
         if let Err(error) = AlgoKey::parse(key) {
             return Err(document.fault(&path, error.to_string()));
         }
         schema::check_value(document, &path, entry, schema::Shape::AnyMap)?;
         for (name, shape) in ADAPTER_KEYS {
             if let Some(value) = entry.get(name) {
-                schema::check_value(document, &[ROOT, key, name], value, *shape)?;
+                schema::check_value(document, &[root, key, name], value, *shape)?;
             }
         }
     }
     Ok(entries)
 }
 
-fn entries_of(document: &Document) -> Vec<(&str, &Value)> {
-    let root = document.root.get(ROOT).and_then(Value::as_object);
+fn entries_of<'d>(document: &'d Document, root: &str) -> Vec<(&'d str, &'d Value)> {
+    let root = document.root.get(root).and_then(Value::as_object);
     root.into_iter()
         .flatten()
         .map(|(key, entry)| (key.as_str(), entry))
@@ -109,7 +112,7 @@ fn is_common(name: &str) -> bool {
 /// have. What a kind that does not exist could have is nobody's to say: its jobs are
 /// left alone with the list of kinds.
 fn check_options(document: &Document, layers: &Layers) -> Result<(), ConfigError> {
-    for (key, entry) in entries_of(document) {
+    for (key, entry) in entries_of(document, ROOT) {
         let name = layers.get(&[ROOT, key, "kind"]).and_then(Value::as_str);
         let kind = name.and_then(kind::find);
         if name.is_some() && kind.is_none() {
@@ -136,7 +139,7 @@ fn check_options(document: &Document, layers: &Layers) -> Result<(), ConfigError
     Ok(())
 }
 
-fn read_entry((key, entry): (&String, &Value)) -> Option<AlgoSettings> {
+pub(super) fn read_entry((key, entry): (&String, &Value)) -> Option<AlgoSettings> {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
     let options: BTreeMap<String, Value> = entry
         .as_object()

@@ -50,7 +50,7 @@ pub(super) fn lay(documents: &[Document]) -> Result<Layers, ConfigError> {
 /// Settings that are kept for other tools of the workspace and that nothing here reads.
 const UNREAD: [&[&str]; 4] = [
     &["thresholds"],
-    &["metrics"],
+    &["metrics", "vfscore"],
     &["tools"],
     &["batch", "single_image_policy"],
 ];

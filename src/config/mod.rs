@@ -13,6 +13,7 @@ mod locate;
 mod origin;
 mod prices;
 mod schema;
+mod scorers;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub workspace_origin: Origin,
     /// Every algorithm, the shipped ones first, in file order.
     pub algos: Vec<AlgoSettings>,
+    /// Programs that measure models, in file order.
+    pub scorers: Vec<AlgoSettings>,
     /// What services listed when they were asked last.
     pub prices: Prices,
     /// What holds for the whole workspace.
@@ -125,6 +128,8 @@ impl Settings {
         let adapters = documents(&config, "adapters.yaml", SHIPPED_ADAPTERS)?;
         let prices = Prices::read(&config);
         let (algos, adapter_layers) = adapters::load(&adapters, &prices)?;
+        let own_scorers = Document::read(&config.join("scorers.yaml"))?;
+        let scorers = own_scorers.as_ref().map(scorers::load).transpose()?;
         let global_files = documents(&config, "global.yaml", SHIPPED_GLOBAL)?;
         let mut global_layers = global::lay(&global_files)?;
         if let (Some((folder, named)), Some(user)) =
@@ -139,6 +144,7 @@ impl Settings {
             workspace,
             workspace_origin,
             algos,
+            scorers: scorers.unwrap_or_default(),
             prices,
             global: global::read(&global_layers),
             env_additions,

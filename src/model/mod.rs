@@ -10,6 +10,7 @@ mod document;
 mod draw;
 pub(crate) mod number;
 mod scene;
+pub mod score;
 mod texture;
 pub(crate) mod vector;
 

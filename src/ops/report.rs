@@ -271,6 +271,10 @@ fn add_models(
     let found: HashMap<String, data::Model> = gallery.models(&names, each)?;
     for (job, name) in gathered.data.jobs.iter_mut().zip(&gathered.models) {
         job.model = found.get(name).cloned();
+        // A model that was made again has not been measured yet.
+        let made = job.model.as_ref().map(|model| model.sha256.as_str());
+        job.score
+            .take_if(|score| !score.of.is_empty() && made != Some(score.of.as_str()));
     }
     for (item, files) in gathered.data.items.iter_mut().zip(&gathered.items) {
         item.truth = found.get(&files.truth).cloned();

@@ -25,6 +25,7 @@
 //! - [`doctor_losses`]: records that were lost or spoilt are told with what really brings them back.
 //! - [`doubt`]: what cannot be told is neither taken for death nor for a job that was never tried.
 //! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
+//! - `export`: models under telling names, and never over anything.
 //! - `faithful_double`: fal's own client takes the double for fal.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
@@ -48,6 +49,7 @@
 //! - [`relief`]: real pictures become valid models, hostile ones fail their own job.
 //! - [`retries`]: failures that may pass are tried again, not before their time.
 //! - `reuse`: earlier results are copied instead of bought.
+//! - `scores`: models measured against the real ones, by the program and by others.
 //! - `security`: no shell, no leaked secret, no file outside or open to everybody.
 //! - [`seed_identity`]: who ran a job, and what a workspace has around it.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
@@ -107,6 +109,7 @@ mod doctor;
 mod doctor_losses;
 mod doubt;
 mod engine;
+mod export;
 #[cfg(target_os = "linux")]
 mod faithful_double;
 mod fault_points;
@@ -151,6 +154,7 @@ mod retries;
 #[cfg(target_os = "linux")]
 mod reuse;
 #[cfg(target_os = "linux")]
+mod scores;
 mod security;
 mod seed_identity;
 mod seed_requirements;

@@ -89,7 +89,16 @@ pub(super) struct Score {
     pub(super) recall: Option<f64>,
     pub(super) chamfer_l2: Option<f64>,
     pub(super) status: String,
+    /// Why there is no score.
+    pub(super) error: Option<String>,
     pub(super) pose: Option<Pose>,
+    /// How the model stands: `upright` or `turned`.
+    pub(super) stands: Option<String>,
+    /// How much worse the next different pose is.
+    pub(super) margin: Option<f64>,
+    /// The file that was measured; another one has no score.
+    #[serde(skip)]
+    pub(super) of: String,
 }
 
 #[derive(Debug, Clone, Serialize)]

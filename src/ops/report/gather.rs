@@ -72,6 +72,10 @@ const COLUMNS: &[&str] = &[
     "fscore_tx",
     "fscore_ty",
     "fscore_tz",
+    "fscore_error",
+    "fscore_pose",
+    "fscore_pose_margin",
+    "fscore_model_sha256",
 ];
 
 /// One row of the registry by column name.
@@ -358,7 +362,12 @@ fn score(row: &Row<'_>) -> Option<Score> {
     ]);
     let shift = all(&["fscore_tx", "fscore_ty", "fscore_tz"]);
     let pose = row.number("fscore_scale").zip(turn).zip(shift);
+    let told = |name: &str| Some(row.text(name)).filter(|text| !text.is_empty());
     Some(Score {
+        error: told("fscore_error"),
+        stands: told("fscore_pose"),
+        margin: row.number("fscore_pose_margin"),
+        of: row.text("fscore_model_sha256"),
         fscore: row.number("fscore"),
         precision: row.number("precision"),
         recall: row.number("recall"),

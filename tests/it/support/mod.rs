@@ -15,6 +15,7 @@ pub mod mount;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod read;
+pub mod shapes;
 pub mod wait;
 pub mod workspace;
 
@@ -46,6 +47,11 @@ pub fn python_with_filelock(version: &str) -> Option<PathBuf> {
 /// Returns the Python interpreter that has fal's own client, under the same condition.
 pub fn python_with_fal_client() -> Option<PathBuf> {
     required("ARCHI3D_TEST_PYTHON_FAL", must_have_all())
+}
+
+/// Returns the Python interpreter that has trimesh, scipy and choix, under the same condition.
+pub fn python_with_scores() -> Option<PathBuf> {
+    required("ARCHI3D_TEST_PYTHON_SCORES", must_have_all())
 }
 
 /// Returns the folder of the Khronos validator for Node, under the same condition.
