@@ -11,6 +11,7 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::program;
 use crate::cli::progress::{Progress, summary_line};
+use crate::cli::report;
 use crate::cli::resume::quoted;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
@@ -21,10 +22,10 @@ use crate::ops::is_taken_by_default;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   archi3d demo
-  archi3d demo /tmp/look --picture-size 256
+  archi3d demo /tmp/look --picture-size 256 --open
 
-Draws pictures of a few products, builds their catalog, makes a batch over two algos, runs it
-and says where to look. A second time on the same folder nothing is done again.")]
+Draws pictures of a few products, builds their catalog, makes a batch over two algos, runs it,
+builds its report and says where to look. A second time on the same folder nothing is done again.")]
 pub struct DemoArgs {
     /// The folder to make: new, empty, or an earlier demo
     #[arg(value_name = "DIR", default_value = "archi3d-demo")]
@@ -32,6 +33,9 @@ pub struct DemoArgs {
     /// Width and height of the pictures in pixels
     #[arg(long, value_name = "PX", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
     picture_size: u32,
+    /// Open the report in the browser
+    #[arg(long)]
+    open: bool,
 }
 
 /// Makes the demo and says where to look.
@@ -55,6 +59,9 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     });
     progress.finish();
     let report = ended?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
     let exit = match &report.summary {
         Some(summary) => {
             ui.say(&summary_line(summary));
@@ -71,6 +78,9 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
             return Ok(exit);
         }
         ui.data(&to_text(&report, &args.dir))?;
+    }
+    if let (true, Some(page)) = (args.open, &report.page) {
+        report::open(page, ui);
     }
     Ok(exit)
 }
@@ -92,6 +102,7 @@ fn step_text(step: &DemoStep<'_>) -> String {
             report.run_id,
             report.algos.algos.len()
         ),
+        DemoStep::Report => "drawing the models for the report…".to_owned(),
     }
 }
 
@@ -106,7 +117,7 @@ fn to_text(report: &DemoReport, dir: &Path) -> String {
     } else {
         "done"
     };
-    let places = [
+    let mut places = vec![
         ("dataset/".to_owned(), "the pictures"),
         (
             "tables/generations.csv".to_owned(),
@@ -117,6 +128,10 @@ fn to_text(report: &DemoReport, dir: &Path) -> String {
             "the models, for any glTF viewer",
         ),
     ];
+    if report.page.is_some() {
+        let page = format!("reports/{RUN}/index.html");
+        places.push((page, "everything on one page, for any browser"));
+    }
     let width = places.iter().map(|(place, _)| place.len()).max();
     let width = width.unwrap_or_default();
     let mut text = format!("{done}: {}\n\nWhere to look:", counts.join(", "));
@@ -150,6 +165,7 @@ fn next_commands(report: &DemoReport, dir: &Path) -> Vec<String> {
         format!("cd {}", quoted(&typed))
     });
     let commands = [
+        format!("archi3d report build {RUN} --open{option}"),
         format!("archi3d run status {RUN}{option}"),
         format!("archi3d batch create --run-id mine --algos relief --limit 3{option}"),
         format!("archi3d run worker mine{option}"),

@@ -83,7 +83,7 @@ fn show_import(imported: &Imported, ui: &Ui) -> Result<Exit, CliError> {
         ui.data_json(&serde_json::to_value(imported).expect("plain data"))?;
     } else {
         ui.data(&format!(
-            "{} and {} added, {} known already\n",
+            "{} and {} added, {} known already",
             counted(imported.votes, "vote"),
             counted(imported.accepts, "verdict"),
             imported.known
@@ -102,7 +102,7 @@ fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if ranking.algos.is_empty() {
-        ui.data("no votes and no verdicts yet\n")?;
+        ui.data("no votes and no verdicts yet")?;
         ui.hint("`archi3d report build` makes a page to judge on; `archi3d judge import` takes its files");
         return Ok(Exit::Done);
     }
@@ -118,12 +118,12 @@ fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
         table.row(cells(one));
     }
     for line in table.lines(Page::of_list()) {
-        ui.data(&format!("{line}\n"))?;
+        ui.data(&line)?;
     }
     let agreement = ranking.agreement.map_or_else(String::new, |alpha| {
         format!("; judges agree with alpha {alpha:.2}")
     });
-    ui.data(&format!("{}{agreement}\n", counted(ranking.votes, "vote")))?;
+    ui.data(&format!("{}{agreement}", counted(ranking.votes, "vote")))?;
     for (first, second) in ranking.algos.iter().zip(ranking.algos.iter().skip(1)) {
         if overlap(first, second) {
             ui.say(&format!(

@@ -111,7 +111,7 @@ pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, Cl
     if ui.is_json() {
         ui.data_json(&serde_json::to_value(&built).expect("plain data"))?;
     } else {
-        ui.data(&to_text(&built))?;
+        ui.data(to_text(&built).trim_end())?;
     }
     if args.open {
         open(&built.index, ui);
@@ -141,7 +141,8 @@ fn to_text(built: &ReportBuilt) -> String {
     text
 }
 
-fn open(page: &Path, ui: &Ui) {
+/// Opens a report in the browser, or says where it is.
+pub(super) fn open(page: &Path, ui: &Ui) {
     if show(page).is_err() {
         ui.hint(&format!(
             "no browser could be started; open {}",

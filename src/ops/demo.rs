@@ -1,6 +1,6 @@
 //! `demo`: a workspace with pictures of its own, from dataset to finished models.
 //!
-//! Goes the way a person would: pictures, catalog, batch, worker, status. It
+//! Goes the way a person would: pictures, catalog, batch, worker, status, report. It
 //! writes only into a new folder or one that it made itself, and what is done
 //! already is not done again.
 
@@ -17,13 +17,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Stage};
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::engine::event::{Sink, Summary};
 use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
 use crate::ops::init::lay_out;
+use crate::ops::report::{self, Models, ReportRequest};
 use crate::ops::run::run_worker;
 use crate::ops::select::WorkerRequest;
 use crate::ops::status::run_status;
@@ -69,9 +70,11 @@ Made by `archi3d demo`. Everything in here can be looked at, changed and thrown 
     tables/items.csv                  the products, for Excel and pandas
     tables/generations.csv            one row per generation
     runs/demo/outputs/<job>/          the models and their previews
+    reports/demo/index.html           everything on one page; opens by double click
     logs/                             what happened, one JSON object a line
 
     archi3d run status --run-id demo
+    archi3d compute fscore demo && archi3d report build demo --open
     archi3d batch create --run-id mine --algos relief --limit 3
     archi3d run worker --run-id mine
 ";
@@ -107,6 +110,8 @@ pub enum DemoStep<'a> {
     Catalog(&'a CatalogReport),
     /// The jobs are there.
     Batch(&'a BatchReport),
+    /// The models are being drawn for the report, which takes a while.
+    Report,
 }
 
 /// How the demo ended.
@@ -123,6 +128,12 @@ pub struct DemoReport {
     pub counts: BTreeMap<Status, usize>,
     /// What the worker did; nothing if it had nothing to do.
     pub summary: Option<Summary>,
+    /// The page that shows the models; nothing if it could not be built.
+    #[serde(rename = "report")]
+    pub page: Option<PathBuf>,
+    /// What is worth telling, one sentence each.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 /// Makes the demo, or what is missing of it.
@@ -135,7 +146,16 @@ pub fn demo(
     let folder = &request.folder;
     refuse_foreign(folder)?;
     if let Some(report) = finished(folder)? {
-        return Ok(report);
+        let page = report
+            .workspace
+            .join("reports")
+            .join(RUN)
+            .join("index.html");
+        if page.is_file() {
+            let page = Some(page);
+            return Ok(DemoReport { page, ..report });
+        }
+        return Ok(with_page(&OpsContext::open(Some(folder))?, report, tell));
     }
     let files = [
         (MARK, "Made by `archi3d demo`, which may write here.\n"),
@@ -160,10 +180,38 @@ pub fn demo(
     let report = batch::create(workspace, clock, &configured, &jobs, &mut |_| true)?;
     tell(DemoStep::Batch(&report));
     let summary = run_worker(&context, &worker_request(), cancel, sink)?;
-    Ok(DemoReport {
+    let report = DemoReport {
         summary: Some(summary),
         ..standing(&context)?
-    })
+    };
+    if cancel.stage() != Stage::Go {
+        return Ok(report);
+    }
+    Ok(with_page(&context, report, tell))
+}
+
+/// Builds the page of the run; a demo without one is still a demo.
+fn with_page(
+    context: &OpsContext,
+    mut report: DemoReport,
+    tell: &mut dyn FnMut(DemoStep<'_>),
+) -> DemoReport {
+    let request = ReportRequest {
+        runs: vec![run_id()],
+        against: None,
+        out: None,
+        algos: Vec::new(),
+        items: Vec::new(),
+        models: Models::All,
+        most_bytes: 0,
+        single_file: false,
+    };
+    tell(DemoStep::Report);
+    match report::build(context, &request, &|| {}) {
+        Ok(built) => report.page = Some(built.index),
+        Err(error) => report.warnings.push(format!("there is no report: {error}")),
+    }
+    report
 }
 
 fn run_id() -> RunId {
@@ -225,6 +273,8 @@ fn standing(context: &OpsContext) -> Result<DemoReport, OpsError> {
         was_done: false,
         counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
         summary: None,
+        page: None,
+        warnings: Vec::new(),
     })
 }
 

@@ -13,8 +13,17 @@ fn demo(place: &TestWorkspace) -> Invocation {
 fn check_commands(place: &TestWorkspace, first: &Output) {
     assert!(first.stderr.contains("drawing pictures…"), "{first}");
     assert!(first.stdout.contains("  cd d\n"), "{first}");
-    let starts = ["the pictures", "one row", "the models"]
-        .map(|what| first.stdout.lines().find_map(|line| line.find(what)));
+    assert!(
+        first.stdout.contains("archi3d report build demo --open"),
+        "{first}"
+    );
+    let starts = [
+        "the pictures",
+        "one row",
+        "the models",
+        "everything on one page",
+    ]
+    .map(|what| first.stdout.lines().find_map(|line| line.find(what)));
     assert!(
         starts.iter().all(|s| s.is_some() && *s == starts[0]),
         "{first}"
@@ -81,6 +90,14 @@ fn it_goes_from_nothing_to_models_and_a_second_time_runs_nothing() {
     assert_eq!(place.tree(), before, "{again}");
     let said = demo(&place).arg("--json").run().expect_code(0).json();
     assert_eq!(said["was_done"], true);
+    let page = said["report"].as_str().expect("a page");
+    assert!(page.ends_with("d/reports/demo/index.html"), "{said}");
+    let _ = fs::read(page).expect("the page");
+    let shown = fs::read_to_string(place.path("d/reports/demo/data.js")).expect("its data");
+    assert_eq!(
+        shown.matches("\"run_id\":\"demo\",\"job_id\"").count(),
+        jobs.rows.len()
+    );
     assert_eq!(said["counts"]["completed"], jobs.rows.len());
     check_commands(&place, &first);
 }

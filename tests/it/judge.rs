@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::support::TestWorkspace;
+use crate::support::{Invocation, TestWorkspace, python_with_scores};
 
 const ALGOS: &str = "adapters:
   cheap: {kind: mock, unit_price_usd: 0.10}
@@ -145,4 +145,85 @@ fn rows_that_say_nothing_usable_are_named_and_the_others_taken() {
         .run()
         .expect_code(2)
         .expect_stderr("neither votes nor verdicts");
+}
+
+/// Fits the same votes: each counts twice, so that a tie is one win each way.
+const CHOIX: &str = "
+import csv, json, sys
+import choix
+names = sys.argv[2].split(',')
+pairs = []
+for row in csv.DictReader(open(sys.argv[1])):
+    a, b = names.index(row['seed'].split('/')[0]), names.index(row['seed'].split('/')[1])
+    won = {'a': [(a, b)] * 2, 'b': [(b, a)] * 2, 'tie': [(a, b), (b, a)]}
+    pairs += won[row['answer']]
+found = choix.ilsr_pairwise(len(names), pairs, alpha=0, max_iter=1000, tol=1e-13)
+print(json.dumps(list(found - found.mean())))
+";
+
+#[test]
+fn choix_ranks_the_same_votes_alike() {
+    const NAMES: [&str; 5] = ["ash", "birch", "cedar", "elm", "fir"];
+    let Some(python) = python_with_scores() else {
+        return;
+    };
+    let place = TestWorkspace::empty();
+    let mut adapters = "adapters:\n".to_owned();
+    for name in NAMES {
+        let _ = writeln!(adapters, "  {name}: {{kind: mock}}");
+    }
+    place.write("config/adapters.yaml", adapters.as_bytes());
+    for product in 0..4 {
+        let picture = format!("dataset/20{product}/images/a.jpg");
+        place.write(&picture, b"\xff\xd8\xff\xd9");
+    }
+    let algos = NAMES.join(",");
+    for words in [
+        &["catalog", "build"][..],
+        &["batch", "create", "--run-id", "rk", "--algos", &algos],
+        &["run", "worker", "rk", "-j", "4"],
+    ] {
+        let _ = place.archi3d(words).run().expect_code(0);
+    }
+    let models: Vec<_> = NAMES.iter().map(|name| jobs(&place, name)).collect();
+    let mut votes = VOTES.to_owned();
+    let mut number = 7_u32;
+    for round in 0..6 {
+        for (a, first) in NAMES.iter().enumerate() {
+            for (b, second) in NAMES.iter().enumerate().skip(a + 1) {
+                number = number.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+                // The later one is better more often than not.
+                let answer = match number >> 16 & 7 {
+                    0..=1 => "a",
+                    2 => "tie",
+                    _ => "b",
+                };
+                let (item, one) = &models[a][round % 4];
+                let other = &models[b][round % 4].1;
+                let _ = writeln!(
+                    votes,
+                    "v{round}-{a}-{b},2026-01-01,ana,rk,{one},rk,{other},{item},clay,left,{answer},9,{first}/{second}"
+                );
+            }
+        }
+    }
+    place.write("votes.csv", votes.as_bytes());
+    let import = place.archi3d(&["judge", "import"]);
+    let _ = import.arg(place.path("votes.csv")).run().expect_code(0);
+    let ranked = place.archi3d(&["judge", "rank", "--json"]).run();
+    let ranked = ranked.expect_code(0).json();
+    let theirs = Invocation::program(&python, ["-c", CHOIX])
+        .arg(place.path("votes.csv"))
+        .arg(&algos)
+        .run()
+        .expect_code(0)
+        .json();
+    for (at, name) in NAMES.iter().enumerate() {
+        let list = ranked["algos"].as_array().expect("a list");
+        let ours = list.iter().find(|one| one["algo"] == *name);
+        let ours = ours.and_then(|one| one["points"].as_f64()).expect("ranked");
+        let theirs = theirs[at].as_f64().expect("a strength");
+        let theirs = 1500.0 + 400.0 / std::f64::consts::LN_10 * theirs;
+        assert!((ours - theirs).abs() < 1e-6, "{name}: {ours} and {theirs}");
+    }
 }
