@@ -182,7 +182,6 @@ impl CsvStore {
                 // It was set aside and its worker died before it said why.
                 let back = self.move_across(&kept, &folder);
                 back.context("bring back to", &folder)?;
-                fault::here("adopt.brought_back");
             } else if placed && evidence.of(RecordKind::Completed).is_none_or(is_wreck) {
                 // It was moved to its place and its worker died before it said so.
                 folder = output;
