@@ -10,11 +10,12 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
 use crate::cli::run_arg;
+use crate::cli::selection_args::FilterArgs;
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
 use crate::domain::text::counted;
 use crate::ops::OpsContext;
-use crate::ops::report::{Models, ReportBuilt, ReportRequest, build, show};
+use crate::ops::report::{Chosen, Models, ReportBuilt, ReportRequest, build, show};
 
 /// The commands about reports.
 #[derive(Debug, Subcommand)]
@@ -25,16 +26,23 @@ pub enum ReportCommand {
 
 /// The options of `report build`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    mut_arg("only_status", |arg| arg.help(
+        "Only jobs in one of these states, separated by commas [default: all]"
+    )),
+    after_help = "Examples:
   archi3d report build r1 --open
       build reports/r1 and show it
   archi3d report build r2 --against r1
       compare two runs
+  archi3d report build r1 --category Chairs --zip
+      only the chairs, and a zip of it to hand over
   archi3d report build r1 --single-file --models none
       one small file for a mail
 
 The folder can be copied or opened from a network drive; everything it needs is inside.
-Building again writes only what is new.")]
+Building again writes only what is new. More about it: docs/report.md."
+)]
 pub struct BuildArgs {
     /// The runs to show; the latest if none is named
     #[arg(value_name = "RUN")]
@@ -48,12 +56,11 @@ pub struct BuildArgs {
     /// Where to put the report; reports/RUN unless said
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Only this algo; may be repeated
-    #[arg(long, value_name = "ALGO")]
-    algo: Vec<String>,
-    /// Only this product; may be repeated
-    #[arg(long, value_name = "PRODUCT")]
-    item: Vec<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Only products of this category; may be repeated
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    category: Vec<String>,
     /// Which models to put into the report: as many as fit, all, or pictures only
     #[arg(long, value_name = "WHICH", default_value = "auto")]
     models: ModelsArg,
@@ -63,6 +70,9 @@ pub struct BuildArgs {
     /// Also write everything as one file, report.html
     #[arg(long)]
     single_file: bool,
+    /// Also write the folder as a zip beside it
+    #[arg(long)]
+    zip: bool,
     /// Open the report in the browser
     #[arg(long)]
     open: bool,
@@ -78,6 +88,7 @@ enum ModelsArg {
 /// Builds a report and says where it is.
 pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let ReportCommand::Build(args) = command;
+    let query = args.filter.read()?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let named = args.runs.iter().chain(&args.run_id);
     let mut runs = named
@@ -90,8 +101,10 @@ pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, Cl
         runs,
         against: args.against.as_deref().map(parse_run_id).transpose()?,
         out: args.out.clone(),
-        algos: args.algo.clone(),
-        items: args.item.clone(),
+        chosen: Chosen {
+            query,
+            categories: args.category.clone(),
+        },
         models: match args.models {
             ModelsArg::Auto => Models::Auto,
             ModelsArg::All => Models::All,
@@ -99,6 +112,7 @@ pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, Cl
         },
         most_bytes: args.max_mb.saturating_mul(1_000_000),
         single_file: args.single_file,
+        zip: args.zip,
     };
     let looked = AtomicUsize::new(0);
     let each = || {
@@ -133,6 +147,9 @@ fn to_text(built: &ReportBuilt) -> String {
     );
     if let Some(file) = &built.single_file {
         let _ = writeln!(text, "  one file: {}", file.display());
+    }
+    if let Some(file) = &built.zip {
+        let _ = writeln!(text, "  zip: {}", file.display());
     }
     if built.without_poster > 0 {
         let models = counted(built.without_poster, "model");

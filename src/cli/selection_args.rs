@@ -13,13 +13,19 @@ use crate::domain::filter::{JobQuery, JobsFilter, parse_statuses};
 use crate::domain::id::AlgoKey;
 use crate::domain::item_name::ItemName;
 
-/// The options that choose jobs.
+/// The options that choose jobs of one run.
 #[derive(Debug, Clone, Args)]
 pub struct SelectionArgs {
     /// The run.
     #[command(flatten)]
     pub run: RunArg,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
 
+/// The options that choose jobs, of whatever run.
+#[derive(Debug, Clone, Args)]
+pub struct FilterArgs {
     /// Only jobs of this product, or of one variant of it; may be repeated or
     /// separated by commas
     #[arg(
@@ -51,6 +57,13 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
+    /// Reads the options, before anything is touched.
+    pub fn read(&self) -> Result<JobQuery, CliError> {
+        self.filter.read()
+    }
+}
+
+impl FilterArgs {
     /// Reads the options, before anything is touched.
     pub fn read(&self) -> Result<JobQuery, CliError> {
         Ok(JobQuery {

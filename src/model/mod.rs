@@ -9,6 +9,7 @@ mod accessor;
 mod document;
 mod draw;
 pub(crate) mod number;
+mod outline;
 mod scene;
 pub mod score;
 mod texture;
@@ -17,6 +18,7 @@ pub(crate) mod vector;
 use std::sync::Arc;
 
 pub use draw::{Fit, PREVIEW_SIDE, PREVIEW_VIEWS, View, backdrop, draw, encode_png};
+pub use outline::{Outline, outline};
 pub use texture::{Texture, Wrap};
 
 use crate::domain::glb::{self, GlbError};

@@ -22,6 +22,9 @@ mod amount;
 pub mod invoice;
 pub mod settle;
 
+/// What a job is called whose row is gone.
+pub(super) const NOT_REGISTERED: &str = "(not in the registry)";
+
 /// One attempt with what it counts for.
 struct Counted<'a> {
     record: &'a AttemptRecord,
@@ -188,6 +191,8 @@ fn count(attempts: &[AttemptRecord]) -> Vec<Counted<'_>> {
 pub(super) struct JobCost {
     /// What is known to have been billed for it.
     pub(super) billed: Option<Usd>,
+    /// Attempts that were or may have been billed with nobody knows what.
+    pub(super) unknown: usize,
     /// How many real attempts it had.
     pub(super) attempts: usize,
     /// The class of its last failure.
@@ -207,6 +212,7 @@ pub(super) fn by_job(
     for one in counted {
         let job = jobs.entry(one.record.job_id.clone()).or_default();
         job.attempts += 1;
+        job.unknown += usize::from(one.unknown);
         job.class = one.record.class.or(job.class);
         if let Some(billed) = one.billed {
             job.billed = Some(job.billed.unwrap_or_default() + billed);
@@ -263,7 +269,7 @@ impl Counted<'_> {
             }
             By::Algo => {
                 let known = algos.of(&self.record.job_id);
-                known.unwrap_or("(not in the registry)").into()
+                known.unwrap_or(NOT_REGISTERED).into()
             }
         }
     }

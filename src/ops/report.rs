@@ -1,15 +1,13 @@
 //! `report build`: what a run brought for the money, as a folder that opens in a browser.
 //!
 //! Pictures, posters and models lie under the hash of their content and are written
-//! first; `data.js`, which names them, last. So building again writes only what is new,
-//! and whoever has the page open never sees half of it. Reads the workspace, writes only
-//! in the report's folder.
+//! first, then `data.js`, which names them, and the page last. So building again writes
+//! only what is new, and nobody ever sees half of it. Reads the workspace, writes only in
+//! the report's folder and the zip beside it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -21,19 +19,20 @@ use crate::store::error::IoContext;
 use crate::workspace::durable;
 
 mod assets;
+mod chosen;
 mod data;
+mod folder;
 mod gather;
 mod look;
 mod pack;
+mod zip;
+
+pub use chosen::Chosen;
 
 use assets::Asset;
 use data::Data;
 use gather::Gathered;
 use look::Gallery;
-
-/// Files of an earlier build that nothing names any more stay this long, for pages that
-/// are still open.
-const KEPT: Duration = Duration::from_secs(86_400);
 
 /// Which models a report holds itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +54,16 @@ pub struct ReportRequest {
     pub against: Option<RunId>,
     /// Where; `reports/<run>` unless said.
     pub out: Option<PathBuf>,
-    /// Only these algorithms, if any is named.
-    pub algos: Vec<String>,
-    /// Only these products, if any is named.
-    pub items: Vec<String>,
+    /// Only these jobs of theirs.
+    pub chosen: Chosen,
     /// Which models go in.
     pub models: Models,
     /// How many bytes of them at most, with [`Models::Auto`].
     pub most_bytes: u64,
     /// Also as one file.
     pub single_file: bool,
+    /// Also as a zip beside the folder.
+    pub zip: bool,
 }
 
 impl ReportRequest {
@@ -73,12 +72,6 @@ impl ReportRequest {
         self.runs
             .iter()
             .chain(against.filter(|run| !self.runs.contains(run)))
-    }
-
-    fn fits(&self, algo: &str, product: &str) -> bool {
-        let among =
-            |list: &[String], value: &str| list.is_empty() || list.iter().any(|one| one == value);
-        among(&self.algos, algo) && among(&self.items, product)
     }
 
     fn title(&self) -> String {
@@ -98,6 +91,8 @@ pub struct ReportBuilt {
     pub index: PathBuf,
     /// The report as one file, if asked for.
     pub single_file: Option<PathBuf>,
+    /// The folder as a zip, if asked for.
+    pub zip: Option<PathBuf>,
     /// Jobs that are shown.
     pub jobs: usize,
     /// Items that are shown.
@@ -138,8 +133,8 @@ pub fn build(
         }
     }
     let mut gathered = gather::gather(context, request)?;
-    let folder = folder_of(context, request)?;
-    fs::create_dir_all(&folder).context("create", &folder)?;
+    let folder = folder::of(context, request)?;
+    let _alone = folder::claim(&folder)?;
     let built = fill(context, request, &folder, &mut gathered, each);
     Ok(built.context("write", &folder)?)
 }
@@ -147,31 +142,6 @@ pub fn build(
 /// Opens a page in the person's browser.
 pub fn show(page: &Path) -> io::Result<()> {
     platform::show(page)
-}
-
-/// Returns the report's folder, which must be new, empty or a report.
-fn folder_of(context: &OpsContext, request: &ReportRequest) -> Result<PathBuf, OpsError> {
-    let name = match &request.runs[..] {
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first}+{}", rest.len()),
-        [] => {
-            return Err(setup(
-                "no run was named",
-                "`archi3d run list` shows the runs",
-            ));
-        }
-    };
-    let usual = || context.workspace.root().join("reports").join(name);
-    let folder = request.out.clone().unwrap_or_else(usual);
-    let is_report = folder.join("data.js").exists() || folder.join(".facts.json").exists();
-    let is_used = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
-    if is_used && !is_report {
-        return Err(setup(
-            &format!("{} is not empty and holds no report", folder.display()),
-            "name a new folder with --out",
-        ));
-    }
-    Ok(folder)
 }
 
 fn fill(
@@ -203,30 +173,47 @@ fn fill(
     for model in all_models(&mut gathered.data) {
         model.payload = packed.contains(model.sha256.as_str());
     }
+    // What names others comes after them, and the page that people open last.
     for asset in Asset::ALL {
-        let path = folder.join(asset.name());
-        durable::replace_unsynced(&path, assets::text(asset).as_bytes(), "report")?;
+        write(folder, asset.name(), assets::text(asset))?;
     }
-    let script = gathered.data.script();
-    durable::replace_unsynced(&folder.join("data.js"), script.as_bytes(), "report")?;
+    let data = &mut gathered.data;
+    write(folder, "data.js", &data.script())?;
+    write(folder, Asset::Index.name(), assets::text(Asset::Index))?;
+    let content = folder::content(data);
     let single_file = request
         .single_file
-        .then(|| write_single(folder, &gathered.data))
+        .then(|| write_single(folder, data, &content))
         .transpose()?;
-    let data = &mut gathered.data;
-    remove_old(folder, &names_in(data))?;
-    let without_poster = all_models(data).filter(|model| !model.poster).count();
+    let zip = request
+        .zip
+        .then(|| pack::zip(folder, &content))
+        .transpose()?;
+    folder::remove_old(folder, &content)?;
+    let undrawn = all_models(data).filter(|model| !model.poster);
+    let undrawn: HashSet<&str> = undrawn.map(|model| model.path.as_str()).collect();
+    let without_poster = undrawn.len();
     Ok(ReportBuilt {
         index: folder.join(Asset::Index.name()),
         single_file,
+        zip,
         jobs: data.jobs.len(),
         items: data.items.len(),
         models: order.len(),
         models_inside: inside,
         without_poster,
-        bytes: size_of(folder)?,
+        bytes: folder::size(folder, &content)?,
         warnings: std::mem::take(&mut gathered.warnings),
     })
+}
+
+/// Replaces a file of the report, unless it says so already.
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let path = folder.join(name);
+    if path.exists() && durable::says(&path, text.as_bytes())? {
+        return Ok(());
+    }
+    durable::replace_unsynced(&path, text.as_bytes(), "report").map(drop)
 }
 
 fn add_pictures(gallery: &Gallery<'_>, gathered: &mut Gathered) -> io::Result<()> {
@@ -244,7 +231,8 @@ fn add_pictures(gallery: &Gallery<'_>, gathered: &mut Gathered) -> io::Result<()
             .iter()
             .filter_map(|name| made.get(name).cloned());
         item.pictures = found.collect();
-        missing += files.pictures.len() - item.pictures.len();
+        item.missing = files.pictures.len() - item.pictures.len();
+        missing += item.missing;
     }
     if missing > 0 {
         gathered
@@ -265,16 +253,30 @@ fn add_models(
         .iter()
         .map(|item| &item.truth)
         .filter(|name| is_glb(name));
-    let made = gathered.models.iter().filter(|name| !name.is_empty());
+    let made = gathered.models.iter().map(|files| &files.model);
+    let made = made.filter(|name| !name.is_empty());
     let names: BTreeSet<String> = made.chain(truths).cloned().collect();
     let names: Vec<String> = names.into_iter().collect();
     let found: HashMap<String, data::Model> = gallery.models(&names, each)?;
-    for (job, name) in gathered.data.jobs.iter_mut().zip(&gathered.models) {
-        job.model = found.get(name).cloned();
+    let mut previews = BTreeSet::new();
+    for (job, files) in gathered.data.jobs.iter_mut().zip(&gathered.models) {
+        job.model = found.get(&files.model).cloned();
         // A model that was made again has not been measured yet.
         let made = job.model.as_ref().map(|model| model.sha256.as_str());
         job.score
             .take_if(|score| !score.of.is_empty() && made != Some(score.of.as_str()));
+        let undrawn = job.model.as_ref().is_some_and(|model| !model.poster);
+        if undrawn && !files.preview.is_empty() {
+            previews.insert(files.preview.clone());
+        }
+    }
+    let previews: Vec<String> = previews.into_iter().collect();
+    let previews = gallery.pictures(&previews)?;
+    for (job, files) in gathered.data.jobs.iter_mut().zip(&gathered.models) {
+        if let Some(model) = job.model.as_mut().filter(|model| !model.poster) {
+            let own = previews.get(&files.preview);
+            model.preview = own.map(|picture| picture.sha256.clone());
+        }
     }
     for (item, files) in gathered.data.items.iter_mut().zip(&gathered.items) {
         item.truth = found.get(&files.truth).cloned();
@@ -295,9 +297,12 @@ fn payload_order(data: &Data) -> Vec<(String, String)> {
         .iter()
         .map(|item| (0.0, item.truth.iter().collect()))
         .collect();
-    for (place, (weight, models)) in by_item.iter_mut().enumerate() {
-        let jobs: Vec<&data::Job> = data.jobs.iter().filter(|job| job.item == place).collect();
-        *weight = disagreement(&jobs);
+    let mut jobs_of: Vec<Vec<&data::Job>> = vec![Vec::new(); data.items.len()];
+    for job in &data.jobs {
+        jobs_of[job.item].push(job);
+    }
+    for ((weight, models), jobs) in by_item.iter_mut().zip(&jobs_of) {
+        *weight = disagreement(jobs);
         models.extend(jobs.iter().filter_map(|job| job.model.as_ref()));
     }
     by_item.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -321,66 +326,14 @@ fn disagreement(jobs: &[&data::Job]) -> f64 {
     };
     let scores = done.iter().filter_map(|job| job.score.as_ref()?.fscore);
     let sizes = done.iter().filter_map(|job| job.model.as_ref());
-    let sizes = sizes.map(|model| (model.triangles.max(1) as f64).log10());
+    let sizes = sizes.filter_map(|model| model.triangles);
+    let sizes = sizes.map(|triangles| (triangles.max(1) as f64).log10());
     mixed * 4.0 + spread(scores.collect()) * 2.0 + spread(sizes.collect()) / 10.0
 }
 
-fn write_single(folder: &Path, data: &Data) -> io::Result<PathBuf> {
-    let page = pack::single_file(folder, data)?;
+fn write_single(folder: &Path, data: &Data, content: &[String]) -> io::Result<PathBuf> {
+    let page = pack::single_file(folder, data, content)?;
     let path = folder.join("report.html");
     durable::replace_unsynced(&path, &page, "report")?;
     Ok(path)
-}
-
-/// Returns the names of content files that the data refers to.
-fn names_in(data: &mut Data) -> HashSet<String> {
-    let pictures = data.items.iter().flat_map(|item| &item.pictures);
-    let mut names: HashSet<String> = pictures.map(|picture| picture.sha256.clone()).collect();
-    names.extend(all_models(data).map(|model| model.sha256.clone()));
-    names
-}
-
-/// Removes what earlier builds left and nobody can still be looking at.
-fn remove_old(folder: &Path, used: &HashSet<String>) -> io::Result<()> {
-    for kind in ["posters", "pictures", "models"] {
-        let Ok(entries) = fs::read_dir(folder.join(kind)) else {
-            continue;
-        };
-        for entry in entries {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let hash = name.split('.').next().unwrap_or_default();
-            let is_ours = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if !is_ours || used.contains(hash) {
-                continue;
-            }
-            let age = entry.metadata()?.modified().ok().and_then(age_of);
-            if age.is_some_and(|age| age > KEPT) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-    }
-    Ok(())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "compared with the file system's own clock, nothing is recorded"
-)]
-fn age_of(modified: SystemTime) -> Option<Duration> {
-    SystemTime::now().duration_since(modified).ok()
-}
-
-fn size_of(folder: &Path) -> io::Result<u64> {
-    let mut total = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        total += if metadata.is_dir() {
-            size_of(&entry.path())?
-        } else {
-            metadata.len()
-        };
-    }
-    Ok(total)
 }

@@ -1,15 +1,19 @@
 // Where the figures come from.
 
-import { count } from "./format";
+import { count, usd } from "./format";
 import { data, jobs } from "./state";
 
 export function About() {
-  const { archi3d, made_at, runs, left_out, votes, accepts, against } = data.value;
+  const { archi3d, made_at, runs, left_out, votes, accepts, against, costs } = data.value;
+  const spent = (run: string) => costs.filter((cost) => cost.run_id === run).reduce((sum, cost) => sum + cost.spent_micros, 0);
   return (
     <section class="prose">
       <dl>
         <dt>Made</dt><dd>{new Date(made_at).toLocaleString()} by archi3d {archi3d}</dd>
-        <dt>Runs</dt><dd>{runs.map((run) => run.run_id).join(", ")}{against && ` (compared with ${against})`}</dd>
+        {runs.map((run) => (
+          <><dt key={run.run_id}>{run.run_id === against ? "Compared with" : "Run"}</dt>
+            <dd><bdi>{run.run_id}</bdi>{run.created_at && `, from ${new Date(run.created_at).toLocaleString()}`}, {usd(spent(run.run_id))} spent</dd></>
+        ))}
         <dt>Shown here</dt><dd>{count(jobs.value.length, "job")}</dd>
         <dt>Judged</dt><dd>{count(accepts.length, "verdict")}, {count(votes, "vote")}</dd>
       </dl>
@@ -20,13 +24,16 @@ export function About() {
         </>
       )}
       <h2>How the figures are made</h2>
-      <ul>
-        <li>Spent: what <code>archi3d cost report</code> says, failures and retries included. Rehearsals never count.</li>
-        <li>Price per accepted model: money spent on the algorithm, divided by the models that would be accepted if those not judged are like those that were.</li>
-        <li>Intervals: Wilson, 95 %. Differences: paired by item, Wilcoxon signed-rank, two-sided.</li>
-        <li>F-score: share of the surface within 1 % of the real model's diagonal, after the pose was fitted; the overlay shows the pose.</li>
-        <li>Pictures of models: the same eight cameras and light for every maker, drawn by archi3d.</li>
-      </ul>
+      <dl class="long">
+        <dt>Spent</dt><dd>What <code>archi3d cost report</code> says, failures and retries included. Rehearsals never count.</dd>
+        <dt>Price per model</dt><dd>What was spent on the algorithm, divided by the models it made.</dd>
+        <dt>Price per accepted model</dt><dd>What was spent on the algorithm, divided by the models that people would use as they are. Those that nobody judged count like those that somebody did; with several judges, most of them decide.</dd>
+        <dt>Intervals</dt><dd>95 %, after Wilson.</dd>
+        <dt>Differences</dt><dd>Between the same items, in pairs: Wilcoxon's signed-rank test, two-sided, corrected for the number of pairs after Holm.</dd>
+        <dt>F-score</dt><dd>How much of the surface lies within 1 % of the real model's diagonal of it, after the model was turned, moved and scaled onto it. The overlay in Compare shows that pose. Ambiguous poses are not counted.</dd>
+        <dt>Disagreement</dt><dd>First where some algorithms failed and others did not, then where scores differ, then where the number of triangles does.</dd>
+        <dt>Pictures of models</dt><dd>Drawn by archi3d: the same eight cameras and light for every maker.</dd>
+      </dl>
       <p class="hint">Nothing on this page was loaded from a network. Licences of what it is built with: LICENSES.txt beside this file.</p>
     </section>
   );

@@ -10,7 +10,7 @@ import { Failures } from "./failures";
 import { Grid } from "./grid";
 import { Judge } from "./judge";
 import { FileSource } from "./source";
-import { SCREENS, data, follow, go, link, run } from "./state";
+import { SCREENS, data, follow, go, link, run, write } from "./state";
 import type { Screen } from "./state";
 import { Summary } from "./summary";
 
@@ -35,7 +35,7 @@ function App() {
         document.querySelector<HTMLElement>("main")?.focus();
       }}>Skip to content</a>
       <header>
-        <h1>{title}</h1>
+        <h1><bdi>{title}</bdi></h1>
         {own.length > 1 && (
           <label>Run <select value={run.value} onChange={(event) => go({ run: event.currentTarget.value })}>
             {own.map((known) => <option key={known.run_id}>{known.run_id}</option>)}
@@ -43,9 +43,12 @@ function App() {
         )}
         <nav aria-label="Screens">
           {screens.map((screen) => (
-            <a key={screen} href={`#${screen}`} aria-current={link.value.screen === screen ? "page" : undefined} onClick={(event) => {
+            <a key={screen} href={write({ ...link.value, screen })} aria-current={link.value.screen === screen ? "page" : undefined} onClick={(event) => {
+              // A new tab gets the link, this one only another screen.
+              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
               event.preventDefault();
               go({ screen });
+              scrollTo(0, 0);
             }}>{TITLES[screen]}</a>
           ))}
         </nav>
@@ -64,6 +67,7 @@ function start(): void {
     setSource(source);
     data.value = source.data();
     follow();
+    root.textContent = "";
     render(<App />, root);
   } catch (error) {
     root.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;

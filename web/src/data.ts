@@ -36,6 +36,8 @@ export interface Item {
   name: string;
   category: string;
   pictures: Picture[];
+  /** How many pictures cannot be read. */
+  missing: number;
   truth: Model | null;
 }
 
@@ -66,14 +68,16 @@ export interface Model {
   sha256: string;
   bytes: number;
   path: string;
-  triangles: number;
-  vertices: number;
-  materials: number;
+  triangles: number | null;
+  vertices: number | null;
+  materials: number | null;
   texture: [number, number] | null;
   /** Whether pictures of it were drawn. */
   poster: boolean;
   /** Whether it is in the report itself. */
   payload: boolean;
+  /** The picture that the service itself made, where none could be drawn. */
+  preview: string | null;
   /** Why there is no poster, in one sentence. */
   note: string | null;
 }
@@ -83,7 +87,13 @@ export interface Score {
   precision: number | null;
   recall: number | null;
   chamfer_l2: number | null;
+  /** `ok`, or why it does not count: `ambiguous`, `error`. */
   status: string;
+  error: string | null;
+  /** `upright` or `turned`. */
+  stands: string | null;
+  /** How many times worse the next different pose is. */
+  margin: number | null;
   /** Brings the model onto the real one: scale, turn (w, x, y, z), shift. */
   pose: { scale: number; turn: [number, number, number, number]; shift: [number, number, number] } | null;
 }
@@ -93,6 +103,8 @@ export interface Cost {
   algo: string;
   spent_micros: number;
   reserved_micros: number;
+  /** Attempts that may have been billed with nobody knows what. */
+  unknown: number;
 }
 
 export interface Accept {

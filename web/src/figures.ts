@@ -1,7 +1,8 @@
 // Figures per algorithm and between algorithms, from the jobs of one run.
 
 import type { Data, Job } from "./data";
-import { paired, quantile, wilson } from "./stats";
+import { jobKey } from "./state";
+import { holm, paired, quantile, wilson } from "./stats";
 import type { Paired } from "./stats";
 
 export interface Figures {
@@ -18,6 +19,8 @@ export interface Figures {
   /** Everything spent on it, failures and retries too. */
   spentMicros: number;
   reservedMicros: number;
+  /** Attempts that may have been billed with nobody knows what. */
+  unknown: number;
   perSuccessMicros: number | null;
   judged: number;
   accepted: number;
@@ -26,19 +29,26 @@ export interface Figures {
   scored: number;
 }
 
-export function figures(data: Data, run: string, algo: string, jobs: Job[]): Figures {
+/** Sums one algorithm up over the jobs given; `whole` says that these are all of the run, so that
+ * its money is what `cost report` says, whoever it was spent on. */
+export function figures(data: Data, run: string, algo: string, jobs: Job[], verdicts: Map<string, boolean>, whole: boolean): Figures {
   const own = jobs.filter((job) => job.algo === algo);
   const done = own.filter((job) => job.state === "completed");
   const failed = own.filter((job) => job.state === "failed");
   const ended = done.length + failed.length;
-  const costs = data.costs.filter((cost) => cost.run_id === run && cost.algo === algo);
-  const spentMicros = costs.reduce((sum, cost) => sum + cost.spent_micros, 0);
+  const costs = whole ? data.costs.filter((cost) => cost.run_id === run && cost.algo === algo) : [];
+  const spentMicros = whole
+    ? costs.reduce((sum, cost) => sum + cost.spent_micros, 0)
+    : own.reduce((sum, job) => sum + (job.cost_micros ?? 0), 0);
   const times = values(done, (job) => job.seconds);
-  const scores = values(done, (job) => (job.score?.status === "ok" ? job.score.fscore : null));
-  const verdicts = majority(data, own);
-  const accepted = [...verdicts.values()].filter(Boolean).length;
+  const scores = values(done, scoreOf);
+  const judged = values(done, (job) => {
+    const verdict = verdicts.get(jobKey(job));
+    return verdict === undefined ? null : Number(verdict);
+  });
+  const accepted = judged.reduce((sum, one) => sum + one, 0);
   // What was accepted of what was judged stands for what was not.
-  const expected = verdicts.size > 0 ? (accepted / verdicts.size) * done.length : 0;
+  const expected = judged.length > 0 ? (accepted / judged.length) * done.length : 0;
   return {
     algo,
     jobs: own.length,
@@ -51,8 +61,9 @@ export function figures(data: Data, run: string, algo: string, jobs: Job[]): Fig
     eachMicros: quantile(values(done, (job) => job.cost_micros), 0.5),
     spentMicros,
     reservedMicros: costs.reduce((sum, cost) => sum + cost.reserved_micros, 0),
+    unknown: costs.reduce((sum, cost) => sum + cost.unknown, 0),
     perSuccessMicros: done.length > 0 ? spentMicros / done.length : null,
-    judged: verdicts.size,
+    judged: judged.length,
     accepted,
     perAcceptedMicros: expected > 0 ? spentMicros / expected : null,
     medianScore: quantile(scores, 0.5),
@@ -60,54 +71,47 @@ export function figures(data: Data, run: string, algo: string, jobs: Job[]): Fig
   };
 }
 
+export const scoreOf = (job: Job): number | null => (job.score?.status === "ok" ? job.score.fscore : null);
+
 function values(jobs: Job[], value: (job: Job) => number | null): number[] {
   return jobs.map(value).filter((found) => found !== null);
 }
 
-/** What most judges say of each job; a tie is no acceptance. */
-function majority(data: Data, jobs: Job[]): Map<string, boolean> {
-  const votes = new Map<string, number>();
-  const own = new Set(jobs.map((job) => job.job_id));
-  const run = jobs[0]?.run_id;
-  for (const accept of data.accepts) {
-    if (accept.run_id !== run || !own.has(accept.job_id)) continue;
-    votes.set(accept.job_id, (votes.get(accept.job_id) ?? 0) + (accept.accepted ? 1 : -1));
-  }
-  return new Map([...votes].map(([job, sum]) => [job, sum > 0]));
-}
+export const MEASURES = ["price", "time", "score"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+const MEASURED: Record<Measure, (job: Job) => number | null> = {
+  price: (job) => job.cost_micros, time: (job) => job.seconds, score: scoreOf,
+};
 
 export interface Difference {
   first: string;
   second: string;
-  of: "price" | "time" | "score";
   test: Paired;
+  /** The p-value, corrected for the number of pairs. */
+  p: number;
 }
 
 /** Compares algorithms over the items that both finished. */
-export function differences(jobs: Job[], algos: string[]): Difference[] {
+export function differences(jobs: Job[], algos: string[], of: Measure): Difference[] {
   const byAlgo = new Map(algos.map((algo) => [algo, new Map<number, Job>()]));
   for (const job of jobs) if (job.state === "completed") byAlgo.get(job.algo)?.set(job.item, job);
-  const measures: [Difference["of"], (job: Job) => number | null][] = [
-    ["price", (job) => job.cost_micros],
-    ["time", (job) => job.seconds],
-    ["score", (job) => (job.score?.status === "ok" ? job.score.fscore : null)],
-  ];
-  const found: Difference[] = [];
+  const value = MEASURED[of];
+  const found: Omit<Difference, "p">[] = [];
   algos.forEach((first, at) => {
     for (const second of algos.slice(at + 1)) {
-      for (const [of, value] of measures) {
-        const gaps: number[] = [];
-        for (const [item, job] of byAlgo.get(first) ?? []) {
-          const other = byAlgo.get(second)?.get(item);
-          const [a, b] = [value(job), other ? value(other) : null];
-          if (a !== null && b !== null) gaps.push(a - b);
-        }
-        const test = paired(gaps);
-        if (test) found.push({ first, second, of, test });
+      const gaps: number[] = [];
+      for (const [item, job] of byAlgo.get(first) ?? []) {
+        const other = byAlgo.get(second)?.get(item);
+        const [a, b] = [value(job), other ? value(other) : null];
+        if (a !== null && b !== null) gaps.push(a - b);
       }
+      const test = paired(gaps);
+      if (test) found.push({ first, second, test });
     }
   });
-  return found;
+  const corrected = holm(found.map((one) => one.test.p));
+  return found.map((one, at) => ({ ...one, p: corrected[at]! }));
 }
 
 export interface FailureGroup {

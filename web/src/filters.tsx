@@ -1,66 +1,55 @@
 // What is shown: text, facets with counts, order.
 
-import { computed } from "@preact/signals";
-
-import type { State } from "./data";
-import { SORTS, facet, go, link, rows, shown } from "./state";
+import { FACETS, SORTS, choose, counts, go, link, nothingChosen, rows, shown } from "./state";
 import type { Facet, Sort } from "./state";
 import { count } from "./format";
 
-const TITLES: [Facet, string][] = [
-  ["algos", "Algorithm"], ["states", "State"], ["classes", "Error class"], ["categories", "Category"],
-];
-
-const SORT_WORDS: Record<Sort, string> = {
-  item: "item", cost: "cost, highest first", time: "time, longest first", score: "score, best first",
-  disagreement: "disagreement between algorithms",
+const TITLES: Record<Facet, string> = {
+  state: "State", algo: "Algorithm", category: "Category", error: "Failed because", score: "F-score", verdict: "Judged",
 };
 
-const counts = computed(() => new Map(TITLES.map(([name]) => [name, facet(name)])));
+const SORT_WORDS: Record<Sort, string> = {
+  item: "item", cost: "cost, highest first", time: "time, longest first", score: "F-score, best first",
+  disagreement: "disagreement, largest first",
+};
 
 export function Filters() {
+  const { text, only, sort } = link.value;
+  const chosen = FACETS.reduce((sum, facet) => sum + only[facet].length, 0);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <label>
-        Search
-        <input type="search" value={link.value.text} onInput={(event) => go({ text: event.currentTarget.value })} placeholder="product, name, category, job" />
-      </label>
-      <label>
-        Order by
-        <select value={link.value.sort} onChange={(event) => go({ sort: event.currentTarget.value as Sort })}>
-          {SORTS.map((sort) => <option key={sort} value={sort}>{SORT_WORDS[sort]}</option>)}
+      <input type="search" aria-label="Search" value={text} onInput={(event) => go({ text: event.currentTarget.value })} placeholder="Search products, categories, jobs" />
+      <label class="line">Order by
+        <select value={sort} onChange={(event) => go({ sort: event.currentTarget.value as Sort })}>
+          {SORTS.map((one) => <option key={one} value={one}>{SORT_WORDS[one]}</option>)}
         </select>
       </label>
-      {TITLES.map(([name, title]) => <FacetBox key={name} name={name} title={title} />)}
-      <p role="status" class="hint">{count(shown.value.length, "item")} of {rows.value.length}</p>
-      {isFiltered() && (
-        <button type="button" class="link" onClick={() => go({ text: "", algos: [], states: [], classes: [], categories: [] })}>show everything</button>
-      )}
+      <p role="status" class="hint">
+        {shown.value.length === rows.value.length ? count(rows.value.length, "item") : `${shown.value.length} of ${count(rows.value.length, "item")}`}
+        {(chosen > 0 || text) && <> · <button type="button" class="link" onClick={() => go({ text: "", only: nothingChosen() })}>show all</button></>}
+      </p>
+      <details class="facets" open={innerWidth > 900}>
+        <summary>Narrow down{chosen > 0 && ` (${chosen})`}</summary>
+        {FACETS.map((facet) => <FacetBox key={facet} facet={facet} />)}
+      </details>
     </form>
   );
 }
 
-function isFiltered(): boolean {
-  const { text, algos, states, classes, categories } = link.value;
-  return text !== "" || algos.length + states.length + classes.length + categories.length > 0;
-}
-
-function FacetBox({ name, title }: { name: Facet; title: string }) {
-  const found = counts.value.get(name) ?? new Map<string, number>();
-  const chosen = link.value[name] as string[];
-  const values = [...new Set([...found.keys(), ...chosen])].filter((value) => value !== "").sort();
+function FacetBox({ facet }: { facet: Facet }) {
+  const found = counts.value[facet];
+  const chosen = link.value.only[facet];
+  const values = [...new Set([...found.keys(), ...chosen])].sort((a, b) => (facet === "score" ? b.localeCompare(a) : a.localeCompare(b)));
   if (values.length < 2 && chosen.length === 0) return null;
-  const toggle = (value: string) => {
-    const next = chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value];
-    go({ [name]: next as State[] & string[] });
-  };
+  const toggle = (value: string) =>
+    go(choose(facet, chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]));
   return (
     <fieldset>
-      <legend>{title}</legend>
+      <legend>{TITLES[facet]}</legend>
       {values.map((value) => (
-        <label key={value} class="chip">
+        <label key={value} class="value">
           <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
-          {value} <small>{found.get(value) ?? 0}</small>
+          <bdi title={value}>{value}</bdi> <small>{(found.get(value) ?? 0).toLocaleString("en-US")}</small>
         </label>
       ))}
     </fieldset>

@@ -23,6 +23,11 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(share > 0.995 || share < 0.005 ? 0 : 1).replace(/\.0$/, "")} %`;
 }
 
+/** An interval of shares, as short as it can be. */
+export function range(low: number, high: number): string {
+  return `${Math.round(low * 100)}–${Math.round(high * 100)} %`;
+}
+
 export function bytes(value: number): string {
   if (value < 1000) return `${value} B`;
   if (value < 1_000_000) return `${(value / 1000).toFixed(0)} kB`;
@@ -35,4 +40,14 @@ export function count(value: number, one: string, many = `${one}s`): string {
 
 export function fixed(value: number | null, digits = 3): string {
   return value === null ? "–" : value.toFixed(digits);
+}
+
+/** A price on a rough scale, as people say it. */
+export function about(micros: number | null): string {
+  if (micros === null) return "–";
+  return Math.abs(micros) >= 10_000 || micros === 0 ? usd(Math.round(micros / 10_000) * 10_000) : usd(Math.round(micros));
+}
+
+export function signed(value: number, format: (size: number) => string): string {
+  return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${format(Math.abs(value))}`;
 }

@@ -1,97 +1,124 @@
 // Every item beside every algorithm's model.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { source } from "./context";
 import type { Job } from "./data";
 import { itemKey, itemName } from "./data";
 import { Filters } from "./filters";
 import { fixed, seconds, usd } from "./format";
+import { SourcePicture } from "./picture";
 import { Poster } from "./poster";
-import { algos, go, link, shown } from "./state";
+import { algos, go, hue, jobKey, link, shown, verdicts } from "./state";
 import type { Row } from "./state";
 
-/** How many rows are added when the end comes into sight. */
-const PAGE = 24;
+/** Rows above and below what can be seen that are kept ready. */
+const SPARE = 4;
+
+/** Which rows can be seen. All rows are equally high, so that only these need to exist. */
+function useSeen(rows: number) {
+  const box = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState({ from: 0, to: 12, height: 0 });
+  const look = () => {
+    const element = box.current;
+    const row = element?.querySelector("tbody tr.row");
+    if (!element || !row) return;
+    const height = row.getBoundingClientRect().height;
+    const from = Math.max(0, Math.floor(element.scrollTop / height) - SPARE);
+    const to = Math.ceil((element.scrollTop + element.clientHeight) / height) + SPARE;
+    setSeen((now) => (now.from === from && now.to === to && now.height === height ? now : { from, to, height }));
+  };
+  useLayoutEffect(look, [rows]);
+  useEffect(() => {
+    const watcher = new ResizeObserver(look);
+    if (box.current) watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, []);
+  return { box, seen, look };
+}
 
 export function Grid() {
-  const [limit, setLimit] = useState(PAGE);
-  const end = useRef<HTMLTableRowElement>(null);
   const all = shown.value;
-  useEffect(() => setLimit(PAGE), [all]);
-  useEffect(() => {
-    if (!end.current) return undefined;
-    const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setLimit((now) => now + PAGE), { rootMargin: "800px" });
-    watcher.observe(end.current);
-    return () => watcher.disconnect();
-  }, [limit, all]);
-  const columns = algos.value.filter((algo) => link.value.algos.length === 0 || link.value.algos.includes(algo));
+  const { box, seen, look } = useSeen(all.length);
+  const { algo } = link.value.only;
+  const columns = algos.value.filter((one) => algo.length === 0 || algo.includes(one));
+  useEffect(() => box.current?.scrollTo(0, 0), [link.value.sort, link.value.text, link.value.only]);
+  const from = Math.min(seen.from, Math.max(0, all.length - 1));
+  const rows = all.slice(from, seen.to);
+  const space = (count: number) => count > 0 && seen.height > 0 && <tr class="space" aria-hidden="true" style={{ height: `${count * seen.height}px` }} />;
   return (
-    <>
+    <div class="browse">
       <Filters />
       {all.length === 0 ? <p class="empty">Nothing fits these filters.</p> : (
-        <div class="scroll">
-          <table class="results">
+        <div class="results" ref={box} onScroll={look} tabIndex={0} role="region" aria-label="Results" style={{ "--columns": columns.length }}>
+          <table aria-rowcount={all.length + 1}>
             <caption class="visually-hidden">Items and what each algorithm made of them</caption>
             <thead>
-              <tr><th scope="col">Item</th>{columns.map((algo) => <th scope="col" key={algo}>{algo}</th>)}</tr>
+              <tr>
+                <th scope="col">Item</th>
+                {columns.map((one) => <th scope="col" key={one}><i class="dot" style={{ background: hue(one) }} /><bdi>{one}</bdi></th>)}
+              </tr>
             </thead>
             <tbody>
-              {all.slice(0, limit).map((row) => <GridRow key={row.index} row={row} columns={columns} />)}
-              {limit < all.length && <tr ref={end}><td colSpan={columns.length + 1} class="hint">{all.length - limit} more…</td></tr>}
+              {space(from)}
+              {rows.map((row, at) => <GridRow key={row.index} row={row} columns={columns} place={from + at + 2} />)}
+              {space(all.length - from - rows.length)}
             </tbody>
           </table>
         </div>
       )}
-    </>
+    </div>
   );
 }
 
-function GridRow({ row, columns }: { row: Row; columns: string[] }) {
+function GridRow({ row, columns, place }: { row: Row; columns: string[]; place: number }) {
   const name = itemName(row.item);
-  const first = row.item.pictures[0];
+  const open = () => go({ screen: "compare", item: itemKey(row.item) });
   return (
-    <tr>
+    <tr class="row" aria-rowindex={place}>
       <th scope="row">
-        <button class="item" onClick={() => go({ screen: "compare", item: itemKey(row.item) })}>
-          {first ? <img src={source().picture(first.sha256)} alt="" loading="lazy" width="120" height="120" /> : <span class="no-poster">no picture</span>}
-          <span>{name}</span>
-          <small>{row.item.product_id}{row.item.category && ` · ${row.item.category}`}</small>
+        <button class="item" onClick={open} title={name}>
+          <SourcePicture picture={row.item.pictures[0]} alt="" />
+          <bdi class="name">{name}</bdi>
+          <small><bdi>{row.item.product_id}</bdi>{row.item.category && <> · <bdi>{row.item.category}</bdi></>}</small>
         </button>
       </th>
-      {columns.map((algo) => <td key={algo}><Cell job={row.jobs.get(algo)} name={name} /></td>)}
+      {columns.map((algo) => <td key={algo}><Cell job={row.jobs.get(algo)} name={name} onOpen={open} /></td>)}
     </tr>
   );
 }
 
-export function Cell({ job, name }: { job: Job | undefined; name: string }) {
-  if (!job) return <span class="faint">–</span>;
+export function Cell({ job, name, onOpen }: { job: Job | undefined; name: string; onOpen: () => void }) {
+  if (!job) return <div class="poster none" aria-label="nothing here"><span class="note only">–</span></div>;
   return (
-    <div class={`cell ${job.state}`}>
-      {job.model ? <Poster model={job.model} alt={`${name} by ${job.algo}`} /> : <Reason job={job} />}
+    <>
+      {job.model ? <Poster model={job.model} alt={`${name} by ${job.algo}`} onOpen={onOpen} /> : <Reason job={job} />}
       <Numbers job={job} />
-    </div>
+    </>
   );
 }
 
-function Reason({ job }: { job: Job }) {
-  if (job.state !== "failed") return <div class="no-poster">{job.state}</div>;
+export function Reason({ job }: { job: Job }) {
+  const failed = job.state === "failed";
   return (
-    <div class="no-poster failure">
-      <strong>{job.error_class ?? "failed"}</strong>
-      <span>{job.error ?? "no reason recorded"}</span>
+    <div class={failed ? "poster failure" : "poster none"}>
+      <span class="note only" title={job.error ?? undefined}>
+        {failed && <strong>{job.error_class ?? "failed"}</strong>}
+        {failed ? job.error ?? "no reason recorded" : job.state === "completed" ? "its result is missing" : job.state}
+      </span>
     </div>
   );
 }
 
-function Numbers({ job }: { job: Job }) {
-  const score = job.score;
+export function Numbers({ job }: { job: Job }) {
+  const { score } = job;
+  const verdict = verdicts.value.get(jobKey(job));
   return (
     <p class="numbers">
-      <span title="price">{usd(job.cost_micros)}</span>
+      <b title="what was billed for it">{usd(job.cost_micros)}</b>
       <span title="time">{seconds(job.seconds)}</span>
-      {score && <span title="F-score">{score.status === "ok" ? `F ${fixed(score.fscore)}` : score.status}</span>}
-      {job.attempts > 1 && <span title="attempts">{job.attempts} attempts</span>}
+      {score && <span title="F-score against the real model">{score.status === "ok" ? `F ${fixed(score.fscore, 2)}` : `F ${score.status}`}</span>}
+      {verdict !== undefined && <span class={verdict ? "good" : "bad"}>{verdict ? "accepted" : "rejected"}</span>}
+      {job.attempts > 1 && <span>{job.attempts} attempts</span>}
     </p>
   );
 }

@@ -4,10 +4,10 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { source } from "./context";
 import type { Item, Job } from "./data";
 import { itemKey, itemName } from "./data";
 import { count } from "./format";
+import { SourcePictures } from "./picture";
 import { close, viewer } from "./stage";
 import { Stand } from "./stand";
 import { data, jobs } from "./state";
@@ -55,6 +55,9 @@ const kind = signal<"pairs" | "accept">("pairs");
 const mode = signal<"textured" | "clay">("textured");
 const reason = signal("");
 const revealed = signal<string | null>(null);
+/** What was passed over; it comes again on another day. */
+const skipped = signal<ReadonlySet<string>>(new Set());
+const pass = (...keys: string[]) => (skipped.value = new Set([...skipped.value, ...keys]));
 let shownAt = performance.now();
 
 function load(): Kept {
@@ -110,6 +113,7 @@ function nextPair(): Pair | null {
   for (const list of byItem.values()) {
     list.forEach((a, at) => {
       for (const b of list.slice(at + 1)) {
+        if (skipped.value.has(name(a, b))) continue;
         const judged = times.get(name(a, b)) ?? 0;
         const rank = judged + chance(`${name(a, b)} ${judged}`);
         if (!best || rank < best.rank) best = { pair: [a, b], rank };
@@ -123,7 +127,7 @@ function nextPair(): Pair | null {
 
 function nextSingle(): Job | null {
   const judged = new Set(kept.value.verdicts.map((verdict) => `${verdict.run_id} ${verdict.job_id}`));
-  const open = done().filter((job) => !judged.has(`${job.run_id} ${job.job_id}`));
+  const open = done().filter((job) => !judged.has(`${job.run_id} ${job.job_id}`) && !skipped.value.has(job.job_id));
   return open.reduce<Job | null>((best, job) => (!best || chance(job.job_id) < chance(best.job_id) ? job : best), null);
 }
 
@@ -165,10 +169,12 @@ export function Judge() {
   useEffect(() => {
     const keys = (event: KeyboardEvent) => {
       if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey) return;
+      // Space presses the button that has the focus.
+      if (event.key === " " && event.target instanceof HTMLButtonElement) return;
       const actions: Record<string, (() => void) | undefined> = pair ? {
         ArrowLeft: () => vote(pair, pair.aIsLeft ? "a" : "b"), ArrowRight: () => vote(pair, pair.aIsLeft ? "b" : "a"),
-        ArrowDown: () => vote(pair, "tie"), x: () => vote(pair, "none"),
-      } : single ? { y: () => decide(single, "yes"), n: () => decide(single, "no") } : {};
+        ArrowDown: () => vote(pair, "tie"), x: () => vote(pair, "none"), " ": () => pass(`${pair.a.job_id} ${pair.b.job_id}`),
+      } : single ? { y: () => decide(single, "yes"), n: () => decide(single, "no"), " ": () => pass(single.job_id) } : {};
       const action = { ...actions, z: undo, c: () => (mode.value = mode.value === "clay" ? "textured" : "clay") }[event.key];
       if (!action) return;
       event.preventDefault();
@@ -182,31 +188,27 @@ export function Judge() {
   return (
     <>
       <div class="bar">
-        <span role="group" aria-label="What to judge" class="modes">
+        <span role="group" aria-label="What to judge" class="choice">
           <button aria-pressed={kind.value === "pairs"} onClick={() => (kind.value = "pairs")}>Which is better?</button>
           <button aria-pressed={kind.value === "accept"} onClick={() => (kind.value = "accept")}>Would you use it?</button>
         </span>
-        <button aria-pressed={mode.value === "clay"} onClick={() => (mode.value = mode.value === "clay" ? "textured" : "clay")}>Clay (c)</button>
-        <label>Your name <input value={kept.value.judge} onInput={(event) => keep({ judge: event.currentTarget.value })} autocomplete="off" /></label>
-        <button onClick={undo}>Undo (z)</button>
-        <Save />
+        <span role="group" aria-label="How models are drawn" class="choice">
+          {(["textured", "clay"] as const).map((one) => <button key={one} aria-pressed={mode.value === one} onClick={() => (mode.value = one)}>{one}</button>)}
+        </span>
+        <label class="line">Your name <input value={kept.value.judge} size={12} onInput={(event) => keep({ judge: event.currentTarget.value })} autocomplete="off" /></label>
       </div>
-      <p class="hint" role="status">
-        {count(kept.value.votes.length, "vote")}, {count(kept.value.verdicts.length, "verdict")} in this browser{revealed.value && ` · ${revealed.value}`}
-      </p>
       {pair && <Two key={`${pair.a.job_id} ${pair.b.job_id} ${pair.aIsLeft}`} pair={pair} />}
       {single && <One key={single.job_id} job={single} />}
-      {!pair && !single && <p class="empty">{kind.value === "pairs" ? "There are no two models of one item to compare." : "Every model has your verdict."}</p>}
+      {!pair && !single && <p class="empty">{kind.value === "pairs" ? "There are no two models of one item left to compare." : "Every model has your verdict."}</p>}
+      <div class="bar">
+        <button onClick={undo} disabled={(kind.value === "pairs" ? kept.value.votes : kept.value.verdicts).length === 0}>Undo<kbd>z</kbd></button>
+        <Save />
+        <span class="hint" role="status">
+          {count(kept.value.votes.length, "vote")}, {count(kept.value.verdicts.length, "verdict")} in this browser{revealed.value && ` · ${revealed.value}`}
+        </span>
+      </div>
+      <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</p>
     </>
-  );
-}
-
-function Sources({ item }: { item: Item }) {
-  return (
-    <figure class="sources">
-      <figcaption>{itemName(item)}</figcaption>
-      {item.pictures.map((picture) => <img key={picture.sha256} src={source().picture(picture.sha256)} alt={picture.name} />)}
-    </figure>
   );
 }
 
@@ -214,16 +216,17 @@ function Two({ pair }: { pair: Pair }) {
   const [left, right] = pair.aIsLeft ? [pair.a, pair.b] : [pair.b, pair.a];
   return (
     <>
-      <div class="stands judging">
+      <div class="judging">
         <figure><figcaption>Left</figcaption><Stand model={left.model!} label="the left model" /></figure>
-        <Sources item={pair.item} />
+        <SourcePictures item={pair.item} title={itemName(pair.item)} />
         <figure><figcaption>Right</figcaption><Stand model={right.model!} label="the right model" /></figure>
       </div>
       <div class="answers" role="group" aria-label="Which one is better?">
-        <button onClick={() => vote(pair, pair.aIsLeft ? "a" : "b")}>Left is better (←)</button>
-        <button onClick={() => vote(pair, "tie")}>Equal (↓)</button>
-        <button onClick={() => vote(pair, "none")}>Both unusable (x)</button>
-        <button onClick={() => vote(pair, pair.aIsLeft ? "b" : "a")}>Right is better (→)</button>
+        <button onClick={() => vote(pair, pair.aIsLeft ? "a" : "b")}>Left is better<kbd>←</kbd></button>
+        <button onClick={() => vote(pair, "tie")}>Equal<kbd>↓</kbd></button>
+        <button onClick={() => vote(pair, "none")}>Both unusable<kbd>x</kbd></button>
+        <button onClick={() => pass(`${pair.a.job_id} ${pair.b.job_id}`)}>Skip<kbd>space</kbd></button>
+        <button onClick={() => vote(pair, pair.aIsLeft ? "b" : "a")}>Right is better<kbd>→</kbd></button>
       </div>
     </>
   );
@@ -233,16 +236,17 @@ function One({ job }: { job: Job }) {
   const item = data.value.items[job.item]!;
   return (
     <>
-      <div class="stands judging">
-        <Sources item={item} />
+      <div class="judging one">
+        <SourcePictures item={item} title={itemName(item)} />
         <figure><figcaption>A model of it</figcaption><Stand model={job.model!} label="the model" /></figure>
       </div>
       <div class="answers" role="group" aria-label="Would you use it as it is?">
-        <button onClick={() => decide(job, "yes")}>Use it as it is (y)</button>
-        <button onClick={() => decide(job, "no")}>Reject (n)</button>
-        <label>because of <select value={reason.value} onChange={(event) => (reason.value = event.currentTarget.value)}>
+        <button onClick={() => decide(job, "yes")}>Use it as it is<kbd>y</kbd></button>
+        <button onClick={() => decide(job, "no")}>Reject<kbd>n</kbd></button>
+        <label class="line">because of <select value={reason.value} onChange={(event) => (reason.value = event.currentTarget.value)}>
           <option value="">no reason</option>{REASONS.map((word) => <option key={word}>{word}</option>)}
         </select></label>
+        <button onClick={() => pass(job.job_id)}>Skip<kbd>space</kbd></button>
       </div>
     </>
   );

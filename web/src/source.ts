@@ -13,6 +13,8 @@ export interface Source {
   script(name: string): Promise<void>;
 }
 
+const DAMAGED = "Its file is missing or damaged in this report.";
+
 interface Payload {
   base64: string;
   coding: string;
@@ -27,16 +29,14 @@ declare global {
 
 /** A report in a folder, or in one file. */
 export class FileSource implements Source {
-  private readonly waiting = new Map<string, (payload: Payload) => void>();
+  private readonly arrived = new Map<string, Payload>();
   private readonly scripts = new Map<string, Promise<void>>();
-  private readonly picked = new Map<string, File>();
+  private readonly loading = new Map<string, Promise<Payload>>();
+  private picked: File[] = [];
 
   constructor(private readonly inline: (name: string) => string | null) {
     window.archi3d = {
-      model: (sha256, base64, coding) => {
-        this.waiting.get(sha256)?.({ base64, coding });
-        this.waiting.delete(sha256);
-      },
+      model: (sha256, base64, coding) => void this.arrived.set(sha256, { base64, coding }),
     };
   }
 
@@ -53,34 +53,44 @@ export class FileSource implements Source {
     return this.inline(`pictures/${sha256}.jpg`) ?? `pictures/${sha256}.jpg`;
   }
 
-  /** Takes the files of a workspace that the person has chosen. */
+  /** Takes the files of a workspace that the person has chosen; says how many are models. */
   pick(files: FileList): number {
-    for (const file of files) {
-      const path = file.webkitRelativePath.split("/").slice(1).join("/");
-      this.picked.set(path, file);
-    }
-    return files.length;
+    this.picked = [...files].filter((file) => /\.glb$/i.test(file.name));
+    return this.picked.length;
   }
 
   async model(model: Model): Promise<ArrayBuffer> {
-    const file = this.picked.get(model.path);
+    // Whichever folder above the model was chosen, its path ends in the same way.
+    const file = this.picked.find((one) => `/${one.webkitRelativePath}`.endsWith(`/${model.path}`) && one.size === model.bytes);
     if (file) return file.arrayBuffer();
-    if (!model.payload) throw new Error("not part of this report: choose the workspace folder to see it in 3D");
+    if (!model.sha256) throw new Error(model.note ?? "its file is missing");
+    if (!model.payload) throw new Error("Not part of this report: choose the workspace folder to see it in 3D.");
     const payload = await this.payload(model.sha256);
-    const packed = Uint8Array.from(atob(payload.base64), (char) => char.charCodeAt(0));
-    if (payload.coding !== "gzip") return packed.buffer;
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).arrayBuffer();
+    try {
+      const packed = Uint8Array.from(atob(payload.base64), (char) => char.charCodeAt(0));
+      if (payload.coding !== "gzip") return packed.buffer;
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      return await new Response(stream).arrayBuffer();
+    } catch {
+      throw new Error(DAMAGED);
+    }
   }
 
+  /** Loads a model's script; whoever asks for the same one meanwhile gets the same. Nothing is
+   * kept after that: a page of models would fill the memory. */
   private payload(sha256: string): Promise<Payload> {
-    return new Promise((resolve, reject) => {
-      this.waiting.set(sha256, resolve);
-      this.load(`models/${sha256}.glb.txt`).catch(() => {
-        this.waiting.delete(sha256);
-        reject(new Error("its file is missing in this report"));
-      });
-    });
+    let loading = this.loading.get(sha256);
+    if (!loading) {
+      loading = this.load(`models/${sha256}.glb.txt`)
+        .then(() => this.arrived.get(sha256) ?? Promise.reject(), () => Promise.reject())
+        .catch(() => Promise.reject(new Error(DAMAGED)))
+        .finally(() => {
+          this.arrived.delete(sha256);
+          this.loading.delete(sha256);
+        });
+      this.loading.set(sha256, loading);
+    }
+    return loading;
   }
 
   script(name: string): Promise<void> {
@@ -96,15 +106,15 @@ export class FileSource implements Source {
     return new Promise((resolve, reject) => {
       const element = document.createElement("script");
       const text = this.inline(name);
-      element.onload = () => {
+      const address = text === null ? name : URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      const end = (then: () => void) => () => {
         element.remove();
-        resolve();
+        if (text !== null) URL.revokeObjectURL(address);
+        then();
       };
-      element.onerror = () => {
-        element.remove();
-        reject(new Error(`${name} cannot be loaded`));
-      };
-      element.src = text === null ? name : URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      element.onload = end(resolve);
+      element.onerror = end(() => reject(new Error(`${name} is missing or damaged in this report`)));
+      element.src = address;
       document.head.append(element);
     });
   }

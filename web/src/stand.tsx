@@ -1,5 +1,6 @@
 // One model on its canvas, with what there is instead while it is not there.
 
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { source } from "./context";
@@ -8,46 +9,56 @@ import { Poster } from "./poster";
 import { viewer } from "./stage";
 import type { Viewer } from "./viewer-api";
 
+/** Counts how often the person has chosen a folder, so that models are asked for again. */
+export const chosen = signal(0);
+
 interface Props {
   model: Model;
   label: string;
-  truth?: Model | null;
   score?: Score | null;
 }
 
-export function Stand({ model, label, truth = null, score = null }: Props) {
+export function Stand({ model, label, score = null }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [ready, setReady] = useState(false);
   useEffect(() => {
+    const element = canvas.current;
+    if (!element) return undefined;
     let stage: Viewer | null = null;
     let gone = false;
-    const element = canvas.current;
     setProblem(null);
     setReady(false);
-    (async () => {
+    const load = async () => {
       const opened = await viewer();
       const bytes = await source().model(model);
-      const pose = score?.pose ?? null;
-      const real = truth && pose ? await source().model(truth).catch(() => null) : null;
-      if (gone || !element) return;
+      if (gone) return;
       stage = opened;
-      await opened.add(element, bytes, real, pose);
+      await opened.add(element, bytes, score?.pose ?? null);
       if (gone) opened.remove(element);
       else setReady(true);
-    })().catch((error: unknown) => !gone && setProblem(error instanceof Error ? error.message : String(error)));
+    };
+    // Only what comes near the screen is loaded.
+    const watcher = new IntersectionObserver((seen) => {
+      if (!seen.some((one) => one.isIntersecting)) return;
+      watcher.disconnect();
+      load().catch((error: unknown) => !gone && setProblem(error instanceof Error ? error.message : String(error)));
+    }, { rootMargin: "400px" });
+    watcher.observe(element.parentElement ?? element);
     return () => {
       gone = true;
-      if (element) stage?.remove(element);
+      watcher.disconnect();
+      stage?.remove(element);
     };
-  }, [model.sha256]);
+  }, [model.sha256, model.path, chosen.value]);
   return (
     <div class="stand">
       <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${label}; arrow keys turn it`} hidden={problem !== null} data-ready={ready} />
+      {!ready && problem === null && <span class="waiting" aria-hidden="true" />}
       {problem !== null && (
         <div class="instead">
-          <Poster model={model} alt={label} size={220} />
-          <p class="hint">{problem}</p>
+          <Poster model={model} alt={label} />
+          <p>{problem}</p>
         </div>
       )}
     </div>

@@ -2,34 +2,31 @@
 
 import { computed, effect, signal } from "@preact/signals";
 
-import type { Data, Item, Job, State } from "./data";
+import type { Data, Item, Job } from "./data";
 import { itemKey, itemName } from "./data";
 
 export const SCREENS = ["summary", "grid", "compare", "diff", "failures", "judge", "about"] as const;
 export type Screen = (typeof SCREENS)[number];
+export const SORTS = ["item", "cost", "time", "score", "disagreement"] as const;
+export type Sort = (typeof SORTS)[number];
+export const MODES = ["textured", "clay", "normals", "wireframe", "overlay"] as const;
+export type Mode = (typeof MODES)[number];
+export const FACETS = ["state", "algo", "category", "error", "score", "verdict"] as const;
+export type Facet = (typeof FACETS)[number];
 
 export interface Link {
   screen: Screen;
   run: string;
   text: string;
-  algos: string[];
-  states: State[];
-  classes: string[];
-  categories: string[];
+  /** What is chosen of each facet; nothing means everything. */
+  only: Record<Facet, string[]>;
   sort: Sort;
   item: string;
   mode: Mode;
+  /** Two of the makers, to be swiped between. */
+  swipe: string[];
+  change: string;
 }
-
-export const SORTS = ["item", "cost", "time", "score", "disagreement"] as const;
-export type Sort = (typeof SORTS)[number];
-export const MODES = ["textured", "clay", "normals", "wireframe", "overlay"] as const;
-export type Mode = (typeof MODES)[number];
-
-const EMPTY: Link = {
-  screen: "summary", run: "", text: "", algos: [], states: [], classes: [], categories: [],
-  sort: "item", item: "", mode: "textured",
-};
 
 export const link = signal<Link>(read(location.hash));
 
@@ -37,40 +34,48 @@ export function go(change: Partial<Link>): void {
   link.value = { ...link.value, ...change };
 }
 
+export function choose(facet: Facet, values: string[]): Partial<Link> {
+  return { only: { ...link.value.only, [facet]: values } };
+}
+
+export function nothingChosen(): Link["only"] {
+  return Object.fromEntries(FACETS.map((facet) => [facet, []])) as unknown as Link["only"];
+}
+
 function one<T extends string>(value: string | null, known: readonly T[], fallback: T): T {
   return known.find((word) => word === value) ?? fallback;
 }
 
 function read(hash: string): Link {
-  const [screen = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
-  const values = new URLSearchParams(query);
-  const list = (name: string) => values.getAll(name);
+  const at = hash.indexOf("?");
+  const screen = (at < 0 ? hash : hash.slice(0, at)).replace(/^#\/?/, "");
+  const values = new URLSearchParams(at < 0 ? "" : hash.slice(at + 1));
+  const only = nothingChosen();
+  for (const facet of FACETS) only[facet] = values.getAll(facet);
   return {
     screen: one(screen, SCREENS, "summary"),
     run: values.get("run") ?? "",
     text: values.get("text") ?? "",
-    algos: list("algo"),
-    states: list("state") as State[],
-    classes: list("class"),
-    categories: list("category"),
+    only,
     sort: one(values.get("sort"), SORTS, "item"),
     item: values.get("item") ?? "",
     mode: one(values.get("mode"), MODES, "textured"),
+    swipe: values.getAll("swipe").slice(0, 2),
+    change: values.get("change") ?? "",
   };
 }
 
-function write(state: Link): string {
+export function write(state: Link): string {
   const values = new URLSearchParams();
   const put = (name: string, value: string, usual: string) => value !== usual && values.set(name, value);
-  put("run", state.run, EMPTY.run);
-  put("text", state.text, EMPTY.text);
-  for (const value of state.algos) values.append("algo", value);
-  for (const value of state.states) values.append("state", value);
-  for (const value of state.classes) values.append("class", value);
-  for (const value of state.categories) values.append("category", value);
-  put("sort", state.sort, EMPTY.sort);
-  put("item", state.item, EMPTY.item);
-  put("mode", state.mode, EMPTY.mode);
+  put("run", state.run, "");
+  put("text", state.text, "");
+  for (const facet of FACETS) for (const value of state.only[facet]) values.append(facet, value);
+  put("sort", state.sort, "item");
+  put("item", state.item, "");
+  put("mode", state.mode, "textured");
+  for (const value of state.swipe) values.append("swipe", value);
+  put("change", state.change, "");
   const query = values.toString();
   return `#${state.screen}${query ? `?${query}` : ""}`;
 }
@@ -108,11 +113,29 @@ export const algos = computed<string[]>(() => {
   return data.value.algos.map((algo) => algo.algo).filter((algo) => present.has(algo));
 });
 
+/** The colour of an algorithm, the same everywhere. */
+export const hue = (algo: string): string =>
+  `var(--series-${Math.max(0, data.value.algos.findIndex((known) => known.algo === algo)) % 8})`;
+
+export const jobKey = (job: { run_id: string; job_id: string }): string => `${job.run_id} ${job.job_id}`;
+
+/** What most judges say of each job that anybody judged; a tie is no acceptance. */
+export const verdicts = computed<Map<string, boolean>>(() => {
+  const sums = new Map<string, number>();
+  for (const accept of data.value.accepts) {
+    const key = jobKey(accept);
+    sums.set(key, (sums.get(key) ?? 0) + (accept.accepted ? 1 : -1));
+  }
+  return new Map([...sums].map(([key, sum]) => [key, sum > 0]));
+});
+
 /** One row of the grid: an item and its jobs by algorithm. */
 export interface Row {
   index: number;
   item: Item;
   jobs: Map<string, Job>;
+  /** What a search looks at. */
+  text: string;
 }
 
 export const rows = computed<Row[]>(() => {
@@ -120,7 +143,8 @@ export const rows = computed<Row[]>(() => {
   for (const job of jobs.value) {
     let row = byItem.get(job.item);
     if (!row) {
-      row = { index: job.item, item: data.value.items[job.item]!, jobs: new Map() };
+      const item = data.value.items[job.item]!;
+      row = { index: job.item, item, jobs: new Map(), text: `${itemName(item)} ${itemKey(item)} ${item.category}`.toLowerCase() };
       byItem.set(job.item, row);
     }
     row.jobs.set(job.algo, job);
@@ -128,56 +152,67 @@ export const rows = computed<Row[]>(() => {
   return [...byItem.values()];
 });
 
-export type Facet = "algos" | "states" | "classes" | "categories";
-
-function jobFits(job: Job, state: Link, skip?: Facet): boolean {
-  const fits = <T,>(facet: Facet, wanted: T[], value: T) => skip === facet || wanted.length === 0 || wanted.includes(value);
-  return fits("algos", state.algos, job.algo)
-    && fits("states", state.states, job.state)
-    && fits("classes", state.classes, job.error_class ?? "");
-}
-
-function rowFits(row: Row, state: Link, skip?: Facet): boolean {
-  if (skip !== "categories" && state.categories.length > 0 && !state.categories.includes(row.item.category)) return false;
-  const text = state.text.trim().toLowerCase();
-  if (!text) return true;
-  return `${itemName(row.item)} ${itemKey(row.item)} ${row.item.category}`.toLowerCase().includes(text)
-    || [...row.jobs.values()].some((job) => job.job_id.startsWith(text));
-}
-
-/** Counts what each value of a facet would show, with the other facets as they are. */
-export function facet(name: Facet): Map<string, number> {
-  const counts = new Map<string, number>();
-  const add = (value: string) => counts.set(value, (counts.get(value) ?? 0) + 1);
-  for (const row of rows.value) {
-    if (!rowFits(row, link.value, name)) continue;
-    const fitting = [...row.jobs.values()].filter((job) => jobFits(job, link.value, name));
-    if (name === "categories") {
-      if (fitting.length > 0) add(row.item.category);
-      continue;
-    }
-    for (const job of fitting) {
-      if (name === "algos") add(job.algo);
-      else if (name === "states") add(job.state);
-      else if (job.error_class) add(job.error_class);
+/** What a job is in each facet; nothing where the facet does not apply to it. */
+function value(facet: Facet, job: Job, row: Row): string {
+  switch (facet) {
+    case "state": return job.state;
+    case "algo": return job.algo;
+    case "category": return row.item.category;
+    case "error": return job.state === "failed" ? job.error_class ?? "unclassified" : "";
+    case "score": return scoreRange(job);
+    case "verdict": {
+      if (job.state !== "completed" || verdicts.value.size === 0) return "";
+      const verdict = verdicts.value.get(jobKey(job));
+      return verdict === undefined ? "not judged" : verdict ? "accepted" : "rejected";
     }
   }
-  return counts;
 }
+
+function scoreRange(job: Job): string {
+  if (!job.score) return "";
+  if (job.score.status !== "ok" || job.score.fscore === null) return job.score.status;
+  const low = Math.min(4, Math.max(0, Math.floor(job.score.fscore * 5))) / 5;
+  return `${low.toFixed(1)} to ${(low + 0.2).toFixed(1)}`;
+}
+
+const fits = (job: Job, row: Row, only: Link["only"], skip?: Facet): boolean =>
+  FACETS.every((facet) => facet === skip || only[facet].length === 0 || only[facet].includes(value(facet, job, row)));
+
+function textFits(row: Row, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return !wanted || row.text.includes(wanted) || [...row.jobs.values()].some((job) => job.job_id.startsWith(wanted));
+}
+
+/** Counts the jobs that each value of a facet would show, with the other facets as they are. */
+export const counts = computed<Record<Facet, Map<string, number>>>(() => {
+  const { only, text } = link.value;
+  const found = Object.fromEntries(FACETS.map((facet) => [facet, new Map<string, number>()])) as Record<Facet, Map<string, number>>;
+  for (const row of rows.value) {
+    if (!textFits(row, text)) continue;
+    for (const job of row.jobs.values()) {
+      for (const facet of FACETS) {
+        if (!fits(job, row, only, facet)) continue;
+        const name = value(facet, job, row);
+        if (name) found[facet].set(name, (found[facet].get(name) ?? 0) + 1);
+      }
+    }
+  }
+  return found;
+});
 
 /** The rows that fit, in the order asked for, each with the jobs that fit. */
 export const shown = computed<Row[]>(() => {
-  const state = link.value;
+  const { only, text, sort } = link.value;
   const fitting = rows.value
-    .filter((row) => rowFits(row, state))
-    .map((row) => ({ ...row, jobs: new Map([...row.jobs].filter(([, job]) => jobFits(job, state))) }))
+    .filter((row) => textFits(row, text))
+    .map((row) => ({ ...row, jobs: new Map([...row.jobs].filter(([, job]) => fits(job, row, only))) }))
     .filter((row) => row.jobs.size > 0);
-  const order = ORDERS[state.sort];
+  const order = ORDERS[sort];
   return order ? fitting.map((row) => ({ row, key: order(row) })).sort((a, b) => b.key - a.key).map(({ row }) => row) : fitting;
 });
 
-const sum = (row: Row, value: (job: Job) => number | null) =>
-  [...row.jobs.values()].reduce((total, job) => total + (value(job) ?? 0), 0);
+const sum = (row: Row, of: (job: Job) => number | null) =>
+  [...row.jobs.values()].reduce((total, job) => total + (of(job) ?? 0), 0);
 
 const ORDERS: Record<Sort, ((row: Row) => number) | null> = {
   item: null,
@@ -192,10 +227,10 @@ function disagreement(row: Row): number {
   const all = [...row.jobs.values()];
   const done = all.filter((job) => job.state === "completed");
   const failed = all.filter((job) => job.state === "failed").length;
-  const mixed = done.length > 0 && failed > 0 ? Math.min(failed, done.length) / all.length : 0;
+  const mixed = Math.min(failed, done.length) / Math.max(1, all.length);
   const scores = done.map((job) => job.score?.fscore).filter((score) => score != null);
   const spread = scores.length > 1 ? Math.max(...scores) - Math.min(...scores) : 0;
-  const sizes = done.map((job) => Math.log10(Math.max(1, job.model?.triangles ?? 1)));
+  const sizes = done.map((job) => job.model?.triangles).filter((size) => size != null).map((size) => Math.log10(Math.max(1, size)));
   const detail = sizes.length > 1 ? (Math.max(...sizes) - Math.min(...sizes)) / 10 : 0;
   return mixed * 4 + spread * 2 + detail;
 }

@@ -93,3 +93,15 @@ function normal(z: number): number {
   const erf = 1 - poly * Math.exp(-x * x);
   return 0.5 * (1 + (x < 0 ? -erf : erf));
 }
+
+/** Corrects p-values of several tests at once (Holm): one of them below 0.05 is no chance find. */
+export function holm(values: number[]): number[] {
+  const order = values.map((p, at) => ({ p, at })).sort((a, b) => a.p - b.p);
+  const corrected = new Array<number>(values.length);
+  let least = 0;
+  order.forEach(({ p, at }, rank) => {
+    least = Math.max(least, Math.min(1, p * (values.length - rank)));
+    corrected[at] = least;
+  });
+  return corrected;
+}

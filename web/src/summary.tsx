@@ -1,109 +1,180 @@
 // What each algorithm brought for the money.
 
+import { signal } from "@preact/signals";
+
 import { Scatter, Strips } from "./charts";
 import type { Strip } from "./charts";
 import type { Job } from "./data";
-import { differences, figures } from "./figures";
-import type { Difference, Figures } from "./figures";
-import { count, fixed, percent, seconds, usd } from "./format";
-import { algos, data, go, jobs, run } from "./state";
+import { MEASURES, differences, figures, scoreOf } from "./figures";
+import type { Difference, Figures, Measure } from "./figures";
+import { about, count, fixed, percent, range, seconds, usd } from "./format";
+import { algos, choose, data, go, hue, jobs, link, run, verdicts } from "./state";
 import { quantile } from "./stats";
 
+const categoryOf = (job: Job) => data.value.items[job.item]!.category;
+
 export function Summary() {
-  const all = algos.value.map((algo) => figures(data.value, run.value, algo, jobs.value));
+  const wanted = link.value.only.category;
+  const own = wanted.length === 0 ? jobs.value : jobs.value.filter((job) => wanted.includes(categoryOf(job)));
+  const all = algos.value
+    .map((algo) => figures(data.value, run.value, algo, own, verdicts.value, wanted.length === 0))
+    .filter((one) => one.jobs > 0);
+  const judged = all.some((one) => one.judged > 0);
+  const price = (one: Figures) => (judged ? one.perAcceptedMicros : one.perSuccessMicros);
+  const sorted = [...all].sort((a, b) => (price(a) ?? Infinity) - (price(b) ?? Infinity));
   if (all.length === 0) return <p class="empty">This run has no jobs that were really carried out.</p>;
   return (
     <>
-      <Headline all={all} />
-      <div class="cards">{all.map((one) => <Card key={one.algo} one={one} />)}</div>
-      <Plots all={all} />
-      <Pairs found={differences(jobs.value, algos.value)} />
+      <Headline sorted={sorted} judged={judged} price={price} />
+      <div class="cards">{sorted.map((one) => <Card key={one.algo} one={one} judged={judged} />)}</div>
+      <ByCategory judged={judged} />
+      <Plots all={all} own={own} />
+      <Pairs own={own} />
     </>
   );
 }
 
 /** The sentence people came for. */
-function Headline({ all }: { all: Figures[] }) {
-  const judged = all.some((one) => one.perAcceptedMicros !== null);
-  const price = (one: Figures) => (judged ? one.perAcceptedMicros : one.perSuccessMicros);
-  const known = all.filter((one) => price(one) !== null).sort((a, b) => price(a)! - price(b)!);
-  const total = all.reduce((sum, one) => sum + one.spentMicros, 0);
-  const done = all.reduce((sum, one) => sum + one.done, 0);
-  const failed = all.reduce((sum, one) => sum + one.failed, 0);
+function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolean; price: (one: Figures) => number | null }) {
+  const wanted = link.value.only.category;
+  const known = sorted.filter((one) => price(one) !== null);
+  const never = sorted.filter((one) => one.judged > 0 && one.accepted === 0);
+  const left = wanted.length > 0 ? [] : data.value.costs.filter((cost) => cost.run_id === run.value && !algos.value.includes(cost.algo));
+  const sum = (value: (one: Figures) => number) => sorted.reduce((total, one) => total + value(one), 0);
+  const spent = sum((one) => one.spentMicros) + left.reduce((total, cost) => total + cost.spent_micros, 0);
+  const open = sum((one) => one.reservedMicros) + left.reduce((total, cost) => total + cost.reserved_micros, 0);
+  const unknown = sum((one) => one.unknown) + left.reduce((total, cost) => total + cost.unknown, 0);
+  const [done, failed] = [sum((one) => one.done), sum((one) => one.failed)];
+  const waiting = sum((one) => one.jobs) - done - failed;
   return (
     <section class="headline" aria-label="In short">
+      <CategoryChoice />
       <p class="lead">
         {known.map((one, at) => (
           <span key={one.algo}>
-            {at > 0 && ", "}
-            <strong>{one.algo}</strong> costs {usd(price(one))}
+            {at > 0 && (at === known.length - 1 ? " and " : ", ")}
+            <strong><bdi>{one.algo}</bdi></strong>{at === 0 && " costs"} <b class="money">{about(price(one))}</b>{at === 0 && (judged ? " per accepted model" : " per model")}
           </span>
         ))}
-        {known.length > 0 && (judged ? " per accepted model." : " per model.")}
+        {known.length > 0 ? "." : "No model was made yet."}
       </p>
-      <p>
-        {count(done, "model")} for <strong>{usd(total)}</strong>{failed > 0 && `, ${count(failed, "failure")} included`}.
-        {!judged && done > 0 && (
-          <> Nobody has accepted or rejected a model yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>
-        )}
+      <p class="sub">
+        {count(done, "model")} for <strong class="total">{usd(spent)}</strong>
+        {failed > 0 && <>, <button class="link" onClick={() => go({ screen: "failures" })}>{count(failed, "failure")}</button> included</>}
+        {waiting > 0 && <>, {count(waiting, "job")} not ended</>}.
+        {open > 0 && <> {usd(open)} are still reserved and may have been billed.</>}
+        {unknown > 0 && <> {count(unknown, "attempt")} may have been billed at a price that nobody knows.</>}
+        {left.some((cost) => cost.spent_micros > 0) && <> {usd(left.reduce((total, cost) => total + cost.spent_micros, 0))} of it went to jobs that are not shown.</>}
+        {never.length > 0 && known.length > 0 && <> No model by {never.map((one) => one.algo).join(", ")} was accepted.</>}
+        {!judged && done > 0 && <> Nobody has accepted or rejected a model yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>}
       </p>
     </section>
   );
 }
 
-function Card({ one }: { one: Figures }) {
+const categories = () => [...new Set(jobs.value.map(categoryOf))].filter(Boolean).sort();
+
+function CategoryChoice() {
+  const known = categories();
+  const wanted = link.value.only.category;
+  if (known.length < 2) return known[0] ? <p class="over"><bdi>{known[0]}</bdi></p> : null;
+  return (
+    <p class="over">
+      <select aria-label="Category" value={wanted.length === 1 ? wanted[0] : ""} onChange={(event) => go(choose("category", event.currentTarget.value ? [event.currentTarget.value] : []))}>
+        <option value="">{wanted.length > 1 ? wanted.join(", ") : "All categories"}</option>
+        {known.map((one) => <option key={one}>{one}</option>)}
+      </select>
+    </p>
+  );
+}
+
+function Card({ one, judged }: { one: Figures; judged: boolean }) {
   const [low, high] = one.interval;
   const waiting = one.jobs - one.done - one.failed;
+  const failures = () => go({ screen: "failures", ...choose("algo", [one.algo]) });
   return (
-    <section class="card" aria-label={one.algo}>
-      <h3>{one.algo}</h3>
-      <p class="big">{usd(one.perSuccessMicros)}<small> per model</small></p>
-      <div class="meter" role="img" aria-label={`${percent(one.success)} succeeded`}>
+    <section class="card" aria-label={one.algo} style={{ "--own": hue(one.algo) }}>
+      <h3><i class="dot" style={{ background: hue(one.algo) }} /><bdi>{one.algo}</bdi></h3>
+      <p class="big">{about(judged ? one.perAcceptedMicros : one.perSuccessMicros)} <small>{judged ? "per accepted model" : "per model"}</small></p>
+      <div class="meter" role="img" aria-label={`${percent(one.success)} succeeded, 95 % interval ${range(low, high)}`}>
         <span style={{ width: `${one.success * 100}%` }} />
+        <i style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
       </div>
       <dl>
-        <dt>Done</dt><dd>{one.done} of {one.done + one.failed}{waiting > 0 && `, ${waiting} not ended`}</dd>
-        <dt>Success</dt><dd>{percent(one.success)} <small>({percent(low)} to {percent(high)})</small></dd>
-        <dt>Time</dt><dd>{seconds(one.medianSeconds)} <small>median, {seconds(one.p95Seconds)} p95</small></dd>
-        <dt>Price each</dt><dd>{usd(one.eachMicros)}</dd>
-        <dt>Spent in all</dt><dd>{usd(one.spentMicros)}</dd>
-        {one.reservedMicros > 0 && (<><dt>Still open</dt><dd>{usd(one.reservedMicros)} <small>may have been billed</small></dd></>)}
+        <dt>Done</dt><dd>{one.done} of {one.done + one.failed} <small>{percent(one.success)}, likely {range(low, high)}</small></dd>
+        {one.failed > 0 && (<><dt>Failed</dt><dd><button class="link" onClick={failures}>{one.failed}</button></dd></>)}
+        {waiting > 0 && (<><dt>Not ended</dt><dd>{waiting}</dd></>)}
+        {judged && (<><dt>Accepted</dt><dd>{one.judged > 0 ? <>{one.accepted} of {one.judged} <small>judged</small></> : "not judged"}</dd></>)}
+        <dt>Price each</dt><dd>{usd(one.eachMicros)} <small>median</small></dd>
+        {judged && (<><dt>Per model</dt><dd>{about(one.perSuccessMicros)}</dd></>)}
+        <dt>Spent</dt><dd>{usd(one.spentMicros)} <small>with failures</small></dd>
+        {one.reservedMicros > 0 && (<><dt>Still open</dt><dd>{usd(one.reservedMicros)}</dd></>)}
+        <dt>Time</dt><dd>{seconds(one.medianSeconds)} <small>median</small>{one.p95Seconds !== null && <> · {seconds(one.p95Seconds)} <small>p95</small></>}</dd>
         {one.scored > 0 && (<><dt>F-score</dt><dd>{fixed(one.medianScore)} <small>median of {one.scored}</small></dd></>)}
-        {one.judged > 0 && (<><dt>Accepted</dt><dd>{one.accepted} of {one.judged} <small>judged</small></dd>
-          <dt>Per accepted</dt><dd><strong>{usd(one.perAcceptedMicros)}</strong></dd></>)}
       </dl>
-      {one.failed > 0 && (
-        <button class="link" onClick={() => go({ screen: "failures", algos: [one.algo] })}>{count(one.failed, "failure")}</button>
-      )}
     </section>
   );
 }
 
-function Plots({ all }: { all: Figures[] }) {
+/** What one model costs, by what is made. */
+function ByCategory({ judged }: { judged: boolean }) {
+  const known = categories();
+  if (known.length < 2 || link.value.only.category.length > 0) return null;
+  const cell = (category: string, algo: string) => {
+    const own = jobs.value.filter((job) => categoryOf(job) === category);
+    const one = figures(data.value, run.value, algo, own, verdicts.value, false);
+    if (one.jobs === 0) return <span class="faint">–</span>;
+    if (one.done === 0) return <span class="faint">{one.failed > 0 ? "failed" : "not ended"}</span>;
+    if (judged && one.judged === 0) return <span class="faint">not judged</span>;
+    return <>{about(judged ? one.perAcceptedMicros : one.perSuccessMicros)} <small>{judged ? `${one.accepted} of ${one.judged}` : `${one.done} of ${one.done + one.failed}`}</small></>;
+  };
+  return (
+    <section aria-labelledby="by-category">
+      <h2 id="by-category">Price per {judged ? "accepted model" : "model"}, by category</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Price by category">
+        <table class="figures">
+          <thead><tr><th scope="col">Category</th>{algos.value.map((algo) => <th scope="col" key={algo}><bdi>{algo}</bdi></th>)}</tr></thead>
+          <tbody>
+            {known.map((category) => (
+              <tr key={category}>
+                <th scope="row"><button class="link" onClick={() => go(choose("category", [category]))}><bdi>{category}</bdi></button></th>
+                {algos.value.map((algo) => <td key={algo}>{cell(category, algo)}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="hint">{judged ? "Small: accepted of judged." : "Small: done of ended."}</p>
+    </section>
+  );
+}
+
+function Plots({ all, own }: { all: Figures[]; own: Job[] }) {
   const strips = (value: (job: Job) => number | null): Strip[] =>
     algos.value.flatMap((algo) => {
-      const values = jobs.value
-        .filter((job) => job.algo === algo && job.state === "completed")
-        .map(value)
-        .filter((found) => found !== null);
+      const values = own.filter((job) => job.algo === algo && job.state === "completed").map(value).filter((found) => found !== null);
       if (values.length === 0) return [];
       const at = (share: number) => quantile(values, share) as number;
-      return [{ label: algo, values: thin(values), low: at(0.25), middle: at(0.5), high: at(0.75) }];
+      return [{ label: algo, colour: hue(algo), values: thin(values), quantiles: [at(0.05), at(0.25), at(0.5), at(0.75), at(0.95)] }];
     });
-  const points = all
-    .filter((one) => one.done > 0)
-    .map((one, colour) => ({
-      label: one.algo, x: one.medianSeconds ?? 0, y: (one.perSuccessMicros ?? 0) / 1e6, size: one.success, colour,
-    }));
+  const points = all.filter((one) => one.done > 0).map((one) => ({
+    label: one.algo, x: one.medianSeconds ?? 0, y: (one.perSuccessMicros ?? 0) / 1e6, size: one.success, colour: hue(one.algo),
+  }));
   const money = { label: "price per model", format: (value: number) => usd(Math.round(value * 1e6)) };
-  const time = { label: "median time", format: seconds };
-  const scores = strips((job) => (job.score?.status === "ok" ? job.score.fscore : null));
+  const scores = strips(scoreOf);
+  if (points.length === 0) return null;
   return (
-    <section aria-label="Plots" class="plots">
-      <Scatter title="Price and time; larger dots succeed more often" x={time} y={money} points={points} />
-      <Strips title="Time of a job" axis={{ label: "time", format: seconds }} strips={strips((job) => job.seconds)} />
-      <Strips title="Price of a job" axis={money} strips={strips((job) => (job.cost_micros === null ? null : job.cost_micros / 1e6))} />
-      {scores.length > 0 && <Strips title="F-score against the real model" axis={{ label: "F", format: (value) => value.toFixed(2) }} strips={scores} />}
+    <section aria-labelledby="spread">
+      <h2 id="spread">Price, time and quality</h2>
+      <div class="plots">
+        <Scatter title="Price and time" hint="Larger dots succeed more often; below and to the left is better." x={{ label: "median time", format: seconds }} y={money} points={points} />
+        <div>
+          <Strips title="Time of a job" axis={{ label: "time", format: seconds }} strips={strips((job) => job.seconds)} />
+          <Strips title="Price of a job" axis={money} strips={strips((job) => (job.cost_micros === null ? null : job.cost_micros / 1e6))} />
+          {scores.length > 0 && <Strips title="F-score against the real model" axis={{ label: "F", format: (value) => value.toFixed(2) }} strips={scores} />}
+        </div>
+      </div>
+      <p class="hint">Each dot is a job; the box holds the middle half, the thick line is the median, the thin one goes from 5 to 95 %.</p>
     </section>
   );
 }
@@ -114,39 +185,56 @@ function thin(values: number[]): number[] {
   return values.filter((_, at) => at % step === 0);
 }
 
-function Pairs({ found }: { found: Difference[] }) {
-  if (found.length === 0) return null;
-  const shown = (one: Difference) => {
-    const size = Math.abs(one.test.median);
-    if (one.of === "price") return usd(size);
-    return one.of === "time" ? seconds(size) : fixed(size);
+const measure = signal<Measure>("price");
+const WORDS: Record<Measure, [string, string]> = {
+  price: ["costs more than", "costs less than"], time: ["takes longer than", "is faster than"], score: ["scores higher than", "scores lower than"],
+};
+
+function Pairs({ own }: { own: Job[] }) {
+  if (algos.value.length < 2) return null;
+  const scored = own.some((job) => scoreOf(job) !== null);
+  const of = measure.value === "score" && !scored ? "price" : measure.value;
+  const found = differences(own, algos.value, of);
+  const size = (one: Difference) => {
+    const gap = Math.abs(one.test.median);
+    return of === "price" ? usd(gap) : of === "time" ? seconds(gap) : fixed(gap);
   };
-  const words = { price: ["costs more", "costs less"], time: ["takes longer", "is faster"], score: ["scores higher", "scores lower"] } as const;
   return (
-    <section aria-label="Differences over the same items">
-      <h2>Differences over the same items</h2>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr><th scope="col">Difference (median)</th><th scope="col">Items</th><th scope="col">Larger on</th><th scope="col">p</th></tr>
-          </thead>
-          <tbody>
-            {found.map((one) => (
-              <tr key={`${one.first} ${one.second} ${one.of}`} class={one.test.p < 0.05 ? "" : "faint"}>
-                <td>
-                  {one.test.median === 0
-                    ? `${one.first} and ${one.second}: same ${one.of}`
-                    : `${one.first} ${words[one.of][one.test.median > 0 ? 0 : 1]} than ${one.second} by ${shown(one)}`}
-                </td>
-                <td>{one.test.pairs}</td>
-                <td>{percent(one.test.larger)}</td>
-                <td>{one.test.p < 0.001 ? "< 0.001" : one.test.p.toFixed(3)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p class="hint">Items that both finished, compared in pairs (Wilcoxon signed-rank, two-sided). Faint rows may be chance.</p>
+    <section aria-labelledby="pairs">
+      <h2 id="pairs">Differences over the same items</h2>
+      <span role="group" aria-label="Difference of" class="choice">
+        {MEASURES.filter((one) => one !== "score" || scored).map((one) => (
+          <button key={one} aria-pressed={of === one} onClick={() => (measure.value = one)}>{one}</button>
+        ))}
+      </span>
+      {found.length === 0 ? <p class="hint">No two algorithms finished five items in common: too few to tell them apart.</p> : (
+        <>
+          <div class="scroll" tabIndex={0} role="region" aria-label="Differences">
+            <table class="figures">
+              <thead>
+                <tr><th scope="col">On the median item</th><th scope="col">by</th><th scope="col">on so many items</th><th scope="col">of</th><th scope="col">p</th></tr>
+              </thead>
+              <tbody>
+                {found.map((one) => {
+                  const up = one.test.median > 0;
+                  return (
+                    <tr key={`${one.first} ${one.second}`} class={one.p < 0.05 ? "" : "faint"}>
+                      <td>{one.test.median === 0
+                        ? <><bdi>{one.first}</bdi> and <bdi>{one.second}</bdi>: the same {of}</>
+                        : <><bdi>{one.first}</bdi> {WORDS[of][up ? 0 : 1]} <bdi>{one.second}</bdi></>}</td>
+                      <td>{one.test.median === 0 ? "–" : size(one)}</td>
+                      <td>{percent(up ? one.test.larger : 1 - one.test.larger)}</td>
+                      <td>{one.test.pairs}</td>
+                      <td>{one.p < 0.001 ? "< 0.001" : one.p.toFixed(3)}</td>
+                    </tr>
+                  );
+                })}
+              </tbody>
+            </table>
+          </div>
+          <p class="hint">Items that both finished, in pairs: Wilcoxon's signed-rank test, two-sided, corrected for the number of pairs (Holm). Grey rows may be chance.</p>
+        </>
+      )}
     </section>
   );
 }

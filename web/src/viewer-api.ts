@@ -8,20 +8,18 @@ export interface Pose {
   shift: [number, number, number];
 }
 
-export interface Shown {
-  triangles: number;
-}
-
 export interface Viewer {
-  /** Shows a model on a canvas; with the real model and the pose between them, also over it. */
-  add(canvas: HTMLCanvasElement, bytes: ArrayBuffer, truth: ArrayBuffer | null, pose: Pose | null): Promise<Shown>;
+  /** Shows a model on a canvas; the pose brings it onto the real one. */
+  add(canvas: HTMLCanvasElement, bytes: ArrayBuffer, pose: Pose | null): Promise<void>;
+  /** Tells how to get the real model, which is shown over those that have a pose. */
+  setTruth(load: (() => Promise<ArrayBuffer>) | null): void;
   setMode(mode: ViewMode): void;
   look(yaw: number, pitch: number): void;
   reset(): void;
-  redraw(): void;
   remove(canvas: HTMLCanvasElement): void;
   dispose(): void;
-  held(): { geometries: number; textures: number };
+  /** What is held, for tests. */
+  held(): { geometries: number; textures: number; cells: number };
 }
 
 declare global {

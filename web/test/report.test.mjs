@@ -2,40 +2,83 @@
 // anything, and everybody can use it. Needs ARCHI3D (the program) and Debian's Chromium.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { chromium } from "playwright-core";
+import { done, drawn, launch, look, open } from "./browser.mjs";
+import { editTable, fixtures, makeWorkspace, ring } from "./workspace.mjs";
 
-const archi3d = process.env.ARCHI3D;
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const place = mkdtempSync(join(tmpdir(), "archi3d-web-"));
-const workspace = join(place, "demo");
-const run = (...words) => execFileSync(archi3d, words, { cwd: workspace, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const workspace = join(place, "work");
+const red = ring();
+const blue = ring({ colour: [0.1, 0.2, 0.6], stretch: 2 });
+const KTX2 = { extensionsUsed: ["KHR_texture_basisu"], extensionsRequired: ["KHR_texture_basisu"] };
+
+const HOSTILE = [
+  { id: "1001", name: "<img src=x onerror=alert(1)>", category: "</script><script>alert(2)</script>" },
+  { id: "1002", name: `"quoted" & 'single' \`tick\` \u2028 --> ]]>`, category: "Chairs" },
+  { id: "1003", name: "כיסא מטבח \u202e gnp.exe", category: "Chairs" },
+  { id: "1004", name: `${"long ".repeat(40)}${"x".repeat(100)}`, category: "Chairs" },
+];
+const PLAIN = ["Oak chair", "Ash chair", "Desk lamp", "Floor lamp", "Stool"].map((name, at) => ({
+  id: `200${at}`, name, category: name.includes("lamp") ? "Lamps" : "Chairs", ...(at < 2 ? { truth: red } : {}),
+}));
+/** What takes the place of beta's models. */
+const ODD = {
+  1001: (path) => writeFileSync(path, ""),
+  1002: (path) => writeFileSync(path, red.subarray(0, 700)),
+  1003: unlinkSync,
+  1004: (path) => copyFileSync(join(fixtures, "models", "draco.glb"), path),
+  2000: (path) => copyFileSync(join(fixtures, "models", "meshopt.glb"), path),
+  2002: (path) => writeFileSync(path, ring({ extra: KTX2 })),
+};
+
 let browser;
+let run;
 let address;
+let bare;
 
 before(async () => {
-  execFileSync(archi3d, ["demo", workspace, "--picture-size", "96"], { stdio: "ignore" });
-  // Names that would be markup, and a model that is none.
-  const table = join(workspace, "tables", "generations.csv");
-  const text = readFileSync(table, "utf8").replaceAll("Red kitchen chair", "<img src=x onerror=alert(1)>");
-  writeFileSync(table, text);
-  const outputs = join(workspace, "runs", "demo", "outputs");
-  const spoilt = readdirSync(outputs).filter((name) => !name.startsWith(".")).sort()[0];
-  writeFileSync(join(outputs, spoilt, "generated.glb"), "glTF no more");
-  run("report", "build", "demo");
-  address = pathToFileURL(join(workspace, "reports", "demo", "index.html")).href;
-  browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"],
+  run = makeWorkspace(process.env.ARCHI3D, workspace, {
+    items: [...HOSTILE, ...PLAIN],
+    algos: ["alpha", "beta", "gamma"],
+    adapters: `adapters:
+  alpha: {kind: mock, unit_price_usd: 0.42}
+  beta: {kind: mock, unit_price_usd: 0.07}
+  gamma: {kind: mock, unit_price_usd: 0.9, fail: "refused: <b>no</b> chairs (request 8f31c2aa90)", fail_class: permanent}
+`,
   });
+  const accepts = ["accept_id,at,judge,run_id,job_id,item,accepted,reason"];
+  editTable(join(workspace, "tables", "generations.csv"), (rows) => rows.forEach((row, at) => {
+    if (row.status !== "completed") return;
+    const model = join(workspace, row.gen_object_path);
+    writeFileSync(model, row.algo === "alpha" ? red : blue);
+    if (row.algo === "beta") ODD[row.product_id]?.(model);
+    if (row.gt_object_path) {
+      const [fscore, fscore_scale] = row.algo === "alpha" ? [0.91, 1] : [0.35, 0.5];
+      Object.assign(row, {
+        fscore, precision: 0.9, recall: 0.9, chamfer_l2: 0.01, fscore_status: "ok", fscore_scale,
+        fscore_rot_w: 1, fscore_rot_x: 0, fscore_rot_y: 0, fscore_rot_z: 0, fscore_tx: 0, fscore_ty: 0, fscore_tz: 0,
+      });
+    }
+    const accepted = row.algo === "alpha" || at % 2 === 0 ? "yes" : "no";
+    accepts.push(`00000000-0000-4000-8000-${String(at).padStart(12, "0")},2026-01-01T00:00:00Z,ada,r1,${row.job_id},${row.product_id},${accepted},`);
+  }));
+  writeFileSync(join(place, "accepts.csv"), `${accepts.join("\n")}\n`);
+  run("judge", "import", join(place, "accepts.csv"));
+  // A picture that is gone and one that is none.
+  unlinkSync(join(workspace, "dataset", "1003", "images", "view_A.jpg"));
+  writeFileSync(join(workspace, "dataset", "1004", "images", "view_A.jpg"), "no picture");
+  run("report", "build", "r1", "--single-file");
+  run("report", "build", "r1", "--models", "none", "--out", join(place, "bare"));
+  address = pathToFileURL(join(workspace, "reports", "r1", "index.html")).href;
+  bare = pathToFileURL(join(place, "bare", "index.html")).href;
+  browser = await launch();
 });
 
 after(async () => {
@@ -43,120 +86,236 @@ after(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
-/** Opens a screen; whatever the page complains about or asks of a network fails the test. */
-async function open(screen, options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options });
-  page.complaints = [];
-  page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
-  page.on("pageerror", (error) => page.complaints.push(error.message));
-  page.on("dialog", (dialog) => page.complaints.push(`dialog ${dialog.message()}`));
-  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || page.complaints.push(request.url()));
-  await page.goto(`${address}#${screen}`);
-  await page.waitForSelector("main > *");
-  return page;
-}
+const at = (screen, options) => open(browser, `${address}#${screen}`, options);
 
-async function done(page) {
-  const { complaints } = page;
-  await page.close();
-  assert.deepEqual(complaints, []);
-}
-
-const drawn = (page) => page.waitForFunction(() => {
-  const canvases = [...document.querySelectorAll("canvas")].filter((canvas) => !canvas.hidden);
-  return canvases.length > 0 && canvases.every((canvas) => canvas.dataset.ready === "true");
-}, null, { timeout: 60_000 });
-
-/** How many different colours a canvas shows, and a sum that changes when it does. */
-const look = (page) => page.evaluate(() => [...document.querySelectorAll("canvas")].filter((canvas) => !canvas.hidden).map((canvas) => {
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  const colours = new Set();
-  let sum = 0;
-  for (let at = 0; at < data.length; at += 4) {
-    colours.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
-    sum = (sum * 31 + data[at] + data[at + 1] * 3 + data[at + 2] * 7) % 1_000_003;
-  }
-  return { colours: colours.size, sum };
-}));
-
-test("every model is drawn and one drag turns all of them", async () => {
-  const page = await open("compare?item=100002");
+test("every model is drawn, one drag turns all of them, and every way of drawing shows", async () => {
+  const page = await at("compare?item=2001:default");
   await drawn(page);
   const before = await look(page);
-  assert.ok(before.length >= 2 && before.every((one) => one.colours > 20), JSON.stringify(before));
-  const canvas = page.locator("canvas:visible").first();
-  const box = await canvas.boundingBox();
+  assert.ok(before.length === 3 && before.every((one) => one.colours > 20), JSON.stringify(before));
+  const box = await page.locator("canvas").first().boundingBox();
   await page.mouse.move(box.x + 100, box.y + 100);
   await page.mouse.down();
-  await page.mouse.move(box.x + 220, box.y + 130, { steps: 4 });
+  await page.mouse.move(box.x + 180, box.y + 150, { steps: 4 });
   await page.mouse.up();
   await page.waitForTimeout(600);
   const after = await look(page);
-  assert.ok(after.every((one, at) => one.sum !== before[at].sum), JSON.stringify([before, after]));
-  for (const mode of ["clay", "normals", "wireframe"]) {
+  assert.ok(after.every((one, i) => one.sum !== before[i].sum), JSON.stringify([before, after]));
+  for (const mode of ["clay", "normals", "wireframe", "overlay"]) {
     await page.getByRole("button", { name: mode }).click();
     await page.waitForFunction((wanted) => [...document.querySelectorAll("canvas")].every((one) => one.hidden || one.dataset.drawn === wanted), mode);
   }
+  await page.waitForTimeout(500);
+  const over = await look(page);
+  assert.notEqual(over[1].sum, after[1].sum, "the real model lies over it");
+  await page.keyboard.press("n");
+  await page.getByRole("heading", { name: "Desk lamp" }).waitFor();
   await done(page);
 });
 
-test("a model that is none is told in a sentence and the rest is drawn", async () => {
-  const page = await open("grid");
-  await page.getByText("no picture of this model").first().waitFor();
-  assert.ok((await page.locator(".poster img").count()) > 10);
+test("models that are damaged, missing or compressed are told in a sentence or drawn, and the rest too", async () => {
+  const page = await at("grid");
+  const cell = (item) => page.locator("tr.row").nth(item).locator("td").nth(1);
+  for (const [item, reason] of [[0, "empty"], [1, "has 700"], [2, "file is missing"], [3, "Draco"]]) {
+    const said = await cell(item).locator(".note").textContent();
+    assert.match(said, new RegExp(`^the maker's own picture: .*${reason}`));
+  }
   await done(page);
+  for (const [item, words] of [["1001", /cannot be read/], ["1002", /cannot be read/], ["1003", /file is missing/], ["2002", /KTX2, which this page does not decode/]]) {
+    const one = await at(`compare?item=${item}:default`);
+    await one.locator("figure", { hasText: "beta" }).locator(".instead p").getByText(words).waitFor();
+    await drawn(one);
+    assert.ok((await look(one))[0].colours > 20);
+    await done(one);
+  }
+  for (const item of ["1004", "2000"]) {
+    const one = await at(`compare?item=${item}:default`);
+    await drawn(one);
+    const seen = await look(one);
+    assert.ok(seen.length >= 2 && seen.every((canvas) => canvas.colours > 20), JSON.stringify(seen));
+    assert.match(await one.locator("figure", { hasText: "beta" }).last().textContent(), /576 triangles/);
+    await done(one);
+  }
 });
 
-test("names of products are shown, never executed", async () => {
-  const page = await open("grid");
+test("names of products are shown as they are, never executed", async () => {
+  const page = await at("grid");
   await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
+  await page.getByText("</script><script>alert(2)</script>").first().waitFor();
+  for (const screen of ["summary", "failures", "compare?item=1001:default", "judge", "about"]) {
+    await page.evaluate((hash) => (location.hash = hash), screen);
+    await page.waitForTimeout(100);
+  }
+  assert.equal(await page.evaluate(() => document.querySelectorAll("img[src=x], main script").length), 0);
+  const wide = await at("grid", { viewport: { width: 400, height: 800 } });
+  assert.ok(await wide.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "a long name widens nothing");
+  await done(wide);
   await done(page);
 });
 
-test("filters narrow the grid and stand in the link", async () => {
-  const page = await open("grid");
-  const all = await page.locator("table.results tbody tr").count();
-  await page.getByRole("searchbox").fill("lamp");
-  await page.waitForFunction((before) => document.querySelectorAll("table.results tbody tr").length < before, all);
-  const again = await open(new URL(page.url()).hash.slice(1));
-  assert.equal(await again.locator("table.results tbody tr").count(), await page.locator("table.results tbody tr").count());
+test("pictures that are missing or none are told, and the rest is shown", async () => {
+  const page = await at("compare?item=1003:default");
+  await page.getByText("1 picture cannot be read").waitFor();
+  await page.evaluate(() => (location.hash = "#compare?item=1004:default"));
+  await page.getByText("1 picture cannot be read").waitFor();
+  await done(page);
+});
+
+test("facets count, filters narrow, and everything stands in the link", async () => {
+  const page = await at("grid");
+  const rows = page.locator("tr.row");
+  const status = page.getByRole("status");
+  assert.equal(await status.textContent(), "9 items");
+  assert.match(await page.getByLabel("completed").locator("..").textContent(), /18/);
+  await page.getByLabel("Lamps").check();
+  await page.waitForFunction(() => document.querySelectorAll("tr.row").length === 2);
+  await page.getByLabel(/^completed/).check();
+  await page.getByLabel("Order by").selectOption("disagreement");
+  const again = await at(new URL(page.url()).hash.slice(1));
+  assert.ok((await rows.count()) > 0);
+  assert.equal(await again.locator("tr.row").count(), await rows.count());
+  assert.equal(await again.getByLabel("Order by").inputValue(), "disagreement");
+  assert.ok(await again.getByLabel(/^completed/).isChecked());
+  await again.getByRole("button", { name: "show all" }).click();
+  await again.getByRole("searchbox").fill("oak");
+  await again.waitForFunction(() => document.querySelectorAll("tr.row").length === 1);
+  await again.getByRole("searchbox").fill("");
+  await again.getByLabel("0.8 to 1.0").check();
+  await again.waitForFunction(() => document.querySelectorAll("tr.row").length === 2);
+  await again.getByRole("button", { name: "show all" }).click();
+  await again.getByLabel("rejected").check();
+  await again.waitForFunction(() => !/^9 items/.test(document.querySelector("[role=status]").textContent));
   await done(page);
   await done(again);
 });
 
-test("votes leave as a file that names both jobs and the side", async () => {
-  const page = await open("judge");
+test("the keyboard turns posters, opens items and swipes between two", async () => {
+  const page = await at("grid");
+  const poster = page.locator("tr.row").nth(1).locator("button.poster").first();
+  const view = () => poster.locator("img").getAttribute("style");
+  const before = await view();
+  await poster.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((was) => document.querySelectorAll("tr.row")[1].querySelector("button.poster img").getAttribute("style") !== was, before);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "quoted" }).waitFor();
+  await page.evaluate(() => (location.hash = "#compare?item=2004:default"));
+  await page.getByRole("button", { name: "swipe between two" }).click();
   await drawn(page);
-  await page.keyboard.press("ArrowLeft");
-  await page.getByText("1 vote,").waitFor();
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "judge import" }).click()]);
-  const text = readFileSync(await download.path(), "utf8");
-  assert.match(text, /^\ufeffvote_id,at,judge,run_id_a,job_a,run_id_b,job_b,item,mode,side_of_a,answer,ms,seed\n/);
-  assert.equal(text.trim().split("\n").length, 2);
+  const slider = page.getByRole("slider");
+  await slider.focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => document.querySelector(".both").style.getPropertyValue("--share") === "0%");
+  assert.match(page.url(), /swipe=alpha&swipe=beta/);
   await done(page);
 });
 
-test("sums on the page are those of cost report", async () => {
-  const total = JSON.parse(run("cost", "report", "--run-id", "demo", "--json")).total.billed_usd;
-  const page = await open("summary");
-  const shown = await page.locator(".headline strong").last().textContent();
-  assert.equal(Number(shown.replace(/[$,]/g, "")), total);
+test("votes and verdicts leave as files that judge import takes", async () => {
+  const page = await at("judge");
+  await drawn(page);
+  await page.keyboard.press(" ");
+  await page.keyboard.press("ArrowLeft");
+  await page.getByText("1 vote,").waitFor();
+  const save = async () => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "judge import" }).click()]);
+    const path = join(place, download.suggestedFilename());
+    await download.saveAs(path);
+    return path;
+  };
+  const votes = await save();
+  assert.match(readFileSync(votes, "utf8"), /^\ufeffvote_id,at,judge,run_id_a,job_a,run_id_b,job_b,item,mode,side_of_a,answer,ms,seed\n/);
+  assert.match(run("judge", "import", votes), /1 vote /);
+  assert.match(run("judge", "import", votes), /1 known already/);
+  await page.keyboard.press("z");
+  await page.getByRole("button", { name: "Would you use it?" }).click();
+  await page.keyboard.press("y");
+  await page.getByText("1 verdict").waitFor();
+  assert.match(readFileSync(await save(), "utf8"), /^\ufeffaccept_id,.*\n.*,yes,\n$/);
+  await done(page);
+});
+
+test("sums and counts on the page are those of cost report and run status", async () => {
+  const cost = JSON.parse(run("cost", "report", "r1", "--json"));
+  const status = JSON.parse(run("run", "status", "r1", "--json"));
+  const page = await at("summary");
+  const money = (text) => Number(text.replace(/[$,]/g, ""));
+  assert.equal(money(await page.locator(".headline .total").textContent()), cost.total.billed_usd);
+  assert.equal(money(await page.locator(".headline .total").textContent()), status.money.spent_usd);
+  for (const line of status.algos) {
+    const card = page.locator(".card", { hasText: line.algo });
+    const value = (name) => card.locator(`dt:text-is("${name}") + dd`).textContent();
+    assert.match(await value("Done"), new RegExp(`^${line.counts.completed} of ${line.counts.completed + line.counts.failed} `));
+    assert.equal(money((await value("Spent")).split(" ")[0]), line.cost_usd);
+  }
+  // Nine models at $0.42 each, all accepted.
+  assert.match(await page.locator(".lead").textContent(), /alpha \$0\.42/);
+  await page.getByLabel("Category", { exact: true }).selectOption("Lamps");
+  await page.waitForFunction(() => document.querySelector(".total").textContent === "$0.98");
+  await done(page);
+});
+
+test("a folder that was chosen shows what the report leaves out, and leaving gives everything back", async () => {
+  const page = await open(browser, `${bare}#compare?item=2004:default`);
+  await page.getByText("choose the workspace folder to see it in 3D").first().waitFor();
+  await page.locator("input[type=file]").setInputFiles(join(workspace, "runs"));
+  await drawn(page);
+  assert.equal((await look(page)).length, 2);
+  assert.equal(await page.evaluate(() => window.viewerOfTest.held().cells), 2);
+  await page.getByRole("link", { name: "Summary" }).click();
+  await page.waitForFunction(() => {
+    const { cells, geometries, textures } = window.viewerOfTest.held();
+    return cells + geometries + textures === 0;
+  });
+  await done(page);
+});
+
+test("a report in one file shows the same", async () => {
+  const page = await open(browser, `${pathToFileURL(join(workspace, "reports", "r1", "report.html")).href}#compare?item=1004:default`);
+  await drawn(page);
+  assert.ok((await look(page)).every((one) => one.colours > 20));
+  await done(page);
+});
+
+test("without WebGL there are pictures and one sentence", async () => {
+  const poor = await launch("--disable-3d-apis");
+  const page = await open(poor, `${address}#compare?item=2004:default`);
+  await page.getByText("This browser cannot draw in 3D here (no WebGL)").first().waitFor();
+  assert.equal(await page.locator(".instead .poster img").count(), 2);
+  await page.getByRole("link", { name: "Judge" }).click();
+  await page.getByText("This browser cannot draw in 3D here (no WebGL)").first().waitFor();
+  page.complaints = page.complaints.filter((text) => !/WebGL/.test(text));
+  await done(page);
+  await poor.close();
+});
+
+test("the summary prints without what only a screen needs, and nothing moves for those who ask for it", async () => {
+  const page = await at("summary", { reducedMotion: "reduce" });
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator("nav").isVisible(), false);
+  assert.ok(await page.locator(".card").first().isVisible());
+  await page.emulateMedia({ media: "screen", reducedMotion: "reduce" });
+  await page.evaluate(() => (location.hash = "#compare"));
+  await drawn(page);
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
   await done(page);
 });
 
 for (const scheme of ["light", "dark"]) {
   test(`everybody can use every screen (${scheme})`, async () => {
-    for (const screen of ["summary", "grid", "compare?item=100002", "failures", "judge", "about"]) {
-      // The checker itself is a script from elsewhere, which the page's policy would refuse.
-      const page = await browser.newPage({ viewport: { width: scheme === "light" ? 1400 : 400, height: 900 }, colorScheme: scheme, bypassCSP: true });
-      await page.goto(`${address}#${screen}`);
-      await page.waitForSelector("main > *");
-      await page.addScriptTag({ path: axe });
+    // The checker itself is a script from elsewhere, which the page's policy would refuse.
+    const page = await browser.newPage({ viewport: { width: scheme === "light" ? 1400 : 400, height: 900 }, colorScheme: scheme, bypassCSP: true });
+    await page.goto(`${address}#summary`);
+    await page.waitForSelector("main > *");
+    await page.addScriptTag({ path: axe });
+    for (const screen of ["summary", "grid", "compare?item=2000:default", "compare?item=2004:default&swipe=alpha&swipe=beta", "failures", "judge", "about"]) {
+      await page.evaluate((hash) => (location.hash = hash), screen);
+      await page.waitForTimeout(150);
       const found = await page.evaluate(async () =>
         (await window.axe.run(document, { preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }))
           .violations.map((one) => `${one.id}: ${one.nodes[0].html}`));
       assert.deepEqual(found, [], screen);
-      await page.close();
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${screen} is as wide as the screen`);
     }
+    await page.close();
   });
 }

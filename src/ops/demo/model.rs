@@ -32,12 +32,21 @@ pub(super) fn glb(parts: &[Part]) -> Vec<u8> {
     mesh.to_glb()
 }
 
+/// Returns a value of a picture as the amount of light that glTF colours are told in.
+fn linear(value: f64) -> f64 {
+    if value <= 0.040_45 {
+        value / 12.92
+    } else {
+        ((value + 0.055) / 1.055).powf(2.4)
+    }
+}
+
 impl Mesh {
     fn corner(&mut self, part: &Part, at: Vec3, normal: Vec3) -> u32 {
         let number = u32::try_from(self.positions.len()).unwrap_or(u32::MAX);
         self.positions.push(add(part.at, at));
         self.normals.push(normal);
-        self.colors.push(part.color);
+        self.colors.push(part.color.map(linear));
         number
     }
 

@@ -12,13 +12,13 @@ pub(super) enum Asset {
 }
 
 impl Asset {
-    pub(super) const ALL: [Self; 6] = [
+    /// Everything but the page itself, which names the others.
+    pub(super) const ALL: [Self; 5] = [
         Self::App,
         Self::Style,
         Self::Viewer,
         Self::Draco,
         Self::Licences,
-        Self::Index,
     ];
 
     pub(super) fn name(self) -> &'static str {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::ops::report::folder::ASSIGNMENT;
+
 /// The version of this shape.
 pub(super) const SCHEMA: u32 = 1;
 
@@ -42,6 +44,8 @@ pub(super) struct Item {
     pub(super) name: String,
     pub(super) category: String,
     pub(super) pictures: Vec<Picture>,
+    /// Pictures that cannot be read.
+    pub(super) missing: usize,
     pub(super) truth: Option<Model>,
 }
 
@@ -73,12 +77,14 @@ pub(super) struct Model {
     pub(super) sha256: String,
     pub(super) bytes: u64,
     pub(super) path: String,
-    pub(super) triangles: usize,
-    pub(super) vertices: usize,
-    pub(super) materials: usize,
+    pub(super) triangles: Option<usize>,
+    pub(super) vertices: Option<usize>,
+    pub(super) materials: Option<usize>,
     pub(super) texture: Option<(usize, usize)>,
     pub(super) poster: bool,
     pub(super) payload: bool,
+    /// The service's own picture, where none was drawn.
+    pub(super) preview: Option<String>,
     pub(super) note: Option<String>,
 }
 
@@ -114,6 +120,8 @@ pub(super) struct Cost {
     pub(super) algo: String,
     pub(super) spent_micros: i64,
     pub(super) reserved_micros: i64,
+    /// Attempts that may have been billed with nobody knows what.
+    pub(super) unknown: usize,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -135,7 +143,7 @@ impl Data {
     /// script or begin markup, whatever products are called.
     pub(super) fn script(&self) -> String {
         let json = serde_json::to_string(self).expect("plain data can always be written");
-        format!("window.archi3dData={};\n", harmless(&json))
+        format!("{ASSIGNMENT}{};\n", harmless(&json))
     }
 }
 

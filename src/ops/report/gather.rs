@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::domain::id::{JobId, RunId};
-use crate::domain::job::Status;
+use crate::domain::id::RunId;
+use crate::domain::job::{JobState, Status};
+use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
+use crate::domain::naming::GENERATED_GLB;
 use crate::domain::patch::DRY_RUN;
 use crate::ops::cost::{self, JobCost};
 use crate::ops::judge;
+use crate::ops::report::chosen::Candidate;
 use crate::ops::report::data::{
     Accept, Algo, Cost, Data, Item, Job, LeftOut, Pose, Run, SCHEMA, Score,
 };
@@ -17,15 +20,23 @@ use crate::ops::table_file::{self, Columns};
 use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::{self, table::Table};
+use crate::store::{JobRecord, Standing, consumed};
 
 /// A report before anybody has looked at its models and pictures.
 pub(super) struct Gathered {
     pub(super) data: Data,
-    /// For each job, the model as the table names it.
-    pub(super) models: Vec<String>,
+    /// For each job, what it made as the table names it.
+    pub(super) models: Vec<ModelFiles>,
     /// For each item, its pictures and its real model as the table names them.
     pub(super) items: Vec<ItemFiles>,
     pub(super) warnings: Vec<String>,
+}
+
+/// What a job made, as the table names it; empty where there is nothing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelFiles {
+    pub(super) model: String,
+    pub(super) preview: String,
 }
 
 /// The files of an item, as the table names them.
@@ -34,6 +45,9 @@ pub(super) struct ItemFiles {
     pub(super) pictures: Vec<String>,
     pub(super) truth: String,
 }
+
+/// The levels of a category, the closest first.
+const CATEGORIES: [&str; 3] = ["category_l3", "category_l2", "category_l1"];
 
 /// The cells that are read of a row.
 const COLUMNS: &[&str] = &[
@@ -49,6 +63,7 @@ const COLUMNS: &[&str] = &[
     "status",
     "generation_duration_s",
     "gen_object_path",
+    "preview_1_path",
     "error_msg",
     "price_source",
     "gt_object_path",
@@ -99,6 +114,11 @@ impl Row<'_> {
         let value: f64 = self.text(name).trim().parse().ok()?;
         value.is_finite().then_some(value)
     }
+
+    /// Returns the run and the job.
+    fn key(&self) -> (String, String) {
+        (self.text("run_id"), self.text("job_id"))
+    }
 }
 
 /// Reads everything that the runs asked for tell.
@@ -113,36 +133,68 @@ pub(super) fn gather(context: &OpsContext, request: &ReportRequest) -> Result<Ga
     let columns = Columns::find(&table, COLUMNS);
     let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
     let mut gathering = Gathering::new(context, request)?;
-    for number in 0..table.len() {
-        let row = Row {
-            table: &table,
-            columns: &columns,
-            number,
+    let row = |number| Row {
+        table: &table,
+        columns: &columns,
+        number,
+    };
+    let rows: Vec<Row<'_>> = (0..table.len())
+        .map(row)
+        .filter(|row| wanted.contains(row.text("run_id").as_str()))
+        .collect();
+    let candidates: Vec<Candidate> = rows.iter().map(|row| gathering.candidate(row)).collect();
+    gathering
+        .warnings
+        .extend(request.chosen.unmatched(&candidates));
+    let chosen = request.chosen.of(&candidates);
+    let options = request.chosen.options();
+    if !chosen.contains(&true) && !options.is_empty() {
+        let said = gathering.warnings.join("; ");
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(": {said}")
         };
-        let run = row.text("run_id");
-        if wanted.contains(run.as_str()) && request.fits(&row.text("algo"), &row.text("product_id"))
-        {
-            gathering.add(&row, run);
+        return Err(setup(
+            &format!("no job fits {options}{said}"),
+            "`archi3d run status --list` shows the jobs of a run",
+        ));
+    }
+    for ((row, candidate), chosen) in rows.iter().zip(&candidates).zip(chosen) {
+        let spent = gathering.take_cost(row, chosen);
+        if chosen {
+            gathering.add(row, &candidate.state, spent);
+        } else {
+            gathering.not_chosen += 1;
         }
+    }
+    if options.is_empty() {
+        gathering.take_remaining_costs();
     }
     Ok(gathering.finish(request))
 }
 
-fn key(run: &RunId, job: &JobId) -> (String, String) {
-    (run.to_string(), job.to_string())
+/// How a job stands, as `run status` says it.
+struct Stands {
+    state: String,
+    is_rehearsed: bool,
 }
 
 struct Gathering<'a> {
     context: &'a OpsContext,
-    costs: HashMap<String, HashMap<JobId, JobCost>>,
-    lines: Vec<Cost>,
+    stands: HashMap<(String, String), Stands>,
+    costs: HashMap<(String, String), JobCost>,
+    reserved: HashMap<(String, String), Usd>,
+    lines: BTreeMap<(String, String), Cost>,
     places: HashMap<(String, String), usize>,
     items: Vec<Item>,
     files: Vec<ItemFiles>,
     jobs: Vec<Job>,
-    models: Vec<String>,
+    models: Vec<ModelFiles>,
     created: BTreeMap<String, String>,
     rehearsed: usize,
+    not_chosen: usize,
+    not_registered: usize,
     accepts: Vec<Accept>,
     votes: usize,
     warnings: Vec<String>,
@@ -150,10 +202,17 @@ struct Gathering<'a> {
 
 impl<'a> Gathering<'a> {
     fn new(context: &'a OpsContext, request: &ReportRequest) -> Result<Self, OpsError> {
+        let (verdicts, votes) = judge::verdicts(context)?;
+        let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
+        let of_runs = verdicts
+            .into_iter()
+            .filter(|one| wanted.contains(one.run_id.as_str()));
         let mut gathering = Self {
             context,
+            stands: HashMap::new(),
             costs: HashMap::new(),
-            lines: Vec::new(),
+            reserved: HashMap::new(),
+            lines: BTreeMap::new(),
             places: HashMap::new(),
             items: Vec::new(),
             files: Vec::new(),
@@ -161,66 +220,134 @@ impl<'a> Gathering<'a> {
             models: Vec::new(),
             created: BTreeMap::new(),
             rehearsed: 0,
-            accepts: Vec::new(),
-            votes: 0,
+            not_chosen: 0,
+            not_registered: 0,
+            accepts: of_runs
+                .map(|one| Accept {
+                    job_id: one.job_id,
+                    run_id: one.run_id,
+                    judge: one.judge,
+                    accepted: one.accepted,
+                })
+                .collect(),
+            votes,
             warnings: Vec::new(),
         };
-        let (verdicts, votes) = judge::verdicts(context)?;
-        gathering.votes = votes;
-        let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
-        let of_runs = verdicts
-            .into_iter()
-            .filter(|one| wanted.contains(one.run_id.as_str()));
-        gathering.accepts.extend(of_runs.map(|one| Accept {
-            job_id: one.job_id,
-            run_id: one.run_id,
-            judge: one.judge,
-            accepted: one.accepted,
-        }));
         for run in request.all_runs() {
-            let report = cost::cost_report(context, Some(run), By::Algo, false)?;
-            gathering.warnings.extend(report.warnings);
-            let open = &report.ledger.open;
-            let wanted = open.iter().map(|open| key(run, &open.job_id)).collect();
-            let algos = csv::algos_of(&context.workspace, &wanted)?;
-            let mut reserved: HashMap<String, Usd> = HashMap::new();
-            for open in open {
-                let algo = algos
-                    .get(&key(run, &open.job_id))
-                    .cloned()
-                    .unwrap_or_default();
-                *reserved.entry(algo).or_default() += Usd::of(open.usd);
-            }
-            let mut lines: BTreeMap<String, (Usd, Usd)> = BTreeMap::new();
-            for line in &report.lines {
-                let algo = line.name.1.clone();
-                lines.entry(algo).or_default().0 += line.tally.billed_usd;
-            }
-            for (algo, usd) in reserved {
-                lines.entry(algo).or_default().1 += usd;
-            }
-            for (algo, (spent, reserved)) in lines {
-                gathering.lines.push(Cost {
-                    run_id: run.to_string(),
-                    algo,
-                    spent_micros: spent.micros(),
-                    reserved_micros: reserved.micros(),
-                });
-            }
-            let costs = cost::by_job(context, run)?;
-            gathering.costs.insert(run.to_string(), costs);
+            gathering.read_run(run)?;
         }
         Ok(gathering)
     }
 
-    fn add(&mut self, row: &Row<'_>, run: String) {
-        let status = row.text("status");
-        let is_completed = status == Status::Completed.word();
-        if is_completed && row.text("price_source") == DRY_RUN {
+    fn read_run(&mut self, run: &RunId) -> Result<(), OpsError> {
+        let context = self.context;
+        let report = cost::cost_report(context, Some(run), By::Run, false)?;
+        self.warnings.extend(report.warnings);
+        for open in &report.ledger.open {
+            let key = (run.to_string(), open.job_id.to_string());
+            *self.reserved.entry(key).or_default() += Usd::of(open.usd);
+        }
+        for (job, cost) in cost::by_job(context, run)? {
+            self.costs.insert((run.to_string(), job.to_string()), cost);
+        }
+        let now = context.clock.now();
+        match csv::read_run(&context.workspace, run, Rhythm::default(), now) {
+            Ok(jobs) => consumed(jobs.jobs).for_each(|job| self.note_standing(run, &job)),
+            Err(error) => self.warnings.push(format!(
+                "states are those of the table alone, because run {run} cannot be read: {error}"
+            )),
+        }
+        Ok(())
+    }
+
+    fn note_standing(&mut self, run: &RunId, job: &JobRecord) {
+        let state = match &job.standing {
+            Standing::Known { state, .. } => state,
+            Standing::NotRegistered => {
+                self.not_registered += 1;
+                return;
+            }
+            Standing::Unknown(_) | Standing::NotInManifest => return,
+        };
+        let stands = Stands {
+            state: state.status().to_string(),
+            is_rehearsed: matches!(
+                state,
+                JobState::Completed {
+                    simulated: true,
+                    ..
+                }
+            ),
+        };
+        let key = (run.to_string(), job.job_id.to_string());
+        self.stands.insert(key, stands);
+    }
+
+    fn candidate(&self, row: &Row<'_>) -> Candidate {
+        let stands = self.stands.get(&row.key());
+        Candidate {
+            job_id: row.text("job_id"),
+            product: row.text("product_id"),
+            variant: row.text("variant"),
+            algo: row.text("algo"),
+            state: stands.map_or_else(|| row.text("status"), |stands| stands.state.clone()),
+            categories: CATEGORIES.map(|level| row.text(level)),
+        }
+    }
+
+    /// Takes a row's money, so that what remains belongs to no row; it counts if the
+    /// row is `chosen`, rehearsed or not.
+    fn take_cost(&mut self, row: &Row<'_>, chosen: bool) -> JobCost {
+        let key = row.key();
+        let cost = self.costs.remove(&key).unwrap_or_default();
+        let reserved = self.reserved.remove(&key).unwrap_or_default();
+        if chosen {
+            self.count(key.0, row.text("algo"), cost, reserved);
+        }
+        cost
+    }
+
+    fn take_remaining_costs(&mut self) {
+        let mut remaining: BTreeMap<String, (JobCost, Usd)> = BTreeMap::new();
+        for ((run, _), cost) in std::mem::take(&mut self.costs) {
+            let (sum, _) = remaining.entry(run).or_default();
+            sum.billed = Some(sum.billed.unwrap_or_default() + cost.billed.unwrap_or_default());
+            sum.unknown += cost.unknown;
+        }
+        for ((run, _), usd) in std::mem::take(&mut self.reserved) {
+            remaining.entry(run).or_default().1 += usd;
+        }
+        for (run, (cost, reserved)) in remaining {
+            if cost.billed != Some(Usd::ZERO) || cost.unknown > 0 || reserved != Usd::ZERO {
+                self.count(run, cost::NOT_REGISTERED.to_owned(), cost, reserved);
+            }
+        }
+    }
+
+    fn count(&mut self, run_id: String, algo: String, cost: JobCost, reserved: Usd) {
+        let key = (run_id.clone(), algo.clone());
+        let line = self.lines.entry(key).or_insert(Cost {
+            run_id,
+            algo,
+            spent_micros: 0,
+            reserved_micros: 0,
+            unknown: 0,
+        });
+        line.spent_micros += cost.billed.unwrap_or_default().micros();
+        line.reserved_micros += reserved.micros();
+        line.unknown += cost.unknown;
+    }
+
+    fn add(&mut self, row: &Row<'_>, state: &str, cost: JobCost) {
+        let (run, job_id) = row.key();
+        let is_completed = state == Status::Completed.word();
+        let known = self.stands.get(&(run.clone(), job_id.clone()));
+        let is_rehearsed = known.is_some_and(|stands| stands.is_rehearsed)
+            || is_completed && row.text("price_source") == DRY_RUN;
+        if is_rehearsed {
             self.rehearsed += 1;
             return;
         }
-        let job_id = row.text("job_id");
         let created = row.text("created_at");
         let first = self
             .created
@@ -229,17 +356,24 @@ impl<'a> Gathering<'a> {
         if !created.is_empty() && (first.is_empty() || created < *first) {
             *first = created;
         }
-        let cost = JobId::parse(&job_id)
-            .ok()
-            .and_then(|job| self.costs.get(&run)?.get(&job).copied())
-            .unwrap_or_default();
         let error = Some(row.text("error_msg")).filter(|text| !text.is_empty() && !is_completed);
         let item = self.item(row);
+        let model = Some(row.text("gen_object_path")).filter(|path| !path.is_empty());
+        // What a worker made and died before noting in the table lies where it belongs.
+        let usual = || format!("runs/{run}/outputs/{job_id}/{GENERATED_GLB}");
+        self.models.push(ModelFiles {
+            model: if is_completed {
+                model.unwrap_or_else(usual)
+            } else {
+                String::new()
+            },
+            preview: row.text("preview_1_path"),
+        });
         self.jobs.push(Job {
             run_id: run,
             item,
             algo: row.text("algo"),
-            state: status,
+            state: state.to_owned(),
             error_class: cost
                 .class
                 .filter(|_| error.is_some())
@@ -252,11 +386,6 @@ impl<'a> Gathering<'a> {
             score: score(row),
             job_id,
         });
-        self.models.push(if is_completed {
-            row.text("gen_object_path")
-        } else {
-            String::new()
-        });
     }
 
     fn item(&mut self, row: &Row<'_>) -> usize {
@@ -264,7 +393,7 @@ impl<'a> Gathering<'a> {
         if let Some(place) = self.places.get(&key) {
             return *place;
         }
-        let category = ["category_l3", "category_l2", "category_l1"]
+        let category = CATEGORIES
             .iter()
             .map(|level| row.text(level))
             .find(|text| !text.is_empty());
@@ -274,6 +403,7 @@ impl<'a> Gathering<'a> {
             name: row.text("product_name"),
             category: category.unwrap_or_default(),
             pictures: Vec::new(),
+            missing: 0,
             truth: None,
         });
         self.files.push(ItemFiles {
@@ -312,10 +442,18 @@ impl<'a> Gathering<'a> {
                     .filter(|at| !at.is_empty()),
             })
             .collect();
-        let left_out = (self.rehearsed > 0).then(|| LeftOut {
-            reason: "only rehearsed, not made".to_owned(),
-            jobs: self.rehearsed,
-        });
+        let left_out = [
+            (self.rehearsed, "only rehearsed, not made".to_owned()),
+            (
+                self.not_chosen,
+                format!("not chosen by {}", request.chosen.options()),
+            ),
+            (
+                self.not_registered,
+                "in the manifest of the run, but not in tables/generations.csv".to_owned(),
+            ),
+        ];
+        let left_out = left_out.into_iter().filter(|(jobs, _)| *jobs > 0);
         Gathered {
             data: Data {
                 schema: SCHEMA,
@@ -333,10 +471,12 @@ impl<'a> Gathering<'a> {
                     .collect(),
                 items: self.items,
                 jobs: self.jobs,
-                costs: self.lines,
+                costs: self.lines.into_values().collect(),
                 accepts: self.accepts,
                 votes: self.votes,
-                left_out: left_out.into_iter().collect(),
+                left_out: left_out
+                    .map(|(jobs, reason)| LeftOut { reason, jobs })
+                    .collect(),
             },
             models: self.models,
             items: self.files,

@@ -1,10 +1,11 @@
 //! Looks at models and pictures: what they are, and how they look from eight sides.
 //! Everything is kept under the hash of its content, so nothing is drawn twice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::{self, FilterType};
@@ -16,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::text::hex;
 use crate::model::{self, Fit, View};
 use crate::ops::report::data::{Model, Picture};
+use crate::ops::report::folder::FACTS;
 use crate::workspace::durable;
 use crate::workspace::paths::Workspace;
 
@@ -33,18 +35,26 @@ const ABOVE: f32 = 16.0;
 /// The longest side of a source picture in a report.
 const PICTURE_SIDE: u32 = 512;
 
-/// Where what is known of models is kept between two builds.
-const FACTS: &str = ".facts.json";
-
 /// What a model is, whatever it is called.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Facts {
-    triangles: usize,
-    vertices: usize,
-    materials: usize,
+    triangles: Option<usize>,
+    vertices: Option<usize>,
+    materials: Option<usize>,
     texture: Option<(usize, usize)>,
     note: Option<String>,
     poster: bool,
+}
+
+impl Model {
+    fn take(&mut self, facts: &Facts) {
+        self.triangles = facts.triangles;
+        self.vertices = facts.vertices;
+        self.materials = facts.materials;
+        self.texture = facts.texture;
+        self.poster = facts.poster;
+        self.note.clone_from(&facts.note);
+    }
 }
 
 /// Models and pictures as a report shows them, in its folder.
@@ -76,18 +86,25 @@ impl<'a> Gallery<'a> {
         each: &(dyn Fn() + Sync),
     ) -> io::Result<HashMap<String, Model>> {
         fs::create_dir_all(self.folder.join("posters"))?;
-        let looked: Vec<(String, Model, Facts)> = names
+        // Jobs often make the same model; whoever comes first draws it.
+        let claimed = Mutex::new(HashSet::new());
+        let looked: Vec<(String, Model, Option<Facts>)> = names
             .par_iter()
             .map(|name| {
-                let (model, facts) = self.look(name);
+                let (model, facts) = self.look(name, &claimed);
                 each();
                 (name.clone(), model, facts)
             })
             .collect();
+        for (_, model, facts) in &looked {
+            if let Some(facts) = facts {
+                self.known.insert(model.sha256.clone(), facts.clone());
+            }
+        }
         let mut found = HashMap::new();
-        for (name, model, facts) in looked {
-            if !model.sha256.is_empty() {
-                self.known.insert(model.sha256.clone(), facts);
+        for (name, mut model, _) in looked {
+            if let Some(facts) = self.known.get(&model.sha256) {
+                model.take(facts);
             }
             found.insert(name, model);
         }
@@ -96,7 +113,8 @@ impl<'a> Gallery<'a> {
         Ok(found)
     }
 
-    fn look(&self, name: &str) -> (Model, Facts) {
+    /// Returns a model, and what it is if that was not known and nobody else finds out.
+    fn look(&self, name: &str, claimed: &Mutex<HashSet<String>>) -> (Model, Option<Facts>) {
         let mut model = Model {
             path: name.to_owned(),
             ..Model::default()
@@ -105,23 +123,18 @@ impl<'a> Gallery<'a> {
             Ok(bytes) => bytes,
             Err(reason) => {
                 model.note = Some(reason);
-                return (model, Facts::default());
+                return (model, None);
             }
         };
         model.bytes = bytes.len() as u64;
         model.sha256 = sha256(&bytes);
         let poster = self.poster_path(&model.sha256);
         let known = self.known.get(&model.sha256);
-        let facts = match known.filter(|facts| !facts.poster || poster.exists()) {
-            Some(facts) => facts.clone(),
-            None => Self::draw(&bytes, &poster),
-        };
-        model.triangles = facts.triangles;
-        model.vertices = facts.vertices;
-        model.materials = facts.materials;
-        model.texture = facts.texture;
-        model.poster = facts.poster;
-        model.note.clone_from(&facts.note);
+        let is_known = known.is_some_and(|facts| !facts.poster || poster.exists());
+        let mut others = claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !is_known && others.insert(model.sha256.clone());
+        drop(others);
+        let facts = is_first.then(|| Self::draw(&bytes, &poster));
         (model, facts)
     }
 
@@ -130,27 +143,25 @@ impl<'a> Gallery<'a> {
     }
 
     fn draw(bytes: &[u8], poster: &Path) -> Facts {
+        let outline = model::outline(bytes);
+        let mut facts = Facts {
+            triangles: outline.map(|outline| outline.triangles),
+            vertices: outline.map(|outline| outline.vertices),
+            materials: outline.map(|outline| outline.materials),
+            texture: outline
+                .and_then(|outline| outline.texture)
+                .map(|(width, height)| (width as usize, height as usize)),
+            ..Facts::default()
+        };
         let shown = match model::read(bytes) {
             Ok(shown) => shown,
             Err(error) => {
-                return Facts {
-                    note: Some(format!("no picture of this model: {error}")),
-                    ..Facts::default()
-                };
+                facts.note = Some(format!("no picture of this model: {error}"));
+                return facts;
             }
         };
-        let textures = shown
-            .parts
-            .iter()
-            .filter_map(|part| part.material.texture.as_ref());
-        let mut facts = Facts {
-            triangles: shown.triangles(),
-            vertices: shown.vertices(),
-            materials: shown.parts.len(),
-            texture: textures.map(|texture| texture.size()).max(),
-            note: shown.notes.first().cloned(),
-            poster: true,
-        };
+        facts.note = shown.notes.first().cloned();
+        facts.poster = true;
         let written = encode(&strip(&shown), 84)
             .and_then(|jpeg| durable::replace_unsynced(poster, &jpeg, "report").map(drop));
         if let Err(error) = written {

@@ -14,7 +14,10 @@ use rayon::prelude::*;
 
 use crate::ops::report::assets::{self, Asset};
 use crate::ops::report::data::Data;
+use crate::ops::report::folder;
 use crate::ops::report::look::Gallery;
+use crate::ops::report::zip::Zip;
+use crate::platform;
 use crate::workspace::durable;
 
 /// How many models are packed side by side.
@@ -66,7 +69,7 @@ fn payload(gallery: &Gallery<'_>, folder: &Path, sha256: &str, name: &str) -> io
 }
 
 /// Writes a report's folder as one page.
-pub(super) fn single_file(folder: &Path, data: &Data) -> io::Result<Vec<u8>> {
+pub(super) fn single_file(folder: &Path, data: &Data, content: &[String]) -> io::Result<Vec<u8>> {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -78,22 +81,14 @@ pub(super) fn single_file(folder: &Path, data: &Data) -> io::Result<Vec<u8>> {
     let style = assets::text(Asset::Style);
     let _ = write!(page, "<style>{style}</style>\n</head>\n<body>\n");
     page.push_str("<div id=\"app\">Loading…</div>\n");
-    for kind in ["posters", "pictures"] {
-        for (name, bytes) in files(&folder.join(kind), ".jpg")? {
-            let picture = STANDARD.encode(bytes);
-            embed(
-                &mut page,
-                &format!("{kind}/{name}"),
-                &format!("data:image/jpeg;base64,{picture}"),
-            );
-        }
-    }
-    for (name, bytes) in files(&folder.join("models"), ".glb.txt")? {
-        embed(
-            &mut page,
-            &format!("models/{name}"),
-            &String::from_utf8_lossy(&bytes),
-        );
+    for name in content {
+        let bytes = durable::read_plain(&folder.join(name), u64::MAX)?;
+        let text = if name.ends_with(".jpg") {
+            format!("data:image/jpeg;base64,{}", STANDARD.encode(bytes))
+        } else {
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        embed(&mut page, name, &text);
     }
     for asset in [Asset::Viewer, Asset::Draco] {
         embed(&mut page, asset.name(), &script_text(assets::text(asset)));
@@ -117,20 +112,27 @@ fn embed(page: &mut String, name: &str, text: &str) {
     );
 }
 
-fn files(folder: &Path, ending: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
-    let mut found = Vec::new();
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(ending) {
-            found.push((name, durable::read_plain(&entry.path(), u64::MAX)?));
-        }
+/// Writes a report's folder as a zip beside it; whoever unpacks it gets one folder.
+pub(super) fn zip(folder: &Path, content: &[String]) -> io::Result<PathBuf> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let path = folder.with_file_name(format!("{name}.zip"));
+    let inside: String = name
+        .chars()
+        .map(|sign| if sign.is_ascii() { sign } else { '_' })
+        .collect();
+    let temporary = durable::temporary_path(&path, "report");
+    let mut zip = Zip::new(fs::File::create(&temporary)?);
+    let written = folder::files(content)
+        .map(|name| {
+            let bytes = durable::read_plain(&folder.join(name), u64::MAX)?;
+            zip.add(&format!("{inside}/{name}"), &bytes)
+        })
+        .collect::<io::Result<()>>()
+        .and_then(|()| zip.finish())
+        .and_then(|()| platform::rename_replace(&temporary, &path));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
     }
-    found.sort();
-    Ok(found)
+    Ok(path)
 }
