@@ -10,7 +10,6 @@ from . import bench, money, repairs, scenarios
 from .bench import worker
 from .scenarios import clean
 
-HITS = (1, 2, 5)
 ALL = scenarios.ALL + money.ALL + repairs.ALL
 # Points that only a scenario reaches which needs root. Every other one has to be reached, and to fire.
 NEED_ROOT = {"move.copied": "a second disk", "move.renamed": "a second disk"}
@@ -89,7 +88,7 @@ class Torture:
                 tasks += [(homes, point, 1)] if homes else []
                 continue
             for scenario in homes:
-                hits = [n for n in HITS if n <= reached[scenario.name][point]]
+                hits = [n for n in scenario.hits if n <= reached[scenario.name][point]]
                 tasks += [([scenario], point, n) for n in hits]
         return tasks
 

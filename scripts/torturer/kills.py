@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from . import bench
+from . import bench, oracle
 from .stage import KINDS, children, send
 from .stories import Scene, Story
 
@@ -31,7 +31,9 @@ def killed_at(step, who):
             many = ("--max-parallel", str(len(algos)), "--budget-usd", "50")
             guard = scene.start(*many)
             scene.wait_held(step, len(algos))
-            time.sleep(0.02)  # The worker reads what the last one has said.
+            # The worker reads what the last one has said; a model of which it was told is never a doubt.
+            bench.wait_for(lambda: step != "said" or told_made(scene) == len(algos), 2)
+            time.sleep(0.02)
             scene.kill(guard, *who)
             scene.release() if who == ("adapter",) else bench.wait_for(lambda: not alive(scene), 10)
             ran = bench.finish(guard)
@@ -39,9 +41,15 @@ def killed_at(step, who):
             scene.mend("--budget-usd", "50", ran=ran)
             # A program that was ended from outside has failed, which is no loss.
             endings = ("completed", "failed") if who == ("adapter",) else ("completed",)
-            return scene.judge(f"{step}-{'-'.join(who)}", cap=50, endings=endings)
+            return scene.judge(f"{step}-{'-'.join(who)}", cap=50, endings=endings, doubts=step != "said")
 
     return tell
+
+
+def told_made(scene):
+    """Counts the jobs of which a journal says that their program succeeded."""
+    lines, _ = oracle.journal_lines(scene.workspace)
+    return len({line["job_id"] for line in lines if line.get("event") == "made"})
 
 
 def alive(scene):

@@ -37,6 +37,8 @@ class Scenario:
     statuses = {}
     changed = ()
     unmarked = ()
+    # Which times at a point the long form kills.
+    hits = (1, 2, 5)
     # Endings of the command that are as good as those that every command may have.
     codes = ()
 
@@ -226,9 +228,10 @@ class Fresh(Scenario):
 
 
 class Single(Scenario):
-    """One job: whatever is folded has one result in it."""
+    """One job: whatever is folded has one result in it. Killed every time a point comes up, not only at first."""
 
     algos = ("plain",)
+    hits = range(1, 13)
 
 
 class Removed(Scenario):
