@@ -295,10 +295,7 @@ impl Pool<'_> {
     /// Gives a job back that was claimed and may not start; nothing was used up.
     pub(super) fn give_back_unfunded(&self, waiting: Waiting, lease: &Lease, funding: Funding) {
         let now = self.clock.now();
-        let reason = match funding {
-            Funding::Trouble => ReleaseReason::StoreTrouble,
-            _ => ReleaseReason::Budget,
-        };
+        let reason = ReleaseReason::Budget;
         if let Err(error) = self.store.release(lease, reason, None, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
         }

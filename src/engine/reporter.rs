@@ -68,7 +68,7 @@ impl JobReporter for Reporter<'_> {
             Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
             Err(error) => {
                 self.pool.store_failed("cannot note an intent", &error);
-                let message = format!("nothing was bought, because that cannot be noted: {error}");
+                let message = format!("that it is about to buy cannot be noted: {error}");
                 Err(AdapterError::failed(ErrorClass::Transient, message))
             }
         }

@@ -334,7 +334,7 @@ pub enum ReleaseReason {
     StoreTrouble,
     /// The store could not be reached while it ran: as if its holder had died with it.
     Unreachable,
-    /// A limit on spending does not allow it; nothing was started.
+    /// Its money could not be reserved, because of a limit or the disk; nothing was started.
     Budget,
 }
 

@@ -14,6 +14,7 @@ use super::streams::{self, Ears, Heard, Shared};
 use super::verdict;
 use crate::adapter::{AdapterError, JobContext};
 use crate::cancel::StopReason;
+use crate::domain::retry::ErrorClass;
 use crate::platform::process::{Ended, Group};
 
 /// How long a program has to end once it is asked to.
@@ -287,6 +288,10 @@ impl Session<'_, '_> {
             Ok(()) => {
                 self.outcome.intent = true;
                 self.answer("{\"ack\":\"intent\"}\n");
+            }
+            Err(AdapterError::Failed { message, .. }) if self.answers.is_none() => {
+                let message = format!("{message}; it waits for no answer and may have bought");
+                self.not_noted(AdapterError::failed(ErrorClass::Unknown, message));
             }
             Err(error) => self.not_noted(error),
         }

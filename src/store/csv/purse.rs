@@ -15,7 +15,7 @@ use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::purse::{Fate, Purse};
-use crate::store::{NoticeSink, StoreNotice};
+use crate::store::{NoticeSink, ReleaseReason, StoreNotice};
 use crate::workspace::ledger::{Journals, LedgerFile};
 use crate::workspace::lock;
 use crate::workspace::paths::Workspace;
@@ -197,6 +197,11 @@ fn told(lines: &[Line], nonce: &Nonce) -> Fate {
             }
             What::Released {
                 nonce: of,
+                reason: ReleaseReason::Budget,
+                ..
+            } if of == nonce && !purchase => fate = Fate::NotBilled,
+            What::Released {
+                nonce: of,
                 class: Some(class),
                 cut_off,
                 purchase: end,
@@ -281,6 +286,10 @@ mod tests {
         assert_eq!(fate(&[claimed(None), transient.clone()]), Fate::NotBilled);
         let unknown = released(Some("unknown"));
         assert_eq!(fate(&[claimed(None), unknown]), Fate::Open);
+        // Nothing was started without money.
+        let mut unfunded = released(None);
+        unfunded["reason"] = json!("budget");
+        assert_eq!(fate(&[claimed(None), unfunded]), Fate::NotBilled);
         // An open purchase is ended by the attempt that re-attaches to it.
         let bought = [claimed(None), submitted(), transient.clone()];
         assert_eq!(fate(&bought), Fate::Open);
