@@ -19,7 +19,7 @@ SHORT = ("claim.leased", "ledger.synced", "submit.synced", "made.before", "made.
          "finish.journalled", "publish_result.placed", "finish.unlocked", "fold.saved")
 # What is folded together differs from run to run: what is asked for must have come up this much more often.
 ALWAYS = 2
-SHORT_FAILURES = ("journal.appending", "journal.syncing", "rename_no_replace.before", "unsynced.writing")
+SHORT_FAILURES = ("journal.appending", "journal.syncing", "ledger.appending", "rename_no_replace.before", "unsynced.writing")
 
 
 @cache
@@ -68,6 +68,19 @@ def at_point(point, action, time_=1):
             return scene.judge(f"{point}-{action}-{time_}", cap=50, endings=endings)
 
     return insistent(tell)
+
+
+def unnoted_intent():
+    """The disk refuses the intent of a program that waits for no answer and has bought meanwhile."""
+    with Scene(("blind",)) as scene:
+        scene.hold("making")
+        faults = "journal.appended=sleep(200);journal.syncing=1*off->1*return(ENOSPC)"
+        ran = scene.run("--max-parallel", "2", *BUDGET, faults=faults)
+        scene.release()
+        if not scene.provider.charges():
+            raise Unreached("a purchase without a noted intent")
+        scene.mend(*BUDGET, ran=ran)
+        return scene.judge("unnoted-intent", cap=50, endings=("completed", "failed"))
 
 
 def guard_killed(point):
@@ -136,4 +149,5 @@ def stories():
             if times[point] >= 4 * ALWAYS:
                 name = f"programs: {error} at {point}, time 4"
                 found.append(Story(name, at_point(point, error, 4), False))
+    found.append(Story("programs: an intent that cannot be noted", insistent(unnoted_intent)))
     return found
