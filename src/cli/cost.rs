@@ -92,10 +92,10 @@ pub struct ReportArgs {
     /// Compare with a provider's invoice, a CSV table, by request id
     #[arg(long = "match", value_name = "FILE", conflicts_with = "csv")]
     invoice: Option<PathBuf>,
-    /// The invoice's column of request ids [default: the likeliest]
+    /// The invoice's column of request ids [default: request_id]
     #[arg(long, value_name = "COLUMN", requires = "invoice")]
     match_id: Option<String>,
-    /// The invoice's column of amounts in dollars [default: the likeliest]
+    /// The invoice's column of amounts in dollars [default: amount]
     #[arg(long, value_name = "COLUMN", requires = "invoice")]
     match_amount: Option<String>,
 }

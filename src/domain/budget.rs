@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::lease::Lease;
+use crate::domain::money::Usd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 
@@ -149,38 +150,25 @@ pub fn plain_usd(usd: f64) -> Option<f64> {
     (0.0..=MAX_USD).contains(&usd).then_some(usd)
 }
 
-/// Dollars are compared in millionths, so that three times 0.1 is 0.3.
-type Micros = i64;
-
-fn micros(usd: f64) -> Micros {
-    let rounded = (usd * 1e6).round();
-    if rounded.is_nan() || rounded <= 0.0 {
-        return 0;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
-    let value = rounded.min(9e15) as Micros;
-    value
+/// Returns an amount as the sums take it: what is less than nothing counts as nothing.
+fn money(usd: f64) -> Usd {
+    Usd::of(usd).or_nothing()
 }
 
-fn usd(micros: Micros) -> f64 {
-    micros as f64 / 1e6
-}
-
-/// Adds up without ever becoming less.
-fn sum(amounts: impl Iterator<Item = Micros>) -> Micros {
-    amounts.fold(0, Micros::saturating_add)
+fn dollars(known: Option<&Usd>) -> f64 {
+    known.copied().unwrap_or_default().dollars()
 }
 
 /// The sums of a ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
-    spent_by_run: BTreeMap<RunId, Micros>,
-    spent_by_day: BTreeMap<String, Micros>,
+    spent_by_run: BTreeMap<RunId, Usd>,
+    spent_by_day: BTreeMap<String, Usd>,
     reserved: BTreeMap<(RunId, JobId), Reservation>,
     /// Every attempt that a line names, and whether its money is settled.
     attempts: HashMap<Nonce, bool>,
     /// Jobs that turned out dearer than what was reserved for them, and on which day.
-    dearer: BTreeMap<(RunId, JobId), (Micros, String)>,
+    dearer: BTreeMap<(RunId, JobId), (Usd, String)>,
     by_hand: Vec<ByHand>,
 }
 
@@ -198,7 +186,7 @@ pub struct ByHand {
 #[derive(Debug, Clone, PartialEq)]
 struct Reservation {
     stake: Stake,
-    usd: Micros,
+    usd: Usd,
     day: String,
     /// Whether it was taken over from an attempt that may have been billed.
     taken_over: bool,
@@ -241,8 +229,8 @@ impl Serialize for Level {
 impl Level {
     /// Returns what is left of the limit.
     pub fn left_usd(&self) -> f64 {
-        let committed = micros(self.spent_usd).saturating_add(micros(self.reserved_usd));
-        usd(micros(self.cap_usd).saturating_sub(committed).max(0))
+        let committed = money(self.spent_usd) + money(self.reserved_usd);
+        (money(self.cap_usd) - committed).or_nothing().dollars()
     }
 
     /// Returns how much of the limit is spent or set aside; 1 is all of it.
@@ -326,18 +314,18 @@ impl Ledger {
             Change::Reserved { usd } => {
                 let earlier = self.reserved.get(&key);
                 let raised = earlier.is_some_and(|earlier| {
-                    earlier.stake.nonce == stake.nonce && micros(usd) > earlier.usd
+                    earlier.stake.nonce == stake.nonce && money(usd) > earlier.usd
                 });
                 let reservation = Reservation {
                     stake: stake.clone(),
-                    usd: micros(usd),
+                    usd: money(usd),
                     day: day_of(*at),
                     taken_over: earlier.is_some_and(|earlier| {
                         earlier.taken_over || earlier.stake.nonce != stake.nonce
                     }),
                 };
                 if raised {
-                    self.note_dearer(&key, micros(usd), *at);
+                    self.note_dearer(&key, money(usd), *at);
                 }
                 self.reserved.insert(key, reservation);
             }
@@ -346,12 +334,12 @@ impl Ledger {
                     let (stake, at) = (stake.clone(), *at);
                     self.by_hand.push(ByHand { stake, usd, at });
                 }
-                let usd = micros(usd);
-                if usd == 0 && !by_hand && !self.may_free(stake) {
+                let usd = money(usd);
+                if usd == Usd::ZERO && !by_hand && !self.may_free(stake) {
                     return;
                 }
                 self.attempts.insert(stake.nonce.clone(), true);
-                let reserved = self.reserved.get(&key).map_or(0, |own| own.usd);
+                let reserved = self.reserved.get(&key).map_or(Usd::ZERO, |own| own.usd);
                 if usd > reserved {
                     self.note_dearer(&key, usd, *at);
                 }
@@ -360,7 +348,7 @@ impl Ledger {
                     // A bill is also that of the attempts before it.
                     Some(own)
                         if own.stake.nonce == stake.nonce
-                            || (own.stake.attempt < stake.attempt && usd > 0) =>
+                            || (own.stake.attempt < stake.attempt && usd > Usd::ZERO) =>
                     {
                         let day = own.day.clone();
                         self.reserved.remove(&key);
@@ -368,15 +356,13 @@ impl Ledger {
                     }
                     _ => day_of(*at),
                 };
-                let of_run = self.spent_by_run.entry(key.0).or_default();
-                *of_run = of_run.saturating_add(usd);
-                let of_day = self.spent_by_day.entry(day).or_default();
-                *of_day = of_day.saturating_add(usd);
+                *self.spent_by_run.entry(key.0).or_default() += usd;
+                *self.spent_by_day.entry(day).or_default() += usd;
             }
         }
     }
 
-    fn note_dearer(&mut self, key: &(RunId, JobId), usd: Micros, at: Timestamp) {
+    fn note_dearer(&mut self, key: &(RunId, JobId), usd: Usd, at: Timestamp) {
         let noted = self.dearer.entry(key.clone()).or_default();
         *noted = (noted.0.max(usd), day_of(at));
     }
@@ -391,7 +377,7 @@ impl Ledger {
         let today = day_of(now);
         let jobs = self.dearer.iter();
         jobs.filter(move |((of, _), (_, day))| of == run || *day == today)
-            .map(|((run, job), (cost, _))| (run, job, usd(*cost)))
+            .map(|((run, job), (cost, _))| (run, job, cost.dollars()))
     }
 
     /// Decides whether a job that costs `price` may start. What is reserved for
@@ -417,11 +403,11 @@ impl Ledger {
     ) -> Grant {
         let mut tightest: Option<Level> = None;
         for mut level in self.levels(run, caps, now, counts) {
-            let committed = micros(level.spent_usd).saturating_add(micros(level.reserved_usd));
-            if committed.saturating_add(micros(price)) > micros(level.cap_usd) {
+            let committed = money(level.spent_usd) + money(level.reserved_usd);
+            if committed + money(price) > money(level.cap_usd) {
                 return Grant::No(level);
             }
-            level.reserved_usd = usd(micros(level.reserved_usd).saturating_add(micros(price)));
+            level.reserved_usd = (money(level.reserved_usd) + money(price)).dollars();
             if tightest.is_none_or(|other| other.used() < level.used()) {
                 tightest = Some(level);
             }
@@ -442,21 +428,21 @@ impl Ledger {
         counts: &dyn Fn(&Reservation) -> bool,
     ) -> Vec<Level> {
         let today = day_of(now);
-        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Micros {
+        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Usd {
             let kept = self.reserved.values().filter(|r| counts(r) && keep(r));
-            sum(kept.map(|r| r.usd))
+            kept.map(|r| r.usd).sum()
         };
         let run_level = caps.run_usd.map(|cap_usd| Level {
             cap: CapKind::Run,
             cap_usd,
-            spent_usd: usd(self.spent_by_run.get(run).copied().unwrap_or(0)),
-            reserved_usd: usd(reserved(&|r| r.stake.run_id == *run)),
+            spent_usd: dollars(self.spent_by_run.get(run)),
+            reserved_usd: reserved(&|r| r.stake.run_id == *run).dollars(),
         });
         let day_level = caps.day_usd.map(|cap_usd| Level {
             cap: CapKind::Day,
             cap_usd,
-            spent_usd: usd(self.spent_by_day.get(&today).copied().unwrap_or(0)),
-            reserved_usd: usd(reserved(&|r| r.day == today)),
+            spent_usd: dollars(self.spent_by_day.get(&today)),
+            reserved_usd: reserved(&|r| r.day == today).dollars(),
         });
         run_level.into_iter().chain(day_level).collect()
     }
@@ -465,35 +451,35 @@ impl Ledger {
     pub fn standing(&self, run: &RunId) -> Standing {
         let reserved = self.reserved.values().filter(|r| r.stake.run_id == *run);
         Standing {
-            spent_usd: usd(self.spent_by_run.get(run).copied().unwrap_or(0)),
-            reserved_usd: usd(sum(reserved.map(|r| r.usd))),
+            spent_usd: dollars(self.spent_by_run.get(run)),
+            reserved_usd: reserved.map(|r| r.usd).sum::<Usd>().dollars(),
         }
     }
 
     /// Returns what is reserved for a job, if anything is.
     pub fn reserved_for(&self, run: &RunId, job: &JobId) -> Option<f64> {
         let key = (run.clone(), job.clone());
-        self.reserved.get(&key).map(|r| usd(r.usd))
+        self.reserved.get(&key).map(|r| r.usd.dollars())
     }
 
     /// Returns what of that counts for today.
     pub fn reserved_today(&self, run: &RunId, job: &JobId, now: Timestamp) -> Option<f64> {
         let own = self.reserved.get(&(run.clone(), job.clone()));
         let own = own.filter(|own| own.day == day_of(now));
-        own.map(|own| usd(own.usd))
+        own.map(|own| own.usd.dollars())
     }
 
     /// Returns every reservation of a run, with whose it is.
     pub fn open(&self, run: &RunId) -> Vec<(Stake, f64)> {
         let of_run = self.reserved.values().filter(|r| r.stake.run_id == *run);
-        of_run.map(|r| (r.stake.clone(), usd(r.usd))).collect()
+        of_run.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
     }
 
     /// Returns every reservation of any run that counts for today.
     pub fn open_today(&self, now: Timestamp) -> Vec<(Stake, f64)> {
         let today = day_of(now);
         let open = self.reserved.values().filter(|r| r.day == today);
-        open.map(|r| (r.stake.clone(), usd(r.usd))).collect()
+        open.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
     }
 
     /// Tells whether the reservation of an attempt ends if it was not billed. That

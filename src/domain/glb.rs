@@ -216,6 +216,28 @@ pub fn chunks(bytes: &[u8]) -> Result<(&[u8], &[u8]), GlbError> {
     Ok((json, binary))
 }
 
+/// Puts a file together: its description, and the binary that it speaks of.
+pub fn assemble(description: &serde_json::Value, mut binary: Vec<u8>) -> Vec<u8> {
+    let mut text = description.to_string().into_bytes();
+    // Every chunk is filled up to a multiple of four.
+    text.resize(text.len().next_multiple_of(4), b' ');
+    binary.resize(binary.len().next_multiple_of(4), 0);
+    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes();
+    let total = 12 + 8 + text.len() + 8 + binary.len();
+    [
+        b"glTF",
+        &2_u32.to_le_bytes()[..],
+        &length(total),
+        &length(text.len()),
+        b"JSON",
+        &text,
+        &length(binary.len()),
+        b"BIN\0",
+        &binary,
+    ]
+    .concat()
+}
+
 impl Description {
     fn has_triangle(&self) -> bool {
         let mut primitives = self.meshes.iter().flat_map(|mesh| &mesh.primitives);

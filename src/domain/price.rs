@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 
 /// No unit costs more; what is more is no price.
@@ -55,7 +56,7 @@ impl ListedPrice {
         let units = units.or_else(|| self.is_by_generation().then_some(1.0))?;
         // Prices are decimal: 40 × 0.01 is 0.4 and nothing else.
         let usd = self.unit_usd()? * units;
-        Some((usd * 1e6).round() / 1e6).filter(|usd| *usd <= MOST_USD)
+        Some(Usd::of(usd).dollars()).filter(|usd| *usd <= MOST_USD)
     }
 
     /// Tells whether a unit is one generation by its own name.

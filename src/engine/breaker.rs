@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
+use crate::domain::money::Usd;
 use crate::domain::patch::Span;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
@@ -219,7 +220,7 @@ impl Pool<'_> {
                 algo: algo.to_owned(),
                 completed: trial.completed,
                 failed: trial.failed,
-                spent_usd: (trial.spent_usd * 1e6).round() / 1e6,
+                spent_usd: Usd::of(trial.spent_usd).dollars(),
                 possibly_billed: trial.possibly_billed,
                 avg_duration_s: (mean * 1e6).round() / 1e6,
                 waiting: self.queue.remaining_in(lane),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::domain::budget::{Bill, Caps, Grant, Level, Stake, WARN_FROM};
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::lease::Lease;
+use crate::domain::money::Usd;
 use crate::engine::Pool;
 use crate::engine::event::{EventKind, Summary};
 use crate::engine::queue::Waiting;
@@ -499,12 +500,12 @@ impl Pool<'_> {
         for job in &drawer.waiting {
             summary.left.note_waiting(job);
         }
-        summary.spent_usd = rounded(summary.spent_usd);
+        summary.spent_usd = Usd::of(summary.spent_usd).dollars();
         let known = costs.into_iter().map(|cost| match cost {
             Cost::Usd(usd) => usd,
             Cost::Free | Cost::Unknown => 0.0,
         });
-        summary.blocked_cost_usd = rounded(known.fold(0.0, |sum, usd| sum + usd));
+        summary.blocked_cost_usd = known.map(Usd::of).sum::<Usd>().dollars();
         let Some(money) = self.money().filter(|_| summary.blocked_by_budget > 0) else {
             return;
         };
@@ -518,8 +519,4 @@ impl Pool<'_> {
         let same = levels.iter().find(|level| Some(level.cap) == kind);
         summary.budget = same.or(levels.first()).copied().or(drawer.limit);
     }
-}
-
-fn rounded(usd: f64) -> f64 {
-    (usd * 1e6).round() / 1e6
 }

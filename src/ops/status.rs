@@ -86,7 +86,7 @@ fn shape(
             counts: algo.counts,
             rehearsed: algo.rehearsed,
             median_s: forecast::median(&mut algo.took_s.clone()),
-            cost_usd: algo.cost_micros as f64 / 1e6,
+            cost_usd: algo.cost,
             unit_usd: price(&algo.algo),
         })
         .collect();

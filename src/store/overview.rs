@@ -5,6 +5,7 @@
 
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
+use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::{Holder, Progress};
 
@@ -57,8 +58,8 @@ pub struct AlgoOverview {
     pub rehearsed: usize,
     /// How long its real jobs took that were completed, in seconds.
     pub took_s: Vec<f64>,
-    /// What the rows of its real results say they cost, in millionths of a dollar.
-    pub cost_micros: u64,
+    /// What the rows of its real results say they cost.
+    pub cost: Usd,
     /// Real results whose rows name no cost.
     pub unpriced: usize,
 }

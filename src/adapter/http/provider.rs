@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::client::{Answer, Call, Client, Content, Trouble};
 use super::row::Row;
+use crate::domain::money::Usd;
 use crate::domain::purchase::Billed;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
@@ -262,7 +263,7 @@ fn has_text(value: &Value) -> bool {
 
 /// Returns the amount of money without what arithmetic adds: to a millionth of a dollar.
 pub(super) fn dollars(usd: f64) -> f64 {
-    (usd * 1e6).round() / 1e6
+    Usd::of(usd).dollars()
 }
 
 /// Returns how the names of a purchase's pictures begin.

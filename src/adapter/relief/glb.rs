@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::adapter::relief::mesh::{Mesh, bounds};
+use crate::domain::glb;
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
@@ -31,7 +32,8 @@ impl Buffer {
             view["target"] = json!(target);
         }
         self.views.push(view);
-        pad(&mut self.bytes, 0);
+        let whole = self.bytes.len().next_multiple_of(4);
+        self.bytes.resize(whole, 0);
     }
 
     fn add_floats<const N: usize>(&mut self, vectors: &[[f32; N]]) {
@@ -44,11 +46,6 @@ impl Buffer {
             );
         });
     }
-}
-
-/// Fills up to a multiple of four, as every chunk must be.
-fn pad(bytes: &mut Vec<u8>, with: u8) {
-    bytes.resize(bytes.len().next_multiple_of(4), with);
 }
 
 /// Returns the file; `name` becomes the name of the model, `texture` is a JPEG file.
@@ -105,23 +102,5 @@ pub(super) fn write(mesh: &Mesh, texture: &[u8], name: &str) -> Vec<u8> {
         "bufferViews": buffer.views,
         "buffers": [{"byteLength": buffer.bytes.len()}],
     });
-    assemble(&document, &buffer.bytes)
-}
-
-fn assemble(document: &serde_json::Value, binary: &[u8]) -> Vec<u8> {
-    let mut text = serde_json::to_vec(document).expect("JSON values can always be written");
-    pad(&mut text, b' ');
-    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes();
-    let total = 12 + 8 + text.len() + 8 + binary.len();
-    let mut file = Vec::with_capacity(total);
-    file.extend(b"glTF");
-    file.extend(2_u32.to_le_bytes());
-    file.extend(length(total));
-    file.extend(length(text.len()));
-    file.extend(b"JSON");
-    file.extend(text);
-    file.extend(length(binary.len()));
-    file.extend(b"BIN\0");
-    file.extend(binary);
-    file
+    glb::assemble(&document, buffer.bytes)
 }

@@ -412,7 +412,7 @@ pub(crate) mod tests {
                 counts: [3, 1, 0, 1, 0],
                 rehearsed: 0,
                 median_s: Some(80.0),
-                cost_usd: 0.0,
+                cost_usd: Usd::ZERO,
                 unit_usd: None,
             }],
             pace: Some(Pace {

@@ -13,27 +13,11 @@ use super::amount::{self, Style};
 use crate::domain::money::Usd;
 use crate::ops::view::cost::{Billed, BilledOtherwise, Comparison, Purchase};
 
-/// Names of columns that hold ids, the likeliest first.
-const ID_NAMES: [&str; 6] = [
-    "request_id",
-    "requestid",
-    "request",
-    "id",
-    "reference",
-    "job_id",
-];
+/// The column of ids, unless the person names another.
+const ID: &str = "request_id";
 
-/// Names of columns that hold amounts, the likeliest first.
-const AMOUNT_NAMES: [&str; 8] = [
-    "amount_usd",
-    "cost_usd",
-    "price_usd",
-    "amount",
-    "cost",
-    "price",
-    "total",
-    "usd",
-];
+/// The column of amounts, unless the person names another.
+const AMOUNT: &str = "amount";
 
 /// Names of columns that say what kind of line it is.
 const KIND_NAMES: [&str; 5] = [
@@ -128,8 +112,8 @@ fn read(bytes: &[u8], id: Option<&str>, amount: Option<&str>) -> Result<Invoice,
     }
     // The reader takes everything up to the end of the file for one cell then.
     let unclosed = text.matches('"').count() % 2 == 1;
-    let id = find(&names, id, &ID_NAMES, "request ids")?;
-    let amount = find(&names, amount, &AMOUNT_NAMES, "amounts")?;
+    let id = find(&names, id.unwrap_or(ID))?;
+    let amount = find(&names, amount.unwrap_or(AMOUNT))?;
     let kind = KIND_NAMES
         .iter()
         .find_map(|name| names.iter().position(|found| plain(found) == *name))
@@ -227,19 +211,12 @@ fn plain(name: &str) -> String {
     words.join("_")
 }
 
-/// Finds a column by the name given, or else by the names that it may have.
-fn find(names: &[String], given: Option<&str>, usual: &[&str], what: &str) -> Result<usize, Fault> {
-    let by_name = |wanted: &str| names.iter().position(|name| plain(name) == plain(wanted));
-    let found = match given {
-        Some(given) => by_name(given),
-        None => usual.iter().find_map(|name| by_name(name)),
-    };
+/// Finds a column by its name, in capitals or not.
+fn find(names: &[String], wanted: &str) -> Result<usize, Fault> {
+    let found = names.iter().position(|name| plain(name) == plain(wanted));
     found.ok_or_else(|| Fault {
         line: Some(1),
-        what: match given {
-            Some(given) => format!("has no column {given:?}; it has {}", names.join(", ")),
-            None => format!("has no column of {what}; it has {}", names.join(", ")),
-        },
+        what: format!("has no column {wanted:?}; it has {}", names.join(", ")),
         hint: NAME_COLUMNS,
     })
 }
@@ -327,7 +304,7 @@ mod tests {
     #[test]
     fn a_credit_is_subtracted_from_what_was_charged() {
         let sum = |table: &str| {
-            let invoice = read(table.as_bytes(), None, None).expect("readable");
+            let invoice = read(table.as_bytes(), Some("id"), None).expect("readable");
             invoice.amounts["a"].0
         };
         assert_eq!(sum("id,amount\na,0.30\na,0.10-\n"), Usd::of(0.2));
@@ -339,18 +316,19 @@ mod tests {
             sum("id,type,amount\na,usage,0.30\na,credit,(0.10)\n"),
             Usd::of(0.2)
         );
-        let unclear = read(b"id,type,amount\na,credit usage,0.30\n", None, None);
+        let unclear = read(b"id,type,amount\na,credit usage,0.30\n", Some("id"), None);
         let fault = unclear.expect_err("credits that are used, or given back");
         assert_eq!(fault.line, Some(2));
     }
 
     #[test]
     fn what_cannot_be_read_is_told_with_its_line() {
+        let read_id = |table: &[u8]| read(table, Some("id"), None).expect_err("not readable");
         let fault = |table: &[u8]| read(table, None, None).expect_err("not readable");
         assert_eq!(fault(b"request_id,amount\na,0.3\nb,lots\n").line, Some(3));
         assert_eq!(fault(b"request_id,amount\r\n\r\nb,lots\r\n").line, Some(3));
         assert_eq!(fault(b"who,what\na,b\n").line, Some(1));
-        assert_eq!(fault(b"id,amount\na,\xFF\n").line, Some(2));
+        assert_eq!(read_id(b"id,amount\na,\xFF\n").line, Some(2));
         for empty in [&b""[..], b"\n", b"\xEF\xBB\xBF"] {
             assert_eq!(fault(empty).what, "is empty");
         }
@@ -358,11 +336,12 @@ mod tests {
             &b"id,amount\na,\"0.3\nb,0.4\n"[..],
             b"id,amount\n\"a,0.3\nb,0.4\n",
         ] {
-            let fault = fault(open);
+            let fault = read_id(open);
             assert_eq!(fault.line, Some(2));
             assert!(fault.what.contains("never closed"), "{}", fault.what);
         }
-        read(b"Request-ID,Amount (USD)\na,0.3\n", None, None).expect("usual names");
+        let named = read(b"Request-ID,Total\na,0.3\n", None, Some("total"));
+        named.expect("a person names what is called otherwise");
         let given = read(b"id,amount\n", Some("order"), None).expect_err("no such column");
         assert_eq!(given.hint, NAME_COLUMNS);
     }

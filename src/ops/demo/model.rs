@@ -175,25 +175,8 @@ impl Mesh {
                 {"bufferView": 3, "componentType": 5125, "count": self.indices.len(), "type": "SCALAR"},
             ],
         });
-        assemble(json.to_string().into_bytes(), binary)
+        crate::domain::glb::assemble(&json, binary)
     }
-}
-
-fn assemble(mut json: Vec<u8>, binary: Vec<u8>) -> Vec<u8> {
-    json.resize(json.len().next_multiple_of(4), b' ');
-    let total = 12 + 8 + json.len() + 8 + binary.len();
-    let word = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-    let mut glb = Vec::with_capacity(total);
-    glb.extend(b"glTF");
-    glb.extend(2_u32.to_le_bytes());
-    glb.extend(word(total));
-    glb.extend(word(json.len()));
-    glb.extend(b"JSON");
-    glb.extend(json);
-    glb.extend(word(binary.len()));
-    glb.extend(b"BIN\0");
-    glb.extend(binary);
-    glb
 }
 
 #[expect(

@@ -80,7 +80,7 @@ pub struct AlgoStatus {
     /// Half of its completed jobs took no longer than this.
     pub median_s: Option<f64>,
     /// What its results cost by their rows, in dollars.
-    pub cost_usd: f64,
+    pub cost_usd: Usd,
     /// What one costs by the configuration.
     #[serde(rename = "unit_price_usd")]
     pub unit_usd: Option<f64>,

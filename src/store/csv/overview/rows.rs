@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::Status;
+use crate::domain::money::Usd;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::time::Timestamp;
 use crate::store::csv::codec::decode;
@@ -219,7 +220,7 @@ impl Rows {
         if status == Some(Status::Completed) {
             let algo = &mut self.algos[algo];
             match usd {
-                Some(usd) => algo.cost_micros += micros(usd),
+                Some(usd) => algo.cost += Usd::of(usd).or_nothing(),
                 None => algo.unpriced += 1,
             }
         }
@@ -247,14 +248,4 @@ fn status_of(cell: &[u8]) -> Option<Status> {
         .into_iter()
         .find(|status| status.word().as_bytes() == cell);
     usual.or_else(|| Status::parse(&String::from_utf8_lossy(cell)))
-}
-
-fn micros(usd: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to what fits"
-    )]
-    let micros = (usd * 1e6).round().clamp(0.0, 9e15) as u64;
-    micros
 }
