@@ -400,7 +400,7 @@ fn resumed_text(resumed: &Resumed) -> String {
     let (key, since) = (&resumed.key, &resumed.closed.since);
     let reason = one_line(&resumed.closed.reason);
     if resumed.is_algo {
-        format!("algo {key} goes on (it was paused since {since}: {reason})")
+        format!("algo {key} is resumed (it was paused since {since}: {reason})")
     } else {
         format!("provider {key} is open again (it was closed since {since}: {reason})")
     }

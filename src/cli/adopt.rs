@@ -12,7 +12,7 @@ use crate::cli::run_arg::JobArg;
 use crate::cli::ui::Ui;
 use crate::ops::OpsContext;
 use crate::ops::adopt::{AdoptRequest, adopt};
-use crate::ops::cancel::Teller;
+use crate::ops::cancel::Warn;
 
 /// The options of `run adopt`.
 #[derive(Debug, Args)]
@@ -50,8 +50,8 @@ pub fn run(args: &AdoptArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         allow_unsafe_locks: args.allow_unsafe_locks,
     };
     let printer = ui.clone();
-    let tell: Teller = Arc::new(move |message| printer.warn(message));
-    let adopted = adopt(&context, &request, &tell)?;
+    let warn: Warn = Arc::new(move |message| printer.warn(message));
+    let adopted = adopt(&context, &request, &warn)?;
     if ui.is_json() {
         ui.data_json(&json!({
             "run_id": request.run_id,

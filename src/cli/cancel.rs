@@ -15,7 +15,7 @@ use crate::cli::ui::Ui;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::ops::OpsContext;
-use crate::ops::cancel::{CancelReport, CancelRequest, OpenPurchase, Preview, Teller, cancel_jobs};
+use crate::ops::cancel::{CancelReport, CancelRequest, OpenPurchase, Preview, Warn, cancel_jobs};
 
 /// How many purchases are named one by one.
 const NAMED: usize = 10;
@@ -69,9 +69,9 @@ pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         allow_unsafe_locks: args.allow_unsafe_locks,
     };
     let printer = ui.clone();
-    let tell: Teller = Arc::new(move |message| printer.warn(message));
+    let warn: Warn = Arc::new(move |message| printer.warn(message));
     let confirmed = |preview: &Preview| args.yes || agreed(&request, preview, ui);
-    let Some(report) = cancel_jobs(&context, &request, &confirmed, &tell)? else {
+    let Some(report) = cancel_jobs(&context, &request, &confirmed, &warn)? else {
         ui.say("nothing was changed");
         return Ok(Exit::Done);
     };

@@ -68,7 +68,7 @@ enum ByWord {
 /// The options of `cost report`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Read from the journals of all workers; rehearsals are left out, and what nobody knows
+    after_help = "Read from the journals of all workers; rehearsals are left out, and an unknown amount
 is counted as unknown. --match ends with exit code 1 if anything differs.
 
 Examples:

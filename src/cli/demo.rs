@@ -74,7 +74,7 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     } else {
         let stopped = report.summary.as_ref();
         if stopped.is_some_and(|summary| summary.stopped_by.as_deref() == Some("interrupted")) {
-            ui.say("stopped; the same command goes on");
+            ui.say("stopped; the same command continues");
             return Ok(exit);
         }
         ui.data(&to_text(&report, &args.dir))?;

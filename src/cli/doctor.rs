@@ -16,7 +16,7 @@ use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::text::{counted, one_line};
-use crate::ops::doctor::{Checkup, DoctorRequest, Patient, examine, mend, probe_lock};
+use crate::ops::doctor::{Checkup, DoctorRequest, Target, examine, probe_lock, repair};
 
 /// How many lines of one list are shown.
 const SHOWN: usize = 5;
@@ -29,7 +29,7 @@ const SHOWN: usize = 5;
   archi3d doctor --run-id r1 --deep
       look at one run, and compare every result with what its worker recorded
   archi3d doctor --fix
-      show what can be mended safely, ask, and mend it
+      show what can be repaired safely, ask, and repair it
   archi3d doctor --json | jq -r '.findings[] | [.severity, .code, .what] | @tsv'
 
 Without --fix nothing is written. --fix does only what loses and buys nothing: it brings rows
@@ -62,8 +62,8 @@ pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         run_id: args.run_id.as_deref().map(parse_run_id).transpose()?,
         deep: args.deep,
     };
-    let patient = Patient::find(global.workspace.as_deref())?;
-    let look = || examine(&patient, &request);
+    let target = Target::find(global.workspace.as_deref())?;
+    let look = || examine(&target, &request);
     let mut checkup = while_working(ui, "looking at everything", look)?;
     let mut mended = Vec::new();
     if args.fix {
@@ -73,9 +73,9 @@ pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             .flat_map(|finding| finding.changes.clone())
             .collect();
         if changes.is_empty() {
-            ui.say("nothing can be mended by --fix");
+            ui.say("nothing can be repaired by --fix");
         } else if agreed(args, ui, &changes)? {
-            for trouble in mend(&patient, &checkup.findings)? {
+            for trouble in repair(&target, &checkup.findings)? {
                 ui.warn(&trouble);
             }
             mended = changes;
@@ -106,7 +106,7 @@ fn agreed(args: &DoctorArgs, ui: &Ui, changes: &[String]) -> Result<bool, CliErr
         return Ok(true);
     }
     if !io::stdin().is_terminal() {
-        return Err(CliError::usage("nobody is there to agree to these changes")
+        return Err(CliError::usage("these changes are not confirmed")
             .hint("nothing was changed; add --yes to make them"));
     }
     ui.say("make these changes? [y/N]");

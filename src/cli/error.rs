@@ -176,7 +176,7 @@ impl From<OpsError> for CliError {
         let mut hints: Vec<String> = error.hint().map(str::to_owned).into_iter().collect();
         if kind == ErrorKind::Store && hints.is_empty() {
             hints.push(
-                "what finished is kept; once the cause is mended, the same command goes on".into(),
+                "what finished is kept; once the cause is fixed, the same command continues".into(),
             );
         }
         Self {

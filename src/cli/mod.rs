@@ -160,7 +160,7 @@ enum Command {
     Export(export::ExportArgs),
     /// Make the registry agree with what is on disk
     Consolidate(consolidate::ConsolidateArgs),
-    /// Look for what is wrong with the workspace, and mend what can be mended safely
+    /// Look for what is wrong with the workspace, and repair what can be repaired safely
     Doctor(doctor::DoctorArgs),
     /// Make the registry again from what is recorded
     #[command(

@@ -33,7 +33,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     } else if stopped_early && unfinished > 0 {
         let statuses = statuses_to_go_on(summary, request);
         hints.push(format!(
-            "{} not finished; to go on: {}",
+            "{} not finished; to resume: {}",
             jobs(unfinished),
             rest(summary, request, &statuses)
         ));
@@ -174,7 +174,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
         .budget_usd
         .is_some_and(|usd| usd <= level.cap_usd);
     let remedy = match level.cap {
-        CapKind::Day => "go on tomorrow (a day ends at midnight UTC), or raise budget.day_usd in \
+        CapKind::Day => "resume tomorrow (a day ends at midnight UTC), or raise budget.day_usd in \
                          config/global.yaml"
             .to_owned(),
         CapKind::Run if by_flag => {
@@ -189,7 +189,7 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
             format!("for all of them: {command}")
         }
         CapKind::Run => format!(
-            "to go on, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",
+            "to resume, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",
             dollars(needed)
         ),
     };
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(
             hints(&summary, &request),
             [
-                "3 jobs were not finished; to go on: archi3d run worker --run-id 'it'\\''s 1' \
+                "3 jobs were not finished; to resume: archi3d run worker --run-id 'it'\\''s 1' \
               --only-status enqueued,failed --jobs 'd6*' --max-parallel 4 --retries 2 --dry-run"
             ]
         );

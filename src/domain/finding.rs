@@ -87,9 +87,9 @@ codes! {
     ConfigError "config_error" Error
         "no command that needs the configuration can run",
     AdapterNotRunnable "adapter_not_runnable" Warning
-        "its waiting jobs would be left alone",
+        "its waiting jobs would be skipped",
     ProviderClosed "provider_closed" Warning
-        "jobs of this provider wait until somebody opens it",
+        "jobs of this provider wait until it is opened",
     TableMissing "table_missing" Error
         "nothing can run without the registry",
     TableUnreadable "table_unreadable" Error
@@ -107,7 +107,7 @@ codes! {
     StaleCopy "copy_of_table" Note
         "it says nothing that the table does not say; a program or a person left it",
     CopyBeside "copy_of_file" Note
-        "a program or a person left it; nobody reads what only the copy says",
+        "a program or a person left it; what only the copy says is not read",
     DuplicateKey "duplicate_key" Warning
         "two rows speak of one job, and tools disagree about which one counts",
     UnsafeCell "unsafe_cell" Warning
@@ -133,13 +133,13 @@ codes! {
     Unmarked "completed_without_marker" Note
         "the table alone says so; workers take it as completed",
     Unpublished "unpublished_result" Warning
-        "a finished result is safe in a journal but nobody can see it",
+        "a finished result is safe in a journal and not published yet",
     KeptResult "kept_result" Warning
         "a model that was made, and perhaps paid for, is not its job's result",
     LateResult "late_result" Note
-        "an attempt left files beside the result that counts; nobody removes them",
+        "an attempt left files beside the result that counts; they are kept",
     UnknownStatus "unknown_status" Warning
-        "no command knows what it means: the job is left alone and in no count",
+        "no command knows what it means: the job is skipped and in no count",
     RunningUnheld "running_without_holder" Warning
         "the job stands still, and a worker that is told to go on with it makes and pays for it again",
     DeadLease "dead_lease" Warning
@@ -147,7 +147,7 @@ codes! {
     DeadWorker "dead_worker" Note
         "a worker ended without closing its journal; the next one closes it",
     OrphanStaging "orphan_staging" Warning
-        "files of an attempt that nobody goes on with take room",
+        "files of an abandoned attempt take up room",
     LeftoverFile "leftover_file" Warning
         "a writer died before its file had its name; it takes room and is never read",
     DamagedMarker "damaged_marker" Warning

@@ -91,7 +91,7 @@ pub fn reconcile(row: &Cells, evidence: &Evidence, fix_status: bool) -> Correcti
     };
     work.note_damage();
     let Some(status) = Status::parse(word) else {
-        let text = format!("the status {word:?} is none of ours; the row is left alone");
+        let text = format!("unknown status {word:?}; the row is skipped");
         work.problem(Problem::UnknownStatus(text));
         return work.correction;
     };
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
         }
         if status == Status::Completed && model_fault.is_some() && !is_live && !failed_since {
             if evidence.is_changing {
-                self.reason("somebody is changing the job at this moment; left as it is");
+                self.reason("another program is changing the job at this moment; skipped");
                 return None;
             }
             return Some(self.downgrade());

@@ -28,7 +28,7 @@ pub struct Money {
     pub caps: Caps,
     /// The most that earlier jobs of each algorithm turned out to cost, where that
     /// is more than their entry says.
-    pub dearest: HashMap<String, f64>,
+    pub highest_cost: HashMap<String, f64>,
 }
 
 /// What the threads of a pool know of the money.
@@ -50,7 +50,7 @@ struct Drawer {
     /// What this pool has reserved and not settled.
     reserved: HashMap<Nonce, f64>,
     /// The most that a job of each algorithm turned out to cost.
-    dearest: HashMap<String, f64>,
+    highest_cost: HashMap<String, f64>,
     /// Attempts whose provider has accepted the request.
     bought: HashSet<Nonce>,
     warned: bool,
@@ -60,9 +60,9 @@ struct Drawer {
 impl Till {
     /// Opens with what is known from before.
     pub(super) fn of(money: Option<&Money>) -> Self {
-        let dearest = money.map(|money| money.dearest.clone());
+        let highest_cost = money.map(|money| money.highest_cost.clone());
         Self(Mutex::new(Drawer {
-            dearest: dearest.unwrap_or_default(),
+            highest_cost: highest_cost.unwrap_or_default(),
             ..Drawer::default()
         }))
     }
@@ -105,15 +105,20 @@ impl Pool<'_> {
     }
 
     fn cost_of(&self, job: &JobRecord) -> Cost {
-        let dearest = self.till.open().dearest.get(&self.algo_of(job)).copied();
+        let highest_cost = self
+            .till
+            .open()
+            .highest_cost
+            .get(&self.algo_of(job))
+            .copied();
         let carrier = self.carrier_of(job).ok();
         // What cannot run costs nothing.
         let Some(carrier) = carrier.filter(|carrier| carrier.obstacle.is_none()) else {
             return Cost::Free;
         };
-        let dearest = dearest.unwrap_or(0.0);
+        let highest_cost = highest_cost.unwrap_or(0.0);
         match carrier.price.unit_usd {
-            Some(usd) if usd.max(dearest) > 0.0 => Cost::Usd(usd.max(dearest)),
+            Some(usd) if usd.max(highest_cost) > 0.0 => Cost::Usd(usd.max(highest_cost)),
             Some(_) => Cost::Free,
             None => Cost::Unknown,
         }
@@ -135,8 +140,8 @@ impl Pool<'_> {
     pub(super) fn learn_price(&self, job: &JobRecord, usd: Option<f64>) {
         if let Some(usd) = usd.filter(|usd| usd.is_finite() && *usd > 0.0) {
             let mut drawer = self.till.open();
-            let dearest = drawer.dearest.entry(self.algo_of(job)).or_default();
-            *dearest = dearest.max(usd);
+            let highest_cost = drawer.highest_cost.entry(self.algo_of(job)).or_default();
+            *highest_cost = highest_cost.max(usd);
         }
     }
 
@@ -334,8 +339,7 @@ impl Pool<'_> {
         let algo = self.algo_of(&waiting.planned.job);
         self.report(EventKind::Warning {
             message: format!(
-                "nobody knows what algo {algo} costs, so under a spending limit its jobs do not \
-                 start; give it a unit_price_usd in adapters.yaml (0 if it is free)"
+                "algo {algo} has no price; its jobs do not start while a budget is set; give it a unit_price_usd in adapters.yaml (0 if it is free)"
             ),
         });
     }

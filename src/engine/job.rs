@@ -138,9 +138,7 @@ impl Pool<'_> {
             Claim::Changed(JobState::Cancelled { .. }) => {
                 self.count(|tally| tally.summary.skipped += 1);
                 self.report(EventKind::Notice {
-                    message: format!(
-                        "job {job_id} is cancelled, as somebody has asked for, and left out"
-                    ),
+                    message: format!("job {job_id} was cancelled on request; skipped"),
                 });
             }
             _ => self.count(|tally| tally.summary.skipped += 1),

@@ -10,7 +10,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::shell_word;
-use crate::ops::cancel::Teller;
+use crate::ops::cancel::Warn;
 use crate::ops::find::{JobName, find_job};
 use crate::ops::run::notice_text;
 use crate::ops::{OpsContext, OpsError};
@@ -45,20 +45,20 @@ pub struct Adopted {
 pub fn adopt(
     context: &OpsContext,
     request: &AdoptRequest,
-    tell: &Teller,
+    warn: &Warn,
 ) -> Result<Adopted, OpsError> {
     let now = context.clock.now();
     let run_id = &request.run_id;
     let run = csv::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
     let job_id = find(&run.jobs, run_id, &request.job)?;
     chosen(context, request, &job_id)?;
-    let notices = tell.clone();
+    let notices = warn.clone();
     let store = CsvStore::open(CsvStoreOptions {
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: Arc::new(move |notice| notices(&notice_text(notice))),
         ..context.store_options(run_id)
     })?;
-    let brought = bring_in(context, request, &store, &job_id, tell);
+    let brought = bring_in(context, request, &store, &job_id, warn);
     store.close(context.clock.now())?;
     brought
 }
@@ -68,11 +68,11 @@ fn bring_in(
     request: &AdoptRequest,
     store: &CsvStore,
     job_id: &JobId,
-    tell: &Teller,
+    warn: &Warn,
 ) -> Result<Adopted, OpsError> {
     let recovery = store.recover(context.clock.now())?;
     for warning in &recovery.warnings {
-        tell(warning);
+        warn(warning);
     }
     for _ in 0..2 {
         if let Some(adopted) = take_in(context, request, store, job_id)? {

@@ -18,7 +18,7 @@ use crate::domain::plan::{
 };
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
-use crate::ops::{OpsContext, adapters, births};
+use crate::ops::{OpsContext, adapters, created_rows};
 use crate::platform::fault;
 use crate::store::csv::refuse_links_outside;
 use crate::store::csv::table::Table;
@@ -334,7 +334,7 @@ fn write(
     if !plan.jobs.is_empty() {
         // First, so that no row is ever without the record it can be made again from.
         let record_path = workspace.run(run_id).rows();
-        let record = births::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
+        let record = created_rows::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
         replace(&record_path, &record, &tag)?;
         fault::here("batch.record_written");
         let pictures_path = workspace.run(run_id).pictures();

@@ -91,7 +91,7 @@ pub struct OpenPurchase {
 }
 
 /// Hears what is worth telling while the request is carried out.
-pub type Teller = Arc<dyn Fn(&str) + Send + Sync>;
+pub type Warn = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Carries the request out, unless `confirm` says no to what it means. Returns
 /// nothing then, and touches nothing, as where no job is meant.
@@ -99,13 +99,13 @@ pub fn cancel_jobs(
     context: &OpsContext,
     request: &CancelRequest,
     confirm: &dyn Fn(&Preview) -> bool,
-    tell: &Teller,
+    warn: &Warn,
 ) -> Result<Option<CancelReport>, OpsError> {
     let now = context.clock.now();
     let run = csv::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
     let filter = &select::among(&request.query, &run.jobs);
     for unmatched in select::unmatched(filter, &request.run_id, &run.jobs) {
-        tell(&unmatched);
+        warn(&unmatched);
     }
     let preview = preview(request, filter, &run);
     if preview.meant == 0 {
@@ -119,10 +119,10 @@ pub fn cancel_jobs(
     }
     let identity = identity::worker_identity(&context.settings);
     let worker = identity.worker_id.clone();
-    let store = open(context, request, identity, tell)?;
+    let store = open(context, request, identity, warn)?;
     let recovery = store.recover(context.clock.now())?;
     for warning in &recovery.warnings {
-        tell(warning);
+        warn(warning);
     }
     let run = store.jobs(context.clock.now())?;
     let mut report = CancelReport {
@@ -138,7 +138,7 @@ pub fn cancel_jobs(
         }
     }
     store.close(context.clock.now())?;
-    note(context, request, &report, &worker, tell);
+    note(context, request, &report, &worker, warn);
     Ok(Some(report))
 }
 
@@ -176,13 +176,13 @@ fn open(
     context: &OpsContext,
     request: &CancelRequest,
     identity: WorkerIdentity,
-    tell: &Teller,
+    warn: &Warn,
 ) -> Result<CsvStore, OpsError> {
-    let tell = tell.clone();
+    let warn = warn.clone();
     let store = CsvStore::open(CsvStoreOptions {
         identity,
         allow_unsafe_locks: request.allow_unsafe_locks,
-        notices: Arc::new(move |notice| tell(&notice_text(notice))),
+        notices: Arc::new(move |notice| warn(&notice_text(notice))),
         ..context.store_options(&request.run_id)
     })?;
     Ok(store)
@@ -245,9 +245,9 @@ fn note(
     request: &CancelRequest,
     report: &CancelReport,
     worker: &WorkerId,
-    tell: &Teller,
+    warn: &Warn,
 ) {
-    struct Troubles(Teller);
+    struct Troubles(Warn);
     impl Sink for Troubles {
         fn report(&self, event: &Event) {
             if let EventKind::Warning { message } = &event.kind {
@@ -268,7 +268,7 @@ fn note(
         )
     };
     let path = context.workspace.log("worker");
-    let log = RunLog::open(&path, worker, Arc::new(Troubles(tell.clone())));
+    let log = RunLog::open(&path, worker, Arc::new(Troubles(warn.clone())));
     log.report(&Event {
         at: context.clock.now(),
         run_id: request.run_id.clone(),

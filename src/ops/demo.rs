@@ -232,7 +232,10 @@ fn refuse_foreign(folder: &Path) -> Result<(), StoreError> {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(taken(folder, "a file stands where the demo should be"));
+            return Err(taken(
+                folder,
+                "expected a folder for the demo, found a file",
+            ));
         }
         Err(error) => return Err(error).context("open", folder),
     };

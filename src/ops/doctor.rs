@@ -21,15 +21,15 @@ mod exam;
 mod ledger;
 mod links;
 mod locks;
-mod mend;
 mod place;
+mod repair;
 mod rows;
 mod runs;
 mod setup;
 mod tables;
 
 pub use locks::{Probe, probe_lock};
-pub use mend::mend;
+pub use repair::repair;
 
 /// What is to be looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,14 +65,14 @@ impl Checkup {
 }
 
 /// Who is looked at: a workspace, with its settings if these can be read.
-pub struct Patient {
+pub struct Target {
     /// The folder everything is in.
     pub workspace: Workspace,
     clock: Arc<dyn Clock>,
     context: Result<OpsContext, ConfigError>,
 }
 
-impl Patient {
+impl Target {
     /// Finds the workspace, the one given or else the one that is configured, also
     /// if its configuration is wrong.
     pub fn find(given: Option<&Path>) -> Result<Self, OpsError> {
@@ -105,8 +105,8 @@ impl Patient {
 }
 
 /// Looks at everything and changes nothing.
-pub fn examine(patient: &Patient, request: &DoctorRequest) -> Result<Checkup, OpsError> {
-    let workspace = &patient.workspace;
+pub fn examine(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
+    let workspace = &target.workspace;
     if let Some(run_id) = &request.run_id {
         check_known(workspace, run_id)?;
     }
@@ -116,11 +116,11 @@ pub fn examine(patient: &Patient, request: &DoctorRequest) -> Result<Checkup, Op
     locks::look(workspace, &mut checkup);
     let mut table = tables::look(workspace, &mut checkup);
     copies::look(workspace, table.as_ref(), &mut checkup);
-    runs::look(patient, request, table.as_mut(), &mut checkup);
-    setup::look(patient, table.as_ref(), &mut checkup);
+    runs::look(target, request, table.as_mut(), &mut checkup);
+    setup::look(target, table.as_ref(), &mut checkup);
     // The largest thing in memory, and nobody needs it any more.
     drop(table);
-    ledger::look(patient, request, &mut checkup);
+    ledger::look(target, request, &mut checkup);
     let only = request.run_id.as_ref().map(ToString::to_string);
     checkup.findings.retain(|finding| {
         let other = |only: &String| finding.run_id.as_ref().is_some_and(|run| run != only);

@@ -19,7 +19,7 @@ use crate::ops::money;
 use crate::ops::plan::Planner;
 use crate::ops::select::WorkerRequest;
 use crate::ops::view::explain::{Explanation, Numbers, PlannedStep};
-use crate::ops::view::plan::{Fate, JobPlan};
+use crate::ops::view::plan::{JobPlan, PlannedAction};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv::Kept;
 use crate::store::{Holder, JobRecord, RunJobs, Standing, csv};
@@ -231,7 +231,7 @@ impl Why<'_> {
             JobState::Failed { .. } => self.failed(error.as_deref(), *doubtful),
             JobState::Cancelled { .. } => (
                 "cancelled",
-                vec!["somebody took it out; no worker takes it".into()],
+                vec!["it was cancelled; no worker takes it".into()],
             ),
             JobState::Enqueued { attempt } => self.waiting(*attempt),
         }
@@ -241,13 +241,15 @@ impl Why<'_> {
         let reason = &self.plan.reason;
         let words = &reason.of_job;
         match self.plan.fate {
-            Fate::Run => format!("a worker would run it: it is one of those {words}"),
-            Fate::Reattach => format!("a worker would ask for its result: {words}"),
-            Fate::Reuse => format!("a worker would copy an identical result: {words}"),
-            Fate::Busy => format!("a worker would leave it: {words}"),
-            Fate::Blocked if *words != reason.words => format!("in a worker it {words}"),
-            Fate::Blocked => format!("a worker could not start it: it is one of those {words}"),
-            Fate::Skip => format!("a worker would leave it: it is one of those {words}"),
+            PlannedAction::Run => format!("a worker would run it: it is one of those {words}"),
+            PlannedAction::Reattach => format!("a worker would ask for its result: {words}"),
+            PlannedAction::Reuse => format!("a worker would copy an identical result: {words}"),
+            PlannedAction::Busy => format!("a worker would leave it: {words}"),
+            PlannedAction::Blocked if *words != reason.words => format!("in a worker it {words}"),
+            PlannedAction::Blocked => {
+                format!("a worker could not start it: it is one of those {words}")
+            }
+            PlannedAction::Skip => format!("a worker would leave it: it is one of those {words}"),
         }
     }
 
@@ -262,12 +264,10 @@ impl Why<'_> {
         let asked = holder.is_some_and(|holder| holder.cancel_asked);
         if dead {
             let mut why = vec![format!(
-                "{who} took it as attempt {attempt} and died; nobody works on it"
+                "{who} took it as attempt {attempt} and died; no worker holds it"
             )];
             if asked {
-                why.push(
-                    "somebody asked for it to be stopped: the next worker takes it out".into(),
-                );
+                why.push("a cancel was requested: the next worker cancels it".into());
                 return ("cancel_asked", why);
             }
             if self.asks {
@@ -286,7 +286,7 @@ impl Why<'_> {
         if asked {
             let beat = Rhythm::default().heartbeat.as_secs();
             why.push(format!(
-                "somebody asked for it to be stopped; its worker does so at its next beat, \
+                "a cancel was requested; its worker stops it at its next beat, \
                  usually within {beat} s"
             ));
             return ("cancel_asked", why);
@@ -368,7 +368,7 @@ impl Why<'_> {
             },
             "bad_input" => "its pictures cannot be used; trying again changes nothing".into(),
             "permanent" => "without a change it will fail the same way".into(),
-            _ => "failed jobs run again only when somebody selects them".into(),
+            _ => "failed jobs run again only when they are selected".into(),
         });
         if self.numbers.request_id.is_some() {
             why.push(

@@ -158,7 +158,7 @@ fn check(path: &Path, folder: bool) -> Result<(), StoreError> {
         return Ok(());
     };
     let what = match (folder, metadata.is_dir()) {
-        (true, false) => "a file stands where a folder should be",
+        (true, false) => "expected a folder, found a file",
         (false, true) => "a folder stands where a file should be",
         _ => return Ok(()),
     };

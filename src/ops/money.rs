@@ -85,28 +85,28 @@ pub(super) fn in_ledger(ledger: &Ledger, run_id: &RunId, caps: Caps, now: Timest
 
 /// Returns what jobs of each algorithm turned out to cost where that was more than
 /// their entry says: of this run, and of every run today. Only a limit needs it.
-pub(super) fn dearest(
+pub(super) fn highest_cost(
     context: &OpsContext,
     request: &WorkerRequest,
     ledger: &Ledger,
     now: Timestamp,
 ) -> Result<HashMap<String, f64>, OpsError> {
-    let mut dearest = HashMap::new();
+    let mut highest_cost = HashMap::new();
     if request.dry_run || !caps(context, request).any() {
-        return Ok(dearest);
+        return Ok(highest_cost);
     }
     let name = |run: &RunId, job: &JobId| (run.to_string(), job.to_string());
     let dearer = || ledger.dearer(&request.run_id, now);
     let wanted: BTreeSet<_> = dearer().map(|(run, job, _)| name(run, job)).collect();
     if wanted.is_empty() {
-        return Ok(dearest);
+        return Ok(highest_cost);
     }
     let algos = csv::algos_of(&context.workspace, &wanted)?;
     for (run, job, usd) in dearer() {
         if let Some(algo) = algos.get(&name(run, job)) {
-            let most = dearest.entry(algo.clone()).or_insert(usd);
+            let most = highest_cost.entry(algo.clone()).or_insert(usd);
             *most = most.max(usd);
         }
     }
-    Ok(dearest)
+    Ok(highest_cost)
 }

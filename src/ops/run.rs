@@ -69,13 +69,13 @@ pub fn run_worker_asking(
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
     let log = log.get_or_init(|| Arc::new(RunLog::open(&path, &worker_id, sink.clone())));
-    let teller = Teller {
+    let reporter = Reporter {
         context,
         run_id: &request.run_id,
         sinks: Sinks(vec![sink, log.clone()]),
     };
     if let Some(moved) = log.moved() {
-        teller.notice(moved);
+        reporter.notice(moved);
     }
     let ended = AtomicBool::new(false);
     let purse = Arc::new(FilePurse::new(&context.workspace, notices));
@@ -88,7 +88,7 @@ pub fn run_worker_asking(
             ask,
             purse: Arc::clone(&purse),
         };
-        work(&store, request, &teller, cancel, &crew)
+        work(&store, request, &reporter, cancel, &crew)
     })
 }
 
@@ -123,21 +123,23 @@ struct Crew<'a> {
 fn work(
     store: &CsvStore,
     request: &WorkerRequest,
-    teller: &Teller<'_>,
+    reporter: &Reporter<'_>,
     cancel: &Cancel,
     crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
-    let context = teller.context;
-    let mut prepared = prepare(store, request, teller).inspect_err(|error| {
+    let context = reporter.context;
+    let mut prepared = prepare(store, request, reporter).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
-        teller.tell(EventKind::WorkerSummary(Summary {
+        reporter.report(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
             dry_run: request.dry_run,
             stopped_by: Some(if interrupted { "interrupted" } else { "store" }.into()),
             ..Summary::default()
         }));
     })?;
-    let carriers = select::carriers(context, request, &prepared.jobs, &|text| teller.warn(text));
+    let carriers = select::carriers(context, request, &prepared.jobs, &|text| {
+        reporter.warn(text)
+    });
     select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| {
         let _ = store.close(context.clock.now());
     })?;
@@ -147,8 +149,9 @@ fn work(
         // What was opened is closed; trouble with that is the next start's.
         let _ = store.close(context.clock.now());
     })?;
-    let max_parallel = capacity::jobs_at_once(request.max_parallel, |warning| teller.warn(warning));
-    teller.tell(EventKind::WorkerStarted(Box::new(WorkerStarted {
+    let max_parallel =
+        capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
+    reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request
             .query
             .jobs
@@ -174,8 +177,8 @@ fn work(
         worker_id: crew.worker_id.to_owned(),
         worker: crew.worker.clone(),
     })));
-    prepared.tell_oddities(request, teller);
-    let money = spending::money(teller, request, &crew.purse).inspect_err(|_| {
+    prepared.report_oddities(request, reporter);
+    let money = spending::money(reporter, request, &crew.purse).inspect_err(|_| {
         let _ = store.close(context.clock.now());
     })?;
     let conditions = Conditions {
@@ -208,7 +211,7 @@ fn work(
         &conditions,
         &context.clock,
         cancel,
-        &teller.sinks,
+        &reporter.sinks,
     );
     summary.rolled_forward += rolled_forward;
     if matched == 0 && summary.stopped_by.is_none() {
@@ -224,19 +227,19 @@ fn work(
     summary.skipped += skips.values().map(Vec::len).sum::<usize>();
     summary.busy += count(SkipReason::Held);
     summary.resumable = count(SkipReason::Resumable);
-    teller.tell(EventKind::WorkerSummary(summary.clone()));
+    reporter.report(EventKind::WorkerSummary(summary.clone()));
     Ok(summary)
 }
 
 /// Sends events of this operation to every sink.
-struct Teller<'a> {
+struct Reporter<'a> {
     context: &'a OpsContext,
     run_id: &'a RunId,
     sinks: Sinks,
 }
 
-impl Teller<'_> {
-    fn tell(&self, kind: EventKind) {
+impl Reporter<'_> {
+    fn report(&self, kind: EventKind) {
         self.sinks.report(&Event {
             at: self.context.clock.now(),
             run_id: self.run_id.clone(),
@@ -245,11 +248,11 @@ impl Teller<'_> {
     }
 
     fn warn(&self, message: String) {
-        self.tell(EventKind::Warning { message });
+        self.report(EventKind::Warning { message });
     }
 
     fn notice(&self, message: String) {
-        self.tell(EventKind::Notice { message });
+        self.report(EventKind::Notice { message });
     }
 }
 

@@ -37,7 +37,7 @@ struct Writer {
     news: Condvar,
     /// Held while lines are written, so that they keep their order.
     writing: Mutex<()>,
-    teller: Arc<dyn Sink>,
+    reporter: Arc<dyn Sink>,
     told: AtomicBool,
     told_of_lock: AtomicBool,
 }
@@ -51,9 +51,9 @@ struct Waiting {
 }
 
 impl RunLog {
-    /// Opens the log at `path` for what `worker` does; if that fails, `teller` hears of
+    /// Opens the log at `path` for what `worker` does; if that fails, `reporter` hears of
     /// it with the first event.
-    pub fn open(path: &Path, worker: &WorkerId, teller: Arc<dyn Sink>) -> Self {
+    pub fn open(path: &Path, worker: &WorkerId, reporter: Arc<dyn Sink>) -> Self {
         let log =
             LogFile::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()));
         let writer = Arc::new(Writer {
@@ -63,7 +63,7 @@ impl RunLog {
             waiting: Mutex::default(),
             news: Condvar::new(),
             writing: Mutex::new(()),
-            teller,
+            reporter,
             told: AtomicBool::new(false),
             told_of_lock: AtomicBool::new(false),
         });
@@ -220,7 +220,7 @@ impl Writer {
             return;
         }
         let (at, run_id) = last;
-        self.teller.report(&Event {
+        self.reporter.report(&Event {
             at,
             run_id,
             kind: EventKind::Warning { message },

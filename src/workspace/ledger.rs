@@ -244,7 +244,9 @@ impl LedgerFile {
             let longest = if hurried { SHORT_WAIT } else { LONGEST_WAIT };
             if start.elapsed() > longest {
                 let (lock, waited) = (self.lock.display(), start.elapsed().as_secs());
-                return Err(io::Error::other(format!("{lock} is busy for {waited} s")));
+                return Err(io::Error::other(format!(
+                    "{lock} has been locked for {waited} s"
+                )));
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(16));

@@ -379,7 +379,7 @@ fn jobs_of_unknown_price_do_not_start_under_a_limit_and_do_without_one() {
         .worker(&["--budget-usd", "5", "--json"])
         .run()
         .expect_code(4)
-        .expect_stderr("nobody knows what algo riddle costs")
+        .expect_stderr("algo riddle has no price")
         .expect_stderr("unit_price_usd");
     assert_eq!(output.json()["unpriced_blocked"], 1);
     assert_eq!(statuses(&workspace), ["enqueued", "completed"]);

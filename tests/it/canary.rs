@@ -105,7 +105,7 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
         .archi3d(&["adapters", "resume", "bad"])
         .run()
         .expect_code(0)
-        .expect_stdout("algo bad goes on");
+        .expect_stdout("algo bad is resumed");
     let _ = workspace
         .archi3d(&["adapters", "resume", "bad"])
         .run()

@@ -151,7 +151,7 @@ fn a_request_to_stop_that_outlived_its_holder_is_told_by_whoever_honours_it() {
         .worker(&resume)
         .run()
         .expect_code(0)
-        .expect_stderr(&format!("job {} is cancelled", workspace.id(0)));
+        .expect_stderr(&format!("job {} was cancelled", workspace.id(0)));
     assert_eq!(statuses(&workspace), ["cancelled"]);
 }
 

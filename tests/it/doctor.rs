@@ -382,7 +382,10 @@ fn mending_shows_what_it_changes_asks_and_leaves_a_healthy_workspace() {
         .expect_code(0);
     assert_eq!(said.json()["unchanged"], true, "{said}");
     let output = doctor(&workspace, &["--fix"]).expect_code(0);
-    assert!(output.stderr.contains("nothing can be mended"), "{output}");
+    assert!(
+        output.stderr.contains("nothing can be repaired"),
+        "{output}"
+    );
 }
 
 #[test]

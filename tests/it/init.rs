@@ -83,7 +83,7 @@ fn something_in_the_way_is_named_and_nothing_is_made() {
         .arg(place.path("ws"))
         .run()
         .expect_code(2)
-        .expect_stderr("a file stands where a folder should be");
+        .expect_stderr("expected a folder, found a file");
     fs::remove_file(place.path("ws/runs")).expect("there");
     fs::create_dir_all(place.path("ws/README.md")).expect("created");
     let _ = Invocation::archi3d(["init"])

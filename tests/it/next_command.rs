@@ -82,7 +82,7 @@ fn after_a_redo_that_was_stopped_by_hand_only_the_others_are_made_again() {
     });
     workspace.write("go", b"");
     let output = worker.wait().expect_code(130);
-    let _ = hinted(&output, "to go on: ").run().expect_code(0);
+    let _ = hinted(&output, "to resume: ").run().expect_code(0);
     assert_eq!(executed(&workspace), [0, 1, 2, 0, 1, 2]);
 }
 

@@ -55,7 +55,7 @@ impl Booking {
         };
         if price.is_none() && caps.any() {
             let message =
-                format!("nobody knows what {key} costs, so it is not checked under a limit");
+                format!("algo {key} has no price; it is not checked while a budget is set");
             return Err(setup(message));
         }
         let granted = purse.reserve(&stake, price.unwrap_or_default(), caps, now)?;

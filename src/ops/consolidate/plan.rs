@@ -127,8 +127,7 @@ impl Plan {
                 }
                 Err(error) => {
                     self.unusable.push(text(table, *row, "status"));
-                    self.warnings
-                        .push(format!("{error}; its row is left alone"));
+                    self.warnings.push(format!("{error}; its row is skipped"));
                 }
             }
         }

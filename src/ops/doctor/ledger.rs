@@ -11,15 +11,15 @@ use crate::domain::text::{counted, shell_word};
 use crate::ops::lost_money;
 use crate::workspace::ledger::LedgerFile;
 
-use super::{Checkup, DoctorRequest, Patient, runs, unreadable};
+use super::{Checkup, DoctorRequest, Target, runs, unreadable};
 
 const SHOWN: &str = "tables/budget.jsonl";
 
 /// A line is written to both copies within a moment.
 const BETWEEN_WRITES: Duration = Duration::from_millis(50);
 
-pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Checkup) {
-    let workspace = &patient.workspace;
+pub(super) fn look(target: &Target, request: &DoctorRequest, checkup: &mut Checkup) {
+    let workspace = &target.workspace;
     let mut file = LedgerFile::new(workspace);
     if let Err(error) = file.look() {
         let finding = Finding::new(Code::LedgerUnreadable, format!("cannot be read: {error}"));
@@ -41,7 +41,7 @@ pub(super) fn look(patient: &Patient, request: &DoctorRequest, checkup: &mut Che
     let folders = runs::folders(workspace, &mut Checkup::default());
     let wanted = |run| request.run_id.as_ref().is_none_or(|only| only == run);
     for run_id in folders.iter().filter(|run| wanted(*run)) {
-        let now = patient.clock.now();
+        let now = target.clock.now();
         let look = |ask: &mut dyn FnMut(&Ledger)| {
             match file.look() {
                 Ok(ledger) => ask(ledger),

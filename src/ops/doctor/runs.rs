@@ -10,25 +10,25 @@ use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::{counted, shell_word};
-use crate::ops::births;
+use crate::ops::created_rows;
 use crate::store::csv;
 use crate::store::csv::table::Table;
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
 
-use super::{Checkup, DoctorRequest, Patient, unreadable};
+use super::{Checkup, DoctorRequest, Target, unreadable};
 
 pub(super) const REGISTRY: &str = "tables/generations.csv";
 
 pub(super) const MEND: &str = "archi3d doctor --fix";
 
 pub(super) fn look(
-    patient: &Patient,
+    target: &Target,
     request: &DoctorRequest,
     mut table: Option<&mut Table>,
     checkup: &mut Checkup,
 ) {
-    let workspace = &patient.workspace;
+    let workspace = &target.workspace;
     let folders = folders(workspace, checkup);
     let wanted = |run: &RunId| request.run_id.as_ref().is_none_or(|only| only == run);
     if let Some(table) = table.as_deref() {
@@ -44,7 +44,7 @@ pub(super) fn look(
         };
         run.look_at_tables(table.as_deref_mut());
         run.look_at_pictures();
-        let now = patient.clock.now();
+        let now = target.clock.now();
         match csv::examine(workspace, run_id, table.as_deref_mut(), now, request.deep) {
             Ok(exam) => {
                 live += exam.live_workers;
@@ -245,7 +245,7 @@ impl RunCheck<'_> {
     /// Looks whether the rows could be made again if the table were lost.
     fn look_at_record(&mut self, table: &mut Table) {
         let path = self.workspace.run(self.run_id).rows();
-        let known: HashSet<Vec<u8>> = match births::read(&path) {
+        let known: HashSet<Vec<u8>> = match created_rows::read(&path) {
             Ok((Some(record), _)) => {
                 let column = record.column("job_id");
                 let cells = column.map(|column| {

@@ -11,19 +11,19 @@ use crate::ops::adapters::{self, AdapterEntry};
 use crate::store::csv::table::Table;
 use crate::workspace::provider::ProviderGate;
 
-use super::{Checkup, Patient, unreadable};
+use super::{Checkup, Target, unreadable};
 
-pub(super) fn look(patient: &Patient, table: Option<&Table>, checkup: &mut Checkup) {
-    look_at_providers(patient, checkup);
-    let context = match &patient.context {
+pub(super) fn look(target: &Target, table: Option<&Table>, checkup: &mut Checkup) {
+    look_at_providers(target, checkup);
+    let context = match &target.context {
         Ok(context) => context,
         Err(error) => {
             let (path, line) = match error {
                 ConfigError::Invalid { path, line, .. } => (path.clone(), *line),
                 ConfigError::Unreadable { path, .. } => (path.clone(), None),
-                _ => (patient.workspace.config(), None),
+                _ => (target.workspace.config(), None),
             };
-            let shown = patient.workspace.relative(&path);
+            let shown = target.workspace.relative(&path);
             let shown = shown.unwrap_or_else(|| path.display().to_string());
             let finding = Finding::new(Code::ConfigError, error.to_string()).at(shown, line);
             checkup
@@ -82,9 +82,9 @@ fn waiting_jobs(table: &Table) -> BTreeMap<String, usize> {
     waiting
 }
 
-fn look_at_providers(patient: &Patient, checkup: &mut Checkup) {
-    let gate = ProviderGate::new(&patient.workspace);
-    let closed = match gate.all_closed(patient.clock.now()) {
+fn look_at_providers(target: &Target, checkup: &mut Checkup) {
+    let gate = ProviderGate::new(&target.workspace);
+    let closed = match gate.all_closed(target.clock.now()) {
         Ok(closed) => closed,
         Err(error) => return checkup.find(unreadable("runs/.providers", &error)),
     };
@@ -92,7 +92,7 @@ fn look_at_providers(patient: &Patient, checkup: &mut Checkup) {
         let provider = &closure.provider;
         let (until, severity) = match closure.until {
             Some(until) => (format!("until {}", until.iso()), Severity::Note),
-            None => ("until somebody opens it".to_owned(), Severity::Warning),
+            None => ("until it is opened".to_owned(), Severity::Warning),
         };
         let what = format!("provider {provider} is closed {until}: {}", closure.reason);
         checkup.find(

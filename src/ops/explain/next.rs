@@ -40,7 +40,7 @@ pub(super) fn next_steps(
     }
     if let Some(pause) = &numbers.paused {
         let command = format!("archi3d adapters resume {}", pause.provider);
-        steps.push(step("let its algorithm go on when it works again", command));
+        steps.push(step("resume its algorithm when it works again", command));
     }
     let own = match code {
         "cancel_asked" => Some(step(
@@ -49,7 +49,7 @@ pub(super) fn next_steps(
         )),
         "completed" => Some(step("make it again", worker(" --redo"))),
         "resumable" | "finished_unpublished" => {
-            Some(step("go on with it", worker(" --only-status running")))
+            Some(step("resume it", worker(" --only-status running")))
         }
         "possibly_billed" if numbers.request_id.is_some() => Some(step(
             "ask the provider for its result",
@@ -72,7 +72,7 @@ pub(super) fn next_steps(
             worker(" --only-status failed --retries 3"),
         )),
         "bad_input" | "permanent" | "out_of_credit" | "failed" => Some(step(
-            "try it again once the cause is mended",
+            "try it again once the cause is fixed",
             worker(" --only-status failed"),
         )),
         "cancelled" => Some(step(

@@ -10,7 +10,7 @@ use super::Planner;
 use crate::domain::budget::CapKind;
 use crate::domain::id::AlgoKey;
 use crate::domain::money::Usd;
-use crate::ops::view::plan::{Fate, JobPlan, Price, Reason, Sums};
+use crate::ops::view::plan::{JobPlan, PlannedAction, Price, Reason, Sums};
 use crate::store::{JobRecord, Standing};
 
 impl Sums {
@@ -22,7 +22,7 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, fate: Fate, price: &Price) {
+    pub(super) fn add(&mut self, fate: PlannedAction, price: &Price) {
         if !fate.starts() {
             return;
         }
@@ -54,14 +54,14 @@ impl Planner<'_> {
         let left = left.min().filter(|_| !self.request.dry_run)?;
         let starts = jobs.iter().filter(|job| job.fate.starts());
         let beside = starts.map(|job| match job.fate {
-            Fate::Reattach => job.price.worst.max(job.price.reserved),
+            PlannedAction::Reattach => job.price.worst.max(job.price.reserved),
             _ => job.price.reserved,
         });
         Some(left + beside.sum())
     }
 
     /// Returns what a job costs if it starts.
-    pub(super) fn price(&self, job: &JobRecord, fate: Fate) -> Price {
+    pub(super) fn price(&self, job: &JobRecord, fate: PlannedAction) -> Price {
         let carrier = self.carrier_of(job).filter(|_| !self.request.dry_run);
         let Some(carrier) = carrier else {
             return Price::default();
@@ -72,13 +72,13 @@ impl Planner<'_> {
         };
         // What may have been billed and is bought anew counts as spent and is not
         // taken over.
-        let given_up = fate != Fate::Reattach && !carrier.adapter.reconciles();
+        let given_up = fate != PlannedAction::Reattach && !carrier.adapter.reconciles();
         let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
         let reserved = reserved.filter(|_| !given_up);
         let reserved = Usd::of(reserved.unwrap_or_default()).or_nothing();
         let key = self.key_of(job).map(AlgoKey::as_str).unwrap_or_default();
-        let dearest = self.dearest.get(key).copied().unwrap_or_default();
-        let Some(unit) = carrier.price.unit_usd.map(|usd| usd.max(dearest)) else {
+        let highest_cost = self.highest_cost.get(key).copied().unwrap_or_default();
+        let Some(unit) = carrier.price.unit_usd.map(|usd| usd.max(highest_cost)) else {
             return Price {
                 unknown: true,
                 reserved,
@@ -91,7 +91,7 @@ impl Planner<'_> {
         let today = Usd::of(today.filter(|_| !given_up).unwrap_or_default()).or_nothing();
         let more = carrier.retry.retries.saturating_sub(failures);
         // What is bought already is asked for again, not bought again.
-        let billed = if fate == Fate::Reattach {
+        let billed = if fate == PlannedAction::Reattach {
             1
         } else {
             1 + more as usize
@@ -109,8 +109,8 @@ impl Planner<'_> {
 
     /// Returns why a limit would refuse a job, as the engine does: what is bought
     /// already asks no limit.
-    pub(super) fn too_dear(&self, fate: Fate, price: &Price) -> Option<Reason> {
-        if fate != Fate::Run || self.request.dry_run || !self.caps.any() {
+    pub(super) fn too_dear(&self, fate: PlannedAction, price: &Price) -> Option<Reason> {
+        if fate != PlannedAction::Run || self.request.dry_run || !self.caps.any() {
             return None;
         }
         if price.unknown {

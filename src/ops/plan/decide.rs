@@ -25,7 +25,7 @@ use crate::workspace::pictures::PictureMarks;
 use crate::workspace::provider::{Closure, ProviderGate};
 
 use super::words::{entered, left_out, unusable};
-use crate::ops::view::plan::{Fate, Identical, JobPlan, Price, Reason};
+use crate::ops::view::plan::{Identical, JobPlan, PlannedAction, Price, Reason};
 
 /// Everything that decides about a job.
 pub(in crate::ops) struct Planner<'a> {
@@ -41,7 +41,7 @@ pub(in crate::ops) struct Planner<'a> {
     /// The same of this day.
     pub(super) planned_today: Usd,
     /// What jobs of an algorithm turned out to cost, where that is more than its price.
-    pub(super) dearest: HashMap<String, f64>,
+    pub(super) highest_cost: HashMap<String, f64>,
     pub(super) warnings: Vec<String>,
     /// How the pictures looked when the jobs were made.
     marks: PictureMarks,
@@ -77,7 +77,7 @@ enum Seen {
     Selected(PlannedJob),
 }
 
-type Decided = (Fate, Reason, Price);
+type Decided = (PlannedAction, Reason, Price);
 
 impl<'a> Planner<'a> {
     pub(in crate::ops) fn new(
@@ -110,7 +110,7 @@ impl<'a> Planner<'a> {
             started: 0,
             planned: Usd::ZERO,
             planned_today: Usd::ZERO,
-            dearest: money::dearest(context, request, ledger, now)?,
+            highest_cost: money::highest_cost(context, request, ledger, now)?,
             warnings: Vec::new(),
         })
     }
@@ -223,23 +223,30 @@ impl<'a> Planner<'a> {
             Standing::Known { holder: Some(holder), .. } if holder.cancel_asked
         );
         let (fate, reason) = match job.standing.seen() {
-            None => (Fate::Skip, left_out(&job.standing)),
+            None => (PlannedAction::Skip, left_out(&job.standing)),
             Some(_) if self.unpublished.contains_key(&job.job_id) => {
                 let words = "finished by a worker that died; the next start publishes them";
-                (Fate::Skip, Reason::new("finished_unpublished", words))
+                (
+                    PlannedAction::Skip,
+                    Reason::new("finished_unpublished", words),
+                )
             }
             Some(seen) => match self.request.selection().decide(State {
                 findable: self.is_findable(&job),
                 ..seen
             }) {
                 Decision::Run(Entry::Takeover) if asked => {
-                    let words = "asked to be stopped; the next worker takes them out";
-                    (Fate::Skip, Reason::new("cancel_asked", words))
+                    let words = "with a cancel requested; the next worker cancels them";
+                    (PlannedAction::Skip, Reason::new("cancel_asked", words))
                 }
                 Decision::Run(entry) => return Seen::Selected(PlannedJob { job, entry }),
                 Decision::Skip(reason) => {
                     let held = reason == SkipReason::Held;
-                    let fate = if held { Fate::Busy } else { Fate::Skip };
+                    let fate = if held {
+                        PlannedAction::Busy
+                    } else {
+                        PlannedAction::Skip
+                    };
                     (fate, Reason::new(reason.code(), reason.words()))
                 }
             },
@@ -271,7 +278,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts a job that is taken, whatever comes of it: `--limit` counts it too.
-    fn taken(&mut self, fate: Fate, reason: Reason, price: Price) -> Decided {
+    fn taken(&mut self, fate: PlannedAction, reason: Reason, price: Price) -> Decided {
         self.started += 1;
         self.planned += price.new;
         self.planned_today += price.new_today;
@@ -283,15 +290,19 @@ impl<'a> Planner<'a> {
         let limit = self.request.limit;
         if limit.is_some_and(|limit| self.started >= limit) {
             let reason = Reason::new("over_limit", "beyond --limit");
-            return (Fate::Skip, reason, nothing);
+            return (PlannedAction::Skip, reason, nothing);
         }
         if !may_start {
             let words = "waiting for the canaries of their algorithm to be looked at";
-            return (Fate::Blocked, Reason::new("after_canary", words), nothing);
+            return (
+                PlannedAction::Blocked,
+                Reason::new("after_canary", words),
+                nothing,
+            );
         }
         let (copied, key) = self.reuse(planned);
         if let Some(reason) = copied {
-            return self.taken(Fate::Reuse, reason, nothing);
+            return self.taken(PlannedAction::Reuse, reason, nothing);
         }
         if let Some(blocked) = self.blocked_before_claim(planned) {
             return blocked;
@@ -299,13 +310,13 @@ impl<'a> Planner<'a> {
         let (fate, reason) = self.entered(planned);
         let price = self.price(&planned.job, fate);
         if let Some(reason) = self.too_dear(fate, &price) {
-            return (Fate::Blocked, reason, nothing);
+            return (PlannedAction::Blocked, reason, nothing);
         }
         if let Some(reason) = self.fails_at_once(planned) {
-            return self.taken(Fate::Blocked, reason, nothing);
+            return self.taken(PlannedAction::Blocked, reason, nothing);
         }
         self.keys.extend(key);
-        if fate == Fate::Run {
+        if fate == PlannedAction::Run {
             self.count_identical(planned, &price);
         }
         self.taken(fate, reason, price)
@@ -356,7 +367,7 @@ impl<'a> Planner<'a> {
             pause.provider
         );
         let reason = Reason::new("paused", words);
-        Some((Fate::Blocked, reason, Price::default()))
+        Some((PlannedAction::Blocked, reason, Price::default()))
     }
 
     fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
@@ -375,13 +386,13 @@ impl<'a> Planner<'a> {
                     closure.provider
                 );
                 let reason = Reason::new("provider_closed", words);
-                return Some((Fate::Blocked, reason, Price::default()));
+                return Some((PlannedAction::Blocked, reason, Price::default()));
             }
             Some(Err(_)) if self.request.dry_run => return None,
             Some(Err(why)) => why.clone(),
             None => job.algo.as_ref().err().cloned().unwrap_or_default(),
         };
-        Some((Fate::Blocked, unusable(&why), Price::default()))
+        Some((PlannedAction::Blocked, unusable(&why), Price::default()))
     }
 
     /// Tells whether an earlier attempt bought it and its result would be asked for.
@@ -404,7 +415,7 @@ impl<'a> Planner<'a> {
         )
     }
 
-    fn entered(&self, planned: &PlannedJob) -> (Fate, Reason) {
+    fn entered(&self, planned: &PlannedJob) -> (PlannedAction, Reason) {
         let job = &planned.job;
         let not_before = match &job.standing {
             Standing::Known { not_before, .. } => *not_before,
@@ -417,9 +428,9 @@ impl<'a> Planner<'a> {
             } else {
                 Reason::new("bought", "bought by an earlier attempt")
             };
-            (Fate::Reattach, reason)
+            (PlannedAction::Reattach, reason)
         } else {
-            (Fate::Run, entered(planned.entry))
+            (PlannedAction::Run, entered(planned.entry))
         };
         let closure = self
             .carrier_of(job)

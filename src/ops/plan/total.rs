@@ -10,7 +10,7 @@ use crate::domain::forecast::{self, Portion};
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::Limits;
 use crate::domain::money::Usd;
-use crate::ops::view::plan::{self, AlgoPlan, Fate, JobPlan, ListedPrices, Plan, Sums};
+use crate::ops::view::plan::{self, AlgoPlan, JobPlan, ListedPrices, Plan, PlannedAction, Sums};
 use crate::ops::{OpsContext, money};
 use crate::store::csv;
 
@@ -38,7 +38,7 @@ impl Planner<'_> {
             algo.cost.add(job.fate, &job.price);
         }
         let mut cost = Sums::default();
-        let mut fates = [0; Fate::ALL.len()];
+        let mut fates = [0; PlannedAction::ALL.len()];
         for algo in &algos {
             cost.join(&algo.cost);
             for (all, own) in fates.iter_mut().zip(algo.fates) {
@@ -83,7 +83,7 @@ impl Planner<'_> {
         let rehearsed = self.request.simulate_ms.unwrap_or_default() as f64 / 1e3;
         AlgoPlan {
             algo: algo.to_owned(),
-            fates: [0; Fate::ALL.len()],
+            fates: [0; PlannedAction::ALL.len()],
             unit_usd: settings.and_then(|settings| settings.unit_price_usd),
             cost: Sums::default(),
             median_s: if self.request.dry_run {
@@ -152,7 +152,8 @@ impl Planner<'_> {
 
 /// Returns the work of an algorithm; nothing if it has some and no past.
 fn portion(algo: &AlgoPlan, limits: Limits) -> Option<Portion> {
-    let jobs = algo.fates[Fate::Run as usize] + algo.fates[Fate::Reattach as usize];
+    let jobs =
+        algo.fates[PlannedAction::Run as usize] + algo.fates[PlannedAction::Reattach as usize];
     Some(Portion {
         jobs,
         each_s: if jobs == 0 { 0.0 } else { algo.median_s? },

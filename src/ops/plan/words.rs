@@ -7,7 +7,7 @@ use crate::ops::view::plan::Reason;
 
 /// Says why the jobs of an algorithm cannot work.
 pub(super) fn unusable(why: &str) -> Reason {
-    let words = format!("left alone, because nothing can make them: {why}");
+    let words = format!("skipped, because nothing can make them: {why}");
     Reason::new("unusable_algo", words)
 }
 
@@ -16,7 +16,7 @@ pub(super) fn left_out(standing: &Standing) -> Reason {
     match standing {
         Standing::Unknown(word) => Reason::new(
             "unknown_status",
-            format!("with the status {word:?}, which is none of ours"),
+            format!("with the unknown status {word:?}"),
         ),
         Standing::NotRegistered => Reason::new(
             "not_registered",

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use crate::domain::conflict::{Beside, beside};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
-use crate::ops::births::{self, PLACE};
+use crate::ops::created_rows::{self, PLACE};
 use crate::ops::table_file;
 use crate::store::csv::History;
 use crate::store::csv::table::{Table, TableError};
@@ -160,7 +160,7 @@ pub(super) struct RunRecords<'a> {
     pub(super) selected: bool,
     pub(super) rows: Vec<Made>,
     /// Where the rows are told.
-    births: Option<Table>,
+    created: Option<Table>,
     manifest: Option<Table>,
     items: &'a Items,
     /// The columns of the registry when the last rows were made, and how they ended.
@@ -173,9 +173,9 @@ pub(super) struct RunRecords<'a> {
 impl RunRecords<'_> {
     /// Returns the columns of a row as it was made and what they said; never empty texts.
     pub(super) fn cells(&self, made: &Made) -> Vec<Cell<'_>> {
-        match (made.origin, &self.births, &self.manifest) {
-            (Origin::Record, Some(births), _) => {
-                let mut cells = cells_of(births, made.row);
+        match (made.origin, &self.created, &self.manifest) {
+            (Origin::Record, Some(created), _) => {
+                let mut cells = cells_of(created, made.row);
                 cells.retain(|(column, _)| column != PLACE);
                 cells
             }
@@ -209,9 +209,9 @@ pub(super) fn records<'a>(
     items: &'a Items,
 ) -> Result<RunRecords<'a>, StoreError> {
     let paths = workspace.run(run_id);
-    let (births, damage) = births::read(&paths.rows())?;
+    let (created, damage) = created_rows::read(&paths.rows())?;
     let mut warnings: Vec<String> = damage.into_iter().collect();
-    let mut rows = births.as_ref().map(born).unwrap_or_default();
+    let mut rows = created.as_ref().map(made_rows).unwrap_or_default();
     // Read before the journals: what it lists is mostly known and can go again.
     let (manifest, trouble) = match table_file::read(&paths.manifest()) {
         Ok(manifest) => (manifest, None),
@@ -228,15 +228,15 @@ pub(super) fn records<'a>(
     warnings.extend(trouble);
     let traced = only_traced(&history, &rows);
     rows.extend(traced);
-    let header = births.as_ref().map_or(&[][..], Table::columns).iter();
+    let header = created.as_ref().map_or(&[][..], Table::columns).iter();
     let header = header.filter(|name| *name != PLACE).cloned().collect();
     Ok(RunRecords {
         run_id: run_id.clone(),
         selected: true,
         rows,
         header,
-        line_end: births.as_ref().map_or(b"\n", Table::line_end),
-        births,
+        line_end: created.as_ref().map_or(b"\n", Table::line_end),
+        created,
         manifest,
         items,
         history,
@@ -250,14 +250,14 @@ fn job_of(table: &Table, row: usize) -> Box<str> {
 }
 
 /// Returns the rows that were recorded when they were made.
-fn born(births: &Table) -> Vec<Made> {
-    let place = births.column(PLACE);
+fn made_rows(created: &Table) -> Vec<Made> {
+    let place = created.column(PLACE);
     let place_of = |row| {
-        let cell = births.cell(row, place?);
+        let cell = created.cell(row, place?);
         str::from_utf8(&cell).ok()?.parse().ok()
     };
-    let rows = (0..births.len()).map(|row| Made {
-        job: job_of(births, row),
+    let rows = (0..created.len()).map(|row| Made {
+        job: job_of(created, row),
         place: place_of(row),
         origin: Origin::Record,
         row,

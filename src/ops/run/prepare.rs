@@ -14,7 +14,7 @@ use crate::store::csv::{self, CsvStore};
 use crate::store::{JobRecord, Standing, Store, consumed};
 use crate::workspace::provider::ProviderGate;
 
-use super::Teller;
+use super::Reporter;
 
 /// A run that was recovered and read, with every decision made.
 pub(super) struct Prepared {
@@ -34,24 +34,24 @@ pub(super) struct Prepared {
 pub(super) fn prepare(
     store: &CsvStore,
     request: &WorkerRequest,
-    teller: &Teller<'_>,
+    reporter: &Reporter<'_>,
 ) -> Result<Prepared, OpsError> {
-    let now = teller.context.clock.now();
+    let now = reporter.context.clock.now();
     let recovery = store.recover(now)?;
     // A leftover of a dead worker is no reason not to start.
-    let _ = ProviderGate::new(&teller.context.workspace).sweep();
-    let prices = teller.context.settings.prices.problem.clone();
+    let _ = ProviderGate::new(&reporter.context.workspace).sweep();
+    let prices = reporter.context.settings.prices.problem.clone();
     for warning in recovery.warnings.into_iter().chain(prices) {
-        teller.warn(warning);
+        reporter.warn(warning);
     }
     for job_id in &recovery.rolled_forward {
-        teller.tell(EventKind::RolledForward {
+        reporter.report(EventKind::RolledForward {
             job_id: job_id.clone(),
         });
     }
-    let run = store.jobs(teller.context.clock.now())?;
+    let run = store.jobs(reporter.context.clock.now())?;
     for warning in run.warnings {
-        teller.warn(warning);
+        reporter.warn(warning);
     }
     let filter = select::among(&request.query, &run.jobs);
     let mut prepared = Prepared {
@@ -74,11 +74,11 @@ pub(super) fn prepare(
         let findable = select::is_findable(&job, |key| {
             let known = finders.entry(key.clone());
             *known.or_insert_with(|| {
-                select::carrier(teller.context, request, key)
+                select::carrier(reporter.context, request, key)
                     .is_ok_and(|carrier| select::finds(&carrier))
             })
         });
-        prepared.decide(job, findable, &selection, teller);
+        prepared.decide(job, findable, &selection, reporter);
     }
     Ok(prepared)
 }
@@ -89,10 +89,10 @@ impl Prepared {
         job: JobRecord,
         findable: bool,
         selection: &Selection,
-        teller: &Teller<'_>,
+        reporter: &Reporter<'_>,
     ) {
         let Some(mut seen) = job.standing.seen() else {
-            self.leave(job, teller);
+            self.leave(job, reporter);
             return;
         };
         seen.findable = findable;
@@ -106,11 +106,11 @@ impl Prepared {
     }
 
     /// Skips a job that no worker takes.
-    fn leave(&mut self, job: JobRecord, teller: &Teller<'_>) {
+    fn leave(&mut self, job: JobRecord, reporter: &Reporter<'_>) {
         match &job.standing {
             Standing::Unknown(word) => {
-                teller.warn(format!(
-                    "job {} has the status {word:?}, which is none of ours; it is left alone",
+                reporter.warn(format!(
+                    "job {} has the unknown status {word:?}; skipped",
                     job.job_id
                 ));
                 self.skip(SkipReason::UnknownStatus, job.job_id);
@@ -125,12 +125,12 @@ impl Prepared {
     }
 
     /// Says what a person may not expect.
-    pub(super) fn tell_oddities(&self, request: &WorkerRequest, teller: &Teller<'_>) {
-        self.tell_skips(teller);
-        self.tell_what_is_left(request, teller);
-        self.tell_of_filters(request, teller);
+    pub(super) fn report_oddities(&self, request: &WorkerRequest, reporter: &Reporter<'_>) {
+        self.report_skips(reporter);
+        self.report_what_is_left(request, reporter);
+        self.report_filters(request, reporter);
         if !self.unmarked.is_empty() {
-            teller.warn(format!(
+            reporter.warn(format!(
                 "{} completed in the registry without a marker in the state folder ({}); taken as completed",
                 plural(self.unmarked.len(), "job is", "jobs are"),
                 some_of(&self.unmarked)
@@ -142,14 +142,14 @@ impl Prepared {
             .filter(|planned| planned.entry == Entry::Perform)
             .collect();
         if !performed.is_empty() {
-            teller.notice(format!(
+            reporter.notice(format!(
                 "{} only rehearsed so far and will now run for real",
                 plural(performed.len(), "job was", "jobs were")
             ));
         }
         let skipped = |reason| self.skips.get(&reason).map_or(0, Vec::len);
         if skipped(SkipReason::NeedsRedo) > 0 {
-            teller.notice(format!(
+            reporter.notice(format!(
                 "{} completed; add --redo to make them again",
                 plural(
                     skipped(SkipReason::NeedsRedo),
@@ -160,16 +160,16 @@ impl Prepared {
         }
         if skipped(SkipReason::Doubtful) > 0 {
             let doubtful = &self.skips[&SkipReason::Doubtful];
-            teller.warn(format!(
-                "{} possibly billed without a result ({}) and left alone; look for {them} at the \
+            reporter.warn(format!(
+                "{} possibly billed without a result ({}) and skipped; look for {them} at the \
                  provider, then add --resubmit-unknown to buy {them} again",
                 plural(doubtful.len(), "job was", "jobs were"),
                 some_of(doubtful),
                 them = if doubtful.len() == 1 { "it" } else { "them" },
             ));
-            for kept in csv::kept(&teller.context.workspace, &request.run_id) {
+            for kept in csv::kept(&reporter.context.workspace, &request.run_id) {
                 if kept.whole && doubtful.contains(&kept.job_id) {
-                    teller.warn(format!(
+                    reporter.warn(format!(
                         "job {job} has a model in {}; to make that its result, which costs nothing: \
                          archi3d run adopt --run-id {} {job}",
                         kept.path,
@@ -180,7 +180,7 @@ impl Prepared {
             }
         }
         if skipped(SkipReason::RealAttempt) > 0 {
-            teller.notice(format!(
+            reporter.notice(format!(
                 "{} tried for real before, and a rehearsal touches only what never was",
                 plural(
                     skipped(SkipReason::RealAttempt),
@@ -190,7 +190,7 @@ impl Prepared {
             ));
         }
         if skipped(SkipReason::RealResult) > 0 {
-            teller.notice(format!(
+            reporter.notice(format!(
                 "{} a real result, which a rehearsal never replaces",
                 plural(skipped(SkipReason::RealResult), "job has", "jobs have")
             ));
@@ -200,7 +200,7 @@ impl Prepared {
 
 impl Prepared {
     /// Says in one line what is left alone and why.
-    fn tell_skips(&self, teller: &Teller<'_>) {
+    fn report_skips(&self, reporter: &Reporter<'_>) {
         if self.skips.is_empty() {
             return;
         }
@@ -209,38 +209,38 @@ impl Prepared {
             .iter()
             .map(|(reason, jobs)| format!("{} {}", jobs.len(), reason.words()))
             .collect();
-        teller.notice(format!("skipped: {}", parts.join(", ")));
+        reporter.notice(format!("skipped: {}", parts.join(", ")));
     }
 
     /// Says how to go on where nothing waits and nobody chose among the rest.
-    fn tell_what_is_left(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+    fn report_what_is_left(&self, request: &WorkerRequest, reporter: &Reporter<'_>) {
         if !self.jobs.is_empty() || request.query.only_status.is_some() {
             return;
         }
         let left = |status| self.skips.contains_key(&SkipReason::NotSelected(status));
         if left(Status::Failed) {
-            teller
+            reporter
                 .notice("nothing waits; add --only-status failed to try failed jobs again".into());
         }
         if left(Status::Cancelled) {
             let run_id = shell_word(request.run_id.as_str());
-            teller.notice(format!(
+            reporter.notice(format!(
                 "`archi3d run cancel --run-id {run_id} --undo` puts cancelled jobs back"
             ));
         }
     }
 
-    fn tell_of_filters(&self, request: &WorkerRequest, teller: &Teller<'_>) {
+    fn report_filters(&self, request: &WorkerRequest, reporter: &Reporter<'_>) {
         if let Some(reading) = &self.reading {
             let count = plural(self.matched, "job matches", "jobs match");
-            teller.notice(format!("{reading}: {count}"));
+            reporter.notice(format!("{reading}: {count}"));
         }
         for unmatched in &self.unmatched {
-            teller.warn(unmatched.clone());
+            reporter.warn(unmatched.clone());
         }
         let cancelled = request.query.only_status.as_ref();
         if cancelled.is_some_and(|statuses| statuses.contains(&Status::Cancelled)) {
-            teller.warn(
+            reporter.warn(
                 "cancelled jobs are never run; `archi3d run cancel --undo` puts them back".into(),
             );
         }

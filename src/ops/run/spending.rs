@@ -8,12 +8,12 @@ use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::plan::Planner;
 use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
-use crate::ops::view::plan::{Fate, Price};
+use crate::ops::view::plan::{PlannedAction, Price};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::csv::{self, FilePurse};
 use crate::store::{JobRecord, Purse};
 
-use super::{Ask, Teller};
+use super::{Ask, Reporter};
 
 /// What the jobs that may start cost at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,8 +24,8 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Adds up what the dearest `most` of these jobs cost; nobody knows which of them
-    /// other workers leave.
+    /// Adds up what the most expensive `most` of these jobs cost: which of them other workers
+    /// leave is unknown.
     fn of(prices: &[Option<f64>], most: Option<usize>) -> Self {
         let most = most.unwrap_or(usize::MAX);
         let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
@@ -104,7 +104,7 @@ fn due_by_plan(
     let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
     let filter = select::among(&request.query, &jobs);
     let plans = planner.plan_all(jobs, &filter);
-    let bought = plans.iter().filter(|plan| plan.fate == Fate::Run);
+    let bought = plans.iter().filter(|plan| plan.fate == PlannedAction::Run);
     let price = |price: &Price| (!price.unknown).then(|| price.expected.dollars());
     let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();
     Ok(Due::of(&prices, request.limit))
@@ -148,26 +148,26 @@ pub(super) fn confirm(
 /// Returns where money is accounted; a rehearsal costs nothing. Under a limit the
 /// ledger gets back first what it has lost and the journals tell.
 pub(super) fn money(
-    teller: &Teller<'_>,
+    reporter: &Reporter<'_>,
     request: &WorkerRequest,
     purse: &Arc<FilePurse>,
 ) -> Result<Option<Money>, OpsError> {
     if request.dry_run {
         return Ok(None);
     }
-    let context = teller.context;
+    let context = reporter.context;
     let caps = caps(&context.settings, request.spending.budget_usd);
     if caps.any() {
         for message in lost_money::restore(context, request, purse, caps)? {
-            teller.warn(message);
+            reporter.warn(message);
         }
     }
     let now = context.clock.now();
-    let mut dearest = Ok(HashMap::new());
-    purse.look(&mut |ledger| dearest = money::dearest(context, request, ledger, now))?;
+    let mut highest_cost = Ok(HashMap::new());
+    purse.look(&mut |ledger| highest_cost = money::highest_cost(context, request, ledger, now))?;
     Ok(Some(Money {
         purse: Arc::<FilePurse>::clone(purse),
         caps,
-        dearest: dearest?,
+        highest_cost: highest_cost?,
     }))
 }

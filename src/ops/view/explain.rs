@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::plan::{Fate, Reason};
+use super::plan::{PlannedAction, Reason};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::limits::Limits;
 use crate::domain::time::Timestamp;
@@ -85,7 +85,7 @@ pub struct Numbers {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedStep {
     /// What would become of it.
-    pub fate: Fate,
+    pub fate: PlannedAction,
     /// Why.
     #[serde(flatten)]
     pub reason: Reason,

@@ -16,7 +16,7 @@ use crate::ops::money::Money;
 /// What would become of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum PlannedAction {
     /// It would run.
     Run,
     /// Its result would be asked for; it is bought already.
@@ -32,7 +32,7 @@ pub enum Fate {
     Skip,
 }
 
-impl Fate {
+impl PlannedAction {
     /// Every fate, in the order people want to see them.
     pub const ALL: [Self; 6] = [
         Self::Run,
@@ -96,7 +96,7 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReasonCount {
     /// What would become of them.
-    pub fate: Fate,
+    pub fate: PlannedAction,
     /// The reason in a word.
     pub code: &'static str,
     /// The reason in words that follow a number.
@@ -115,7 +115,7 @@ pub struct JobPlan {
     #[serde(flatten)]
     pub name: JobName,
     /// What would become of it.
-    pub fate: Fate,
+    pub fate: PlannedAction,
     /// Why.
     #[serde(flatten)]
     pub reason: Reason,
@@ -129,9 +129,9 @@ pub struct JobPlan {
 pub struct AlgoPlan {
     /// Its key.
     pub algo: String,
-    /// How many jobs have each fate, by [`Fate::ALL`].
+    /// How many jobs have each fate, by [`PlannedAction::ALL`].
     #[serde(rename = "counts", serialize_with = "by_fate")]
-    pub fates: [usize; Fate::ALL.len()],
+    pub fates: [usize; PlannedAction::ALL.len()],
     /// What one generation costs.
     #[serde(rename = "unit_price_usd")]
     pub unit_usd: Option<f64>,
@@ -181,9 +181,9 @@ pub struct Plan {
     pub max_parallel: usize,
     /// The order in which jobs are taken.
     pub order: JobOrder,
-    /// How many jobs have each fate, by [`Fate::ALL`].
+    /// How many jobs have each fate, by [`PlannedAction::ALL`].
     #[serde(rename = "counts", serialize_with = "by_fate")]
-    pub fates: [usize; Fate::ALL.len()],
+    pub fates: [usize; PlannedAction::ALL.len()],
     /// Every job that the filters match, as the manifest has them; those that are
     /// selected in the order in which they are taken.
     pub jobs: Vec<JobPlan>,
@@ -220,15 +220,15 @@ impl Plan {
     }
 }
 
-/// Returns how many of the jobs counted by [`Fate::ALL`] would start.
-pub fn starting(fates: &[usize; Fate::ALL.len()]) -> usize {
-    let starts = Fate::ALL.into_iter().filter(|fate| fate.starts());
+/// Returns how many of the jobs counted by [`PlannedAction::ALL`] would start.
+pub fn starting(fates: &[usize; PlannedAction::ALL.len()]) -> usize {
+    let starts = PlannedAction::ALL.into_iter().filter(|fate| fate.starts());
     starts.map(|fate| fates[fate as usize]).sum()
 }
 
 /// Returns the reasons of each fate with their counts, the most first.
 pub(in crate::ops) fn reasons(jobs: &[JobPlan]) -> Vec<ReasonCount> {
-    let mut counted: BTreeMap<(Fate, &'static str, &str), usize> = BTreeMap::new();
+    let mut counted: BTreeMap<(PlannedAction, &'static str, &str), usize> = BTreeMap::new();
     for job in jobs {
         let key = (job.fate, job.reason.code, job.reason.words.as_str());
         *counted.entry(key).or_default() += 1;
@@ -247,10 +247,10 @@ pub(in crate::ops) fn reasons(jobs: &[JobPlan]) -> Vec<ReasonCount> {
 }
 
 fn by_fate<S: Serializer>(
-    counts: &[usize; Fate::ALL.len()],
+    counts: &[usize; PlannedAction::ALL.len()],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(Fate::ALL.map(|fate| (fate, counts[fate as usize])))
+    serializer.collect_map(PlannedAction::ALL.map(|fate| (fate, counts[fate as usize])))
 }
 
 /// What one job costs.

@@ -326,7 +326,7 @@ impl Marker {
 
 fn parse_record(json: &str, stored_check: Option<&str>, job: &JobId) -> Result<Record, String> {
     if stored_check != Some(check(json).as_str()) {
-        return Err("its check line does not fit".into());
+        return Err("checksum mismatch".into());
     }
     let record: Record = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if record.job_id != *job {

@@ -505,7 +505,7 @@ fn ensure_dir(path: &Path) -> Result<(), StoreError> {
         .is_ok_and(|metadata| !metadata.is_dir() && !metadata.is_symlink())
     {
         return Err(StoreError::Setup {
-            what: "a file stands where a folder should be".into(),
+            what: "expected a folder, found a file".into(),
             path: path.to_owned(),
             hint: "move it away and try again".into(),
         });

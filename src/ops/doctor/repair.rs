@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::finding::{Code, Finding};
 use crate::domain::id::{JobId, RunId};
-use crate::ops::{OpsContext, OpsError, births, table_file};
+use crate::ops::{OpsContext, OpsError, created_rows, table_file};
 use crate::platform::fault;
 use crate::store::Store;
 use crate::store::csv::{self, CsvStore, refuse_links_outside};
@@ -13,12 +13,12 @@ use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 
-use super::Patient;
+use super::Target;
 
 /// Carries out what `findings` say can be mended; returns what could not be, one
 /// sentence each. Live workers may go on meanwhile.
-pub fn mend(patient: &Patient, findings: &[Finding]) -> Result<Vec<String>, OpsError> {
-    let context = match &patient.context {
+pub fn repair(target: &Target, findings: &[Finding]) -> Result<Vec<String>, OpsError> {
+    let context = match &target.context {
         Ok(context) => context,
         Err(error) => {
             return Err(OpsError::Setup {
@@ -89,7 +89,7 @@ fn record_rows(context: &OpsContext, run_id: &RunId) -> Result<(), StoreError> {
     };
     let path = context.workspace.run(run_id).rows();
     let rows = table.len();
-    let record = births::with_new_rows(&mut table, &path, run_id, rows)?;
+    let record = created_rows::with_new_rows(&mut table, &path, run_id, rows)?;
     let tag = uuid::Uuid::new_v4().simple().to_string();
     // An earlier doctor may have died over it.
     durable::sweep_temporaries(&path).context("sweep", &path)?;
