@@ -54,7 +54,7 @@ export function Stand({ model, label, score = null }: Props) {
   return (
     <div class="stand">
       <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${label}; arrow keys turn it`} hidden={problem !== null} data-ready={ready} />
-      {!ready && problem === null && <span class="waiting" aria-hidden="true" />}
+      {!ready && problem === null && <div class="waiting" aria-hidden="true"><Poster model={model} alt="" /><i /></div>}
       {problem !== null && (
         <div class="instead">
           <Poster model={model} alt={label} />

@@ -6,10 +6,19 @@ import { chromium } from "playwright-core";
 
 const QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"];
 
-export const launch = (...args) => chromium.launch({
+const options = (args) => ({
   executablePath: "/usr/bin/chromium",
   args: [...QUIET, ...(args.length > 0 ? args : ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"])],
 });
+
+export const launch = (...args) => chromium.launch(options(args));
+
+/** A browser whose process is known. */
+export async function serve() {
+  const server = await chromium.launchServer(options([]));
+  const browser = await chromium.connect(server.wsEndpoint());
+  return { browser, pid: server.process().pid, close: () => server.close() };
+}
 
 /** Opens an address; whatever the page complains about or asks of a network fails the test in `done`. */
 export async function open(browser, address, options = {}) {
