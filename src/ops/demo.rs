@@ -24,7 +24,7 @@ use crate::engine::event::{Sink, Summary};
 use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
 use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
 use crate::ops::init::lay_out;
-use crate::ops::report::{self, Models, ReportRequest};
+use crate::ops::report::{self, Chosen, Models, ReportRequest};
 use crate::ops::run::run_worker;
 use crate::ops::select::WorkerRequest;
 use crate::ops::status::run_status;
@@ -200,11 +200,11 @@ fn with_page(
         runs: vec![run_id()],
         against: None,
         out: None,
-        algos: Vec::new(),
-        items: Vec::new(),
+        chosen: Chosen::default(),
         models: Models::All,
         most_bytes: 0,
         single_file: false,
+        zip: false,
     };
     tell(DemoStep::Report);
     match report::build(context, &request, &|| {}) {
