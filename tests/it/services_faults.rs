@@ -78,7 +78,7 @@ fn a_plain_start_asks_the_provider_before_it_asks_a_person() {
             .command(&explain)
             .run()
             .expect_code(0)
-            .expect_stdout("ask the provider whether it was bought, which is free");
+            .expect_stdout("ask the provider for its result");
         // Still not listed: a person is asked, and nothing is bought.
         let output = market.worker(words).run().expect_code(1);
         assert!(output.stderr.contains("does not list it"), "{output}");

@@ -51,16 +51,10 @@ pub(super) fn next_steps(
         "resumable" | "finished_unpublished" => {
             Some(step("resume it", worker(" --only-status running")))
         }
-        "possibly_billed" if numbers.request_id.is_some() => Some(step(
-            "ask the provider for its result",
-            worker(" --only-status failed"),
-        )),
-        "possibly_billed" if planned == "possibly_bought" => {
-            let free = "ask the provider whether it was bought, which is free";
-            steps.push(step(free, worker(" --only-status failed")));
+        "possibly_billed" if numbers.request_id.is_some() || planned == "possibly_bought" => {
             Some(step(
-                "buy it, if the provider does not list it 15 minutes later either",
-                worker(" --only-status failed --resubmit-unknown"),
+                "ask the provider for its result",
+                worker(" --only-status failed"),
             ))
         }
         "possibly_billed" => Some(step(
