@@ -158,7 +158,17 @@ class Adopt(Scenario):
         (workspace / "go").touch()
         bench.finish(process)
         lease.unlink(missing_ok=True)
+        # The next start would bring it in: it is out of reach until the job has failed.
+        late, away = workspace / "runs/r/outputs/.late", workspace / "away"
+        os.rename(late, away)
+        for path in (workspace / "runs/r/state/journal").glob("*.jsonl"):
+            path.unlink()
+        settings = workspace / "config/adapters.yaml"
+        text = settings.read_text()
+        settings.write_text(text.replace("slow: {kind: mock", 'slow: {kind: mock, fail: "once"'))
         run(worker(workspace, "--jobs", first, *RESUME))
+        settings.write_text(text)
+        os.rename(away, late)
         found = self.rows(workspace)[first]["status"]
         assert found == "failed", found
 
