@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::attempts::of_job;
@@ -12,11 +13,12 @@ use crate::cli::program;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
-use crate::domain::text::{counted, one_line};
+use crate::domain::id::{JobId, RunId};
+use crate::domain::text::{counted, one_line, shell_word};
 use crate::ops::OpsContext;
 use crate::ops::explain::run_explain;
 use crate::ops::select::WorkerRequest;
-use crate::ops::view::explain::Explanation;
+use crate::ops::view::explain::{Explanation, RunOptions, Step};
 use crate::ops::view::status::Liveness;
 
 /// The options of `run explain`.
@@ -37,19 +39,75 @@ pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErro
     let context = OpsContext::open(global.workspace.as_deref())?;
     let (run_id, job) = args.target.or_latest(&context, ui)?;
     let request = WorkerRequest::plain(run_id);
-    let mut told = run_explain(&context, &request, &job)?;
-    for step in &mut told.next {
-        step.command = program::as_typed(&step.command);
-    }
+    let told = run_explain(&context, &request, &job)?;
     for warning in &told.warnings {
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.answer(&told)?;
+        ui.answer(&Answer {
+            next: typed(&told),
+            told: &told,
+        })?;
     } else {
         ui.data(&to_text(&told, Page::of_terminal()))?;
     }
     Ok(Exit::Done)
+}
+
+/// What machines read of a job.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    told: &'a Explanation,
+    next: Vec<Typed<'a>>,
+}
+
+/// A step as it is typed.
+#[derive(Serialize)]
+struct Typed<'a> {
+    what: &'a str,
+    command: String,
+}
+
+fn typed(told: &Explanation) -> Vec<Typed<'_>> {
+    let steps = told.next.iter().map(|next| Typed {
+        what: &next.what,
+        command: program::as_typed(&command(&next.step, &told.run_id, &told.job_id)),
+    });
+    steps.collect()
+}
+
+/// Returns the command that takes a step.
+fn command(step: &Step, run: &RunId, job: &JobId) -> String {
+    let run = shell_word(run.as_str());
+    match step {
+        Step::Run(options) => worker(options, &run, job),
+        Step::Plan => format!("archi3d run plan --run-id {run} --jobs '{job}'"),
+        Step::Adopt => format!("archi3d run adopt --run-id {run} '{job}'"),
+        Step::UndoCancel => format!("archi3d run cancel --run-id {run} --jobs '{job}' --undo"),
+        Step::Settle => format!("archi3d cost settle --run-id {run} '{job}' --usd AMOUNT"),
+        Step::Watch => format!("archi3d run status --run-id {run} --watch"),
+        Step::CompleteBatch => format!("archi3d batch create --run-id {run}"),
+        Step::Resume(key) => format!("archi3d adapters resume {key}"),
+        Step::ListAdapters => "archi3d adapters list".to_owned(),
+    }
+}
+
+fn worker(options: &RunOptions, run: &str, job: &JobId) -> String {
+    let mut text = format!("archi3d run worker --run-id {run} --jobs '{job}'");
+    if let Some(status) = options.only_status {
+        let _ = write!(text, " --only-status {status}");
+    }
+    if let Some(retries) = options.retries {
+        let _ = write!(text, " --retries {retries}");
+    }
+    for (given, flag) in [
+        (options.redo, " --redo"),
+        (options.resubmit_unknown, " --resubmit-unknown"),
+    ] {
+        text.push_str(if given { flag } else { "" });
+    }
+    text
 }
 
 fn to_text(told: &Explanation, page: Page) -> String {
@@ -76,13 +134,8 @@ fn to_text(told: &Explanation, page: Page) -> String {
         text.push('\n');
         text.push_str(&attempts(told, page));
     }
-    for step in &told.next {
-        let _ = write!(
-            text,
-            "\n  {}:\n    {}\n",
-            step.what,
-            one_line(&step.command)
-        );
+    for Typed { what, command } in typed(told) {
+        let _ = write!(text, "\n  {what}:\n    {}\n", one_line(&command));
     }
     text.truncate(text.trim_end().len());
     text

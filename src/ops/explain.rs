@@ -90,7 +90,7 @@ pub fn run_explain(
     let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {
         run_id: run_id.clone(),
-        next: next_steps(run_id, &record, (code, plan.reason.code), &numbers, &kept),
+        next: next_steps(&record, (code, plan.reason.code), &numbers, &kept),
         job_id: record.job_id,
         name: plan.name,
         state,

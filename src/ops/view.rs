@@ -40,14 +40,14 @@ pub(super) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-/// Writes a time in seconds, to the millisecond.
+/// Writes a time in seconds, to the microsecond, where it is known.
 #[expect(clippy::ref_option, reason = "serde hands over what the field is")]
 pub(super) fn seconds<S: Serializer>(
     time: &Option<Duration>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match time {
-        Some(time) => serializer.serialize_f64(time.as_millis() as f64 / 1e3),
+        Some(time) => micro_seconds(time, serializer),
         None => serializer.serialize_none(),
     }
 }

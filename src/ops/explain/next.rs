@@ -1,29 +1,33 @@
-//! What to type next, for every reason a job can have.
+//! What to do next, for every reason a job can have.
 
-use crate::domain::id::RunId;
 use crate::domain::job::{JobState, Status};
 use crate::domain::money::Usd;
-use crate::domain::text::shell_word;
 use crate::store::csv::Kept;
 use crate::store::{JobRecord, Standing};
 
-use crate::ops::view::explain::{NextStep, Numbers};
+use crate::ops::view::explain::{NextStep, Numbers, RunOptions, Step};
 
-/// Returns what to type next.
+/// Returns what to do next.
 pub(super) fn next_steps(
-    run_id: &RunId,
     record: &JobRecord,
     (code, planned): (&str, &str),
     numbers: &Numbers,
     kept: &[Kept],
 ) -> Vec<NextStep> {
-    let job = &record.job_id;
-    let run_id = shell_word(run_id.as_str());
-    let worker =
-        |options: &str| format!("archi3d run worker --run-id {run_id} --jobs '{job}'{options}");
-    let step = |what: &str, command: String| NextStep {
+    let run = |only_status: Option<Status>| RunOptions {
+        only_status,
+        ..RunOptions::default()
+    };
+    let plain = Step::Run(RunOptions::default());
+    let resumed = Step::Run(run(Some(Status::Running)));
+    let again = Step::Run(run(Some(Status::Failed)));
+    let bought_again = Step::Run(RunOptions {
+        resubmit_unknown: true,
+        ..run(Some(Status::Failed))
+    });
+    let step = |what: &str, step: Step| NextStep {
         what: what.to_owned(),
-        command,
+        step,
     };
     let mut steps = Vec::new();
     let has_result = matches!(&record.standing, Standing::Known { state, .. }
@@ -31,78 +35,68 @@ pub(super) fn next_steps(
     if !has_result && kept.iter().any(|kept| kept.whole) {
         steps.push(step(
             "bring in the model that is kept, without buying",
-            format!("archi3d run adopt --run-id {run_id} '{job}'"),
+            Step::Adopt,
         ));
     }
     if let Some(closed) = &numbers.closed {
-        let command = format!("archi3d adapters resume {}", closed.provider);
-        steps.push(step("open the provider when it can be used again", command));
+        let open = Step::Resume(closed.provider.clone());
+        steps.push(step("open the provider when it can be used again", open));
     }
     if let Some(pause) = &numbers.paused {
-        let command = format!("archi3d adapters resume {}", pause.provider);
-        steps.push(step("resume its algorithm when it works again", command));
+        let resume = Step::Resume(pause.provider.clone());
+        steps.push(step("resume its algorithm when it works again", resume));
     }
     let own = match code {
-        "cancel_asked" => Some(step(
-            "take the request back",
-            format!("archi3d run cancel --run-id {run_id} --jobs '{job}' --undo"),
-        )),
-        "completed" => Some(step("make it again", worker(" --redo"))),
-        "resumable" | "finished_unpublished" => {
-            Some(step("resume it", worker(" --only-status running")))
+        "cancel_asked" => Some(step("take the request back", Step::UndoCancel)),
+        "completed" => {
+            let redo = RunOptions {
+                redo: true,
+                ..RunOptions::default()
+            };
+            Some(step("make it again", Step::Run(redo)))
         }
+        "resumable" | "finished_unpublished" => Some(step("resume it", resumed)),
         "possibly_billed" if numbers.request_id.is_some() || planned == "possibly_bought" => {
-            Some(step(
-                "ask the provider for its result",
-                worker(" --only-status failed"),
-            ))
+            Some(step("ask the provider for its result", again))
         }
         "possibly_billed" => Some(step(
             "buy it again, if the provider knows nothing of it",
-            worker(" --only-status failed --resubmit-unknown"),
+            bought_again,
         )),
-        "retries_used_up" => Some(step(
-            "try it again, several times",
-            worker(" --only-status failed --retries 3"),
-        )),
-        "bad_input" | "permanent" | "out_of_credit" | "failed" => Some(step(
-            "try it again once the cause is fixed",
-            worker(" --only-status failed"),
-        )),
-        "cancelled" => Some(step(
-            "put it back",
-            format!("archi3d run cancel --run-id {run_id} --jobs '{job}' --undo"),
-        )),
-        "running" | "slow" | "stalled" => Some(step(
-            "watch it",
-            format!("archi3d run status --run-id {run_id} --watch"),
-        )),
-        "unusable_algo" => Some(step(
-            "see what is wrong with it",
-            "archi3d adapters list".into(),
-        )),
-        "not_registered" | "not_in_manifest" => Some(step(
-            "bring both tables together",
-            format!("archi3d batch create --run-id {run_id}"),
-        )),
+        "retries_used_up" => {
+            let several = RunOptions {
+                retries: Some(3),
+                ..run(Some(Status::Failed))
+            };
+            Some(step("try it again, several times", Step::Run(several)))
+        }
+        "bad_input" | "permanent" | "out_of_credit" | "failed" => {
+            Some(step("try it again once the cause is fixed", again))
+        }
+        "cancelled" => Some(step("put it back", Step::UndoCancel)),
+        "running" | "slow" | "stalled" => Some(step("watch it", Step::Watch)),
+        "unusable_algo" => Some(step("see what is wrong with it", Step::ListAdapters)),
+        "not_registered" | "not_in_manifest" => {
+            Some(step("bring both tables together", Step::CompleteBatch))
+        }
         "ask_first" => {
             let waits = record.standing.holder_died();
-            let options = if waits { "" } else { " --only-status running" };
-            steps.push(step("end it as failed, to be looked at", worker(options)));
+            let ended = if waits { plain } else { resumed };
+            steps.push(step("end it as failed, to be looked at", ended));
             Some(step(
                 "then buy it again, if the provider knows nothing of it",
-                worker(" --only-status failed --resubmit-unknown"),
+                bought_again,
             ))
         }
-        "over_budget" => Some(step(&more_money(numbers), worker(""))),
+        "over_budget" => Some(step(&more_money(numbers), plain)),
         "unknown_price" => Some(step(
             "give it a unit_price_usd in config/adapters.yaml, then see",
-            format!("archi3d run plan --run-id {run_id} --jobs '{job}'"),
+            Step::Plan,
         )),
         _ if matches!(&record.standing, Standing::Known { state, .. }
             if state.status() != Status::Running) =>
         {
-            Some(step("run it", worker("")))
+            Some(step("run it", plain))
         }
         _ => None,
     };
@@ -110,9 +104,8 @@ pub(super) fn next_steps(
     let over = matches!(&record.standing, Standing::Known { state, .. }
         if matches!(state.status(), Status::Failed | Status::Cancelled));
     if numbers.reserved_usd.is_some() && over {
-        let command = format!("archi3d cost settle --run-id {run_id} '{job}' --usd AMOUNT");
         let what = "if it will not run again: note what the provider billed, 0 if nothing";
-        steps.push(step(what, command));
+        steps.push(step(what, Step::Settle));
     }
     steps
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::plan::{PlannedAction, Reason};
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Status;
 use crate::domain::limits::Limits;
 use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
@@ -32,7 +33,8 @@ pub struct Explanation {
     pub why: Vec<String>,
     /// What a worker without further options would do with it.
     pub plan: PlannedStep,
-    /// What to type next, with the reason.
+    /// What to do next, with the reason.
+    #[serde(skip)]
     pub next: Vec<NextStep>,
     /// What was tried so far.
     pub attempts: Vec<AttemptRecord>,
@@ -91,11 +93,47 @@ pub struct PlannedStep {
     pub reason: Reason,
 }
 
-/// Something to type.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Something that a person may do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
-    /// What it does.
+    /// What it is good for.
     pub what: String,
-    /// The command.
-    pub command: String,
+    /// The step itself; `cli` renders it as a command.
+    pub step: Step,
+}
+
+/// A step that can be taken with a job of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Run a worker on the job alone.
+    Run(RunOptions),
+    /// Show what a worker would do with it.
+    Plan,
+    /// Make a kept result its own.
+    Adopt,
+    /// Take back that it was cancelled, or is to be.
+    UndoCancel,
+    /// Record what the provider billed.
+    Settle,
+    /// Watch the run.
+    Watch,
+    /// Bring manifest and registry of the run together.
+    CompleteBatch,
+    /// Open a provider, or let a paused algorithm continue.
+    Resume(AlgoKey),
+    /// Show what is configured and what is missing.
+    ListAdapters,
+}
+
+/// How a worker is to take a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Only if it is in this state; the usual ones if none is named.
+    pub only_status: Option<Status>,
+    /// Make it again although it has a result.
+    pub redo: bool,
+    /// How many failures that may pass are followed by another attempt.
+    pub retries: Option<u32>,
+    /// Buy it again although it may have been billed.
+    pub resubmit_unknown: bool,
 }
