@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -12,7 +11,7 @@ use crate::cli::run::parse_run_id;
 use crate::cli::run_arg;
 use crate::cli::selection_args::FilterArgs;
 use crate::cli::ui::Ui;
-use crate::cli::working::while_working;
+use crate::cli::working::Counted;
 use crate::domain::text::counted;
 use crate::ops::OpsContext;
 use crate::ops::report::{Chosen, Models, ReportBuilt, ReportRequest, build, show};
@@ -114,11 +113,10 @@ pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, Cl
         single_file: args.single_file,
         zip: args.zip,
     };
-    let looked = AtomicUsize::new(0);
-    let each = || {
-        looked.fetch_add(1, Ordering::Relaxed);
-    };
-    let built = while_working(ui, "drawing models", || build(&context, &request, &each))?;
+    let bar = Counted::new(ui, "drawing models");
+    let built = build(&context, &request, &|done, of| bar.at(done, of));
+    bar.finish();
+    let built = built?;
     for warning in context.settings.warnings.iter().chain(&built.warnings) {
         ui.warn(warning);
     }

@@ -207,7 +207,7 @@ fn with_page(
         zip: false,
     };
     tell(DemoStep::Report);
-    match report::build(context, &request, &|| {}) {
+    match report::build(context, &request, &|_, _| {}) {
         Ok(built) => report.page = Some(built.index),
         Err(error) => report.warnings.push(format!("there is no report: {error}")),
     }

@@ -116,11 +116,14 @@ fn setup(message: &str, hint: &str) -> OpsError {
     }
 }
 
+/// Hears how many models were looked at, of how many.
+pub type Each<'e> = &'e (dyn Fn(usize, usize) + Sync);
+
 /// Builds a report; `each` is called for every model that was looked at.
 pub fn build(
     context: &OpsContext,
     request: &ReportRequest,
-    each: &(dyn Fn() + Sync),
+    each: Each<'_>,
 ) -> Result<ReportBuilt, OpsError> {
     context.expect_workspace()?;
     for run in request.all_runs() {
@@ -149,7 +152,7 @@ fn fill(
     request: &ReportRequest,
     folder: &Path,
     gathered: &mut Gathered,
-    each: &(dyn Fn() + Sync),
+    each: Each<'_>,
 ) -> io::Result<ReportBuilt> {
     let mut gallery = Gallery::open(&context.workspace, folder);
     add_pictures(&gallery, gathered)?;
@@ -245,7 +248,7 @@ fn add_pictures(gallery: &Gallery<'_>, gathered: &mut Gathered) -> io::Result<()
 fn add_models(
     gallery: &mut Gallery<'_>,
     gathered: &mut Gathered,
-    each: &(dyn Fn() + Sync),
+    each: Each<'_>,
 ) -> io::Result<()> {
     let is_glb = |name: &String| name.to_ascii_lowercase().ends_with(".glb");
     let truths = gathered

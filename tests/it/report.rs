@@ -384,3 +384,45 @@ fn a_single_file_holds_only_what_this_report_shows() {
     assert!(!single.contains("file:models/"));
     assert!(single.contains("file:posters/"));
 }
+
+#[test]
+fn whoever_looks_while_it_is_built_finds_everything_that_the_page_names() {
+    let place = made();
+    let outputs: Vec<String> = place.jobs().iter().map(|job| job.id.clone()).collect();
+    let whole = || {
+        let folder = place.path("reports/rk");
+        let Ok(script) = fs::read_to_string(folder.join("data.js")) else {
+            assert!(!folder.join("index.html").exists(), "a page without data");
+            return 0;
+        };
+        let data: Value =
+            serde_json::from_str(&script["window.archi3dData=".len()..script.len() - 2])
+                .expect("never half of it");
+        for job in data["jobs"].as_array().expect("jobs") {
+            let hash = job["model"]["sha256"].as_str().expect("a hash");
+            for name in [
+                format!("posters/{hash}.jpg"),
+                format!("models/{hash}.glb.txt"),
+            ] {
+                assert!(folder.join(&name).exists(), "{name} is named and missing");
+            }
+        }
+        1
+    };
+    for round in 0..2 {
+        let mut builder = place.archi3d(&["report", "build", "rk"]).spawn();
+        while !builder.has_ended() {
+            let _ = whole();
+        }
+        let _ = builder.wait().expect_code(0);
+        assert_eq!(whole(), 1);
+        // Another model for the next round: what is in a chunk of its own changes its content.
+        let path = format!("runs/rk/outputs/{}/generated.glb", outputs[round]);
+        let mut model = fs::read(place.path(&path)).expect("a model");
+        let length = model.len();
+        model.extend([4, 0, 0, 0, b'M', b'I', b'N', b'E', 1, 2, 3, 4]);
+        let total = u32::try_from(length + 12).expect("small");
+        model[8..12].copy_from_slice(&total.to_le_bytes());
+        place.write(&path, &model);
+    }
+}

@@ -19,7 +19,7 @@ const PAD = { left: 66, right: 18, top: 14, bottom: 46 };
 
 function ticks(most: number): number[] {
   if (most <= 0) return [0];
-  const raw = most / 4;
+  const raw = most / 5;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= raw) ?? 10) * power;
   const found = [];

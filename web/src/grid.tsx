@@ -8,7 +8,7 @@ import { Filters } from "./filters";
 import { fixed, seconds, usd } from "./format";
 import { SourcePicture } from "./picture";
 import { Poster } from "./poster";
-import { algos, go, hue, jobKey, link, shown, verdicts } from "./state";
+import { algos, go, hue, jobKey, jobs, link, shown, verdicts } from "./state";
 import type { Row } from "./state";
 
 /** Rows above and below what can be seen that are kept ready. */
@@ -48,7 +48,7 @@ export function Grid() {
   return (
     <div class="browse">
       <Filters />
-      {all.length === 0 ? <p class="empty">Nothing fits these filters.</p> : (
+      {all.length === 0 ? <p class="empty">{jobs.value.length === 0 ? "This run has no jobs that were really carried out." : "Nothing fits these filters."}</p> : (
         <div class="results" ref={box} onScroll={look} tabIndex={0} role="region" aria-label="Results" style={{ "--columns": columns.length }}>
           <table aria-rowcount={all.length + 1}>
             <caption class="visually-hidden">Items and what each algorithm made of them</caption>

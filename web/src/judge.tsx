@@ -169,8 +169,8 @@ export function Judge() {
   useEffect(() => {
     const keys = (event: KeyboardEvent) => {
       if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey) return;
-      // Space presses the button that has the focus.
-      if (event.key === " " && event.target instanceof HTMLButtonElement) return;
+      // Space presses the button that has the focus; with Shift, arrows turn the model that has it.
+      if (event.shiftKey || (event.key === " " && event.target instanceof HTMLButtonElement)) return;
       const actions: Record<string, (() => void) | undefined> = pair ? {
         ArrowLeft: () => vote(pair, pair.aIsLeft ? "a" : "b"), ArrowRight: () => vote(pair, pair.aIsLeft ? "b" : "a"),
         ArrowDown: () => vote(pair, "tie"), x: () => vote(pair, "none"), " ": () => pass(`${pair.a.job_id} ${pair.b.job_id}`),
@@ -178,10 +178,11 @@ export function Judge() {
       const action = { ...actions, z: undo, c: () => (mode.value = mode.value === "clay" ? "textured" : "clay") }[event.key];
       if (!action) return;
       event.preventDefault();
+      event.stopPropagation();
       action();
     };
-    addEventListener("keydown", keys);
-    return () => removeEventListener("keydown", keys);
+    addEventListener("keydown", keys, true);
+    return () => removeEventListener("keydown", keys, true);
   });
   useEffect(() => void viewer().then((stage) => stage.setMode(mode.value), () => undefined), [mode.value, pair?.a.job_id, pair?.b.job_id, single?.job_id]);
   useEffect(() => () => void close(), []);
@@ -217,9 +218,9 @@ function Two({ pair }: { pair: Pair }) {
   return (
     <>
       <div class="judging">
-        <figure><figcaption>Left</figcaption><Stand model={left.model!} label="the left model" /></figure>
+        <figure><figcaption>Left</figcaption><Stand model={left.model!} label="the left model" keys="shift and arrow keys" /></figure>
         <SourcePictures item={pair.item} title={itemName(pair.item)} />
-        <figure><figcaption>Right</figcaption><Stand model={right.model!} label="the right model" /></figure>
+        <figure><figcaption>Right</figcaption><Stand model={right.model!} label="the right model" keys="shift and arrow keys" /></figure>
       </div>
       <div class="answers" role="group" aria-label="Which one is better?">
         <button onClick={() => vote(pair, pair.aIsLeft ? "a" : "b")}>Left is better<kbd>←</kbd></button>
@@ -238,7 +239,7 @@ function One({ job }: { job: Job }) {
     <>
       <div class="judging one">
         <SourcePictures item={item} title={itemName(item)} />
-        <figure><figcaption>A model of it</figcaption><Stand model={job.model!} label="the model" /></figure>
+        <figure><figcaption>A model of it</figcaption><Stand model={job.model!} label="the model" keys="shift and arrow keys" /></figure>
       </div>
       <div class="answers" role="group" aria-label="Would you use it as it is?">
         <button onClick={() => decide(job, "yes")}>Use it as it is<kbd>y</kbd></button>

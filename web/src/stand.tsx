@@ -16,9 +16,11 @@ interface Props {
   model: Model;
   label: string;
   score?: Score | null;
+  /** What turns it. */
+  keys?: string;
 }
 
-export function Stand({ model, label, score = null }: Props) {
+export function Stand({ model, label, score = null, keys = "arrow keys" }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [ready, setReady] = useState(false);
@@ -53,7 +55,7 @@ export function Stand({ model, label, score = null }: Props) {
   }, [model.sha256, model.path, chosen.value]);
   return (
     <div class="stand">
-      <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${label}; arrow keys turn it`} hidden={problem !== null} data-ready={ready} />
+      <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${label}; ${keys} turn it`} hidden={problem !== null} data-ready={ready} />
       {!ready && problem === null && <div class="waiting" aria-hidden="true"><Poster model={model} alt="" /><i /></div>}
       {problem !== null && (
         <div class="instead">

@@ -9,7 +9,7 @@ import { MEASURES, differences, figures, scoreOf } from "./figures";
 import type { Difference, Figures, Measure } from "./figures";
 import { about, count, fixed, percent, range, seconds, usd } from "./format";
 import { algos, choose, data, go, hue, jobs, link, run, verdicts } from "./state";
-import { quantile } from "./stats";
+import { quantile, wilson } from "./stats";
 
 const categoryOf = (job: Job) => data.value.items[job.item]!.category;
 
@@ -101,10 +101,10 @@ function Card({ one, judged }: { one: Figures; judged: boolean }) {
         <i style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
       </div>
       <dl>
-        <dt>Done</dt><dd>{one.done} of {one.done + one.failed} <small>{percent(one.success)}, likely {range(low, high)}</small></dd>
+        <dt>Done</dt><dd>{one.done} of {one.done + one.failed} <small>{percent(one.success)} ({range(low, high)})</small></dd>
         {one.failed > 0 && (<><dt>Failed</dt><dd><button class="link" onClick={failures}>{one.failed}</button></dd></>)}
         {waiting > 0 && (<><dt>Not ended</dt><dd>{waiting}</dd></>)}
-        {judged && (<><dt>Accepted</dt><dd>{one.judged > 0 ? <>{one.accepted} of {one.judged} <small>judged</small></> : "not judged"}</dd></>)}
+        {judged && (<><dt>Accepted</dt><dd>{one.judged > 0 ? <>{one.accepted} of {one.judged} <small>judged ({range(...wilson(one.accepted, one.judged))})</small></> : "not judged"}</dd></>)}
         <dt>Price each</dt><dd>{usd(one.eachMicros)} <small>median</small></dd>
         {judged && (<><dt>Per model</dt><dd>{about(one.perSuccessMicros)}</dd></>)}
         <dt>Spent</dt><dd>{usd(one.spentMicros)} <small>with failures</small></dd>

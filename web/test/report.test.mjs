@@ -71,11 +71,13 @@ before(async () => {
   }));
   writeFileSync(join(place, "accepts.csv"), `${accepts.join("\n")}\n`);
   run("judge", "import", join(place, "accepts.csv"));
+  run("batch", "create", "--run-id", "r2", "--algos", "alpha");
+  run("run", "worker", "r2", "--yes");
   // A picture that is gone and one that is none.
   unlinkSync(join(workspace, "dataset", "1003", "images", "view_A.jpg"));
   writeFileSync(join(workspace, "dataset", "1004", "images", "view_A.jpg"), "no picture");
   run("report", "build", "r1", "--single-file");
-  run("report", "build", "r1", "--models", "none", "--out", join(place, "bare"));
+  run("report", "build", "r1", "--against", "r2", "--models", "none", "--out", join(place, "bare"));
   address = pathToFileURL(join(workspace, "reports", "r1", "index.html")).href;
   bare = pathToFileURL(join(place, "bare", "index.html")).href;
   browser = await launch();
@@ -226,6 +228,9 @@ test("votes and verdicts leave as files that judge import takes", async () => {
   assert.match(readFileSync(votes, "utf8"), /^\ufeffvote_id,at,judge,run_id_a,job_a,run_id_b,job_b,item,mode,side_of_a,answer,ms,seed\n/);
   assert.match(run("judge", "import", votes), /1 vote /);
   assert.match(run("judge", "import", votes), /1 known already/);
+  await page.locator("canvas").first().focus();
+  await page.keyboard.press("Shift+ArrowLeft");
+  assert.match(await page.getByRole("status").textContent(), /^1 vote,/, "turning is no vote");
   await page.keyboard.press("z");
   await page.getByRole("button", { name: "Would you use it?" }).click();
   await page.keyboard.press("y");
@@ -269,6 +274,20 @@ test("a folder that was chosen shows what the report leaves out, and leaving giv
   await done(page);
 });
 
+test("two runs are held against each other, and both models of a job turn together", async () => {
+  const page = await open(browser, `${bare}#diff`);
+  await page.getByText("r1 against r2").first().waitFor();
+  const choice = (name) => page.getByRole("button", { name });
+  assert.match(await choice("another model").textContent(), /another model 9/);
+  assert.match(await choice("only now").textContent(), /only now 18/);
+  await choice("another model").click();
+  assert.match(page.url(), /change=another\+model/);
+  assert.equal(await page.locator(".differences li").count(), 9);
+  await page.getByRole("button", { name: "see in 3D" }).first().click();
+  await page.getByText("choose the workspace folder").first().waitFor();
+  await done(page);
+});
+
 test("a report in one file shows the same", async () => {
   const page = await open(browser, `${pathToFileURL(join(workspace, "reports", "r1", "report.html")).href}#compare?item=1004:default`);
   await drawn(page);
@@ -304,10 +323,12 @@ for (const scheme of ["light", "dark"]) {
   test(`everybody can use every screen (${scheme})`, async () => {
     // The checker itself is a script from elsewhere, which the page's policy would refuse.
     const page = await browser.newPage({ viewport: { width: scheme === "light" ? 1400 : 400, height: 900 }, colorScheme: scheme, bypassCSP: true });
-    await page.goto(`${address}#summary`);
-    await page.waitForSelector("main > *");
-    await page.addScriptTag({ path: axe });
-    for (const screen of ["summary", "grid", "compare?item=2000:default", "compare?item=2004:default&swipe=alpha&swipe=beta", "failures", "judge", "about"]) {
+    for (const screen of ["summary", "grid", "compare?item=2000:default", "compare?item=2004:default&swipe=alpha&swipe=beta", "failures", "judge", "about", "diff"]) {
+      if (screen === "summary" || screen === "diff") {
+        await page.goto(`${screen === "diff" ? bare : address}#${screen}`);
+        await page.waitForSelector("main > *");
+        await page.addScriptTag({ path: axe });
+      }
       await page.evaluate((hash) => (location.hash = hash), screen);
       await page.waitForTimeout(150);
       const found = await page.evaluate(async () =>

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use image::codecs::jpeg::JpegEncoder;
@@ -16,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::text::hex;
 use crate::model::{self, Fit, View};
+use crate::ops::report::Each;
 use crate::ops::report::data::{Model, Picture};
 use crate::ops::report::folder::FACTS;
 use crate::workspace::durable;
@@ -83,16 +85,17 @@ impl<'a> Gallery<'a> {
     pub(super) fn models(
         &mut self,
         names: &[String],
-        each: &(dyn Fn() + Sync),
+        each: Each<'_>,
     ) -> io::Result<HashMap<String, Model>> {
         fs::create_dir_all(self.folder.join("posters"))?;
         // Jobs often make the same model; whoever comes first draws it.
         let claimed = Mutex::new(HashSet::new());
+        let done = AtomicUsize::new(0);
         let looked: Vec<(String, Model, Option<Facts>)> = names
             .par_iter()
             .map(|name| {
                 let (model, facts) = self.look(name, &claimed);
-                each();
+                each(done.fetch_add(1, Ordering::Relaxed) + 1, names.len());
                 (name.clone(), model, facts)
             })
             .collect();
