@@ -128,6 +128,8 @@ fn work(
     crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
     let context = reporter.context;
+    // What was opened is closed; trouble with that is the next start's.
+    let close = || drop(store.close(context.clock.now()));
     let mut prepared = prepare(store, request, reporter).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
         reporter.report(EventKind::WorkerSummary(Summary {
@@ -138,17 +140,12 @@ fn work(
         }));
     })?;
     let carriers = select::carriers(context, request, &prepared.jobs, &|text| {
-        reporter.warn(text)
+        reporter.warn(text);
     });
-    select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| {
-        let _ = store.close(context.clock.now());
-    })?;
+    select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| close())?;
     select::arrange(request, &mut prepared.jobs, &carriers);
     let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.purse);
-    spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| {
-        // What was opened is closed; trouble with that is the next start's.
-        let _ = store.close(context.clock.now());
-    })?;
+    spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| close())?;
     let max_parallel =
         capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
     reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
@@ -178,9 +175,7 @@ fn work(
         worker: crew.worker.clone(),
     })));
     prepared.report_oddities(request, reporter);
-    let money = spending::money(reporter, request, &crew.purse).inspect_err(|_| {
-        let _ = store.close(context.clock.now());
-    })?;
+    let money = spending::money(reporter, request, &crew.purse).inspect_err(|_| close())?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
         worker: crew.worker.clone(),

@@ -194,7 +194,7 @@ fn sums_and_states_are_those_of_cost_report_and_run_status_to_the_millionth() {
     let data = data(&place, "reports/rk");
     let cost = json(&["cost", "report", "rk", "--json"]);
     let status = json(&["run", "status", "rk", "--json"]);
-    let micros = |usd: &Value| (usd.as_f64().expect("dollars") * 1e6).round() as i64;
+    let micros = |usd: &Value| format!("{:.6}", usd.as_f64().expect("dollars"));
     let spent = sum(&data["costs"], "spent_micros");
     assert_eq!(spent, micros(&cost["total"]["billed_usd"]), "{cost}");
     assert_eq!(spent, micros(&status["money"]["spent_usd"]), "{status}");
@@ -235,7 +235,7 @@ fn filters_choose_what_a_report_shows_and_what_it_counts() {
     assert_eq!(dear["left_out"][0]["reason"], "not chosen by --algo");
     let failed = shown(&["--only-status", "failed"]);
     assert_eq!(algos(&failed), ["broken"; 2]);
-    let job = place.jobs()[0].id.to_string();
+    let job = place.jobs()[0].id.clone();
     assert_eq!(algos(&shown(&["--jobs", &job])).len(), 1);
     let item = dear["items"][0]["product_id"].as_str().expect("a product");
     assert_eq!(algos(&shown(&["--item", item])).len(), 1);
@@ -325,7 +325,7 @@ fn two_builders_at_once_give_one_whole_report() {
     }
     let left = written(&place, "reports/rk");
     assert!(
-        left.iter().all(|(name, _)| !name.ends_with(".tmp")),
+        left.iter().all(|(name, _)| !name.contains(".tmp")),
         "{left:?}"
     );
 }

@@ -99,9 +99,14 @@ pub(super) fn content(data: &mut Data) -> Vec<String> {
     names
 }
 
+/// Tells whether a file of a report is a picture.
+pub(super) fn is_picture(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "jpg")
+}
+
 /// Returns the names of all files of a report, `index.html` last.
 pub(super) fn files(content: &[String]) -> impl Iterator<Item = &str> {
-    let assets = Asset::ALL.into_iter().map(|asset| asset.name());
+    let assets = Asset::ALL.map(Asset::name);
     let content = content.iter().map(String::as_str);
     content
         .chain(assets)

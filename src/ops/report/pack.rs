@@ -83,7 +83,7 @@ pub(super) fn single_file(folder: &Path, data: &Data, content: &[String]) -> io:
     page.push_str("<div id=\"app\">Loading…</div>\n");
     for name in content {
         let bytes = durable::read_plain(&folder.join(name), u64::MAX)?;
-        let text = if name.ends_with(".jpg") {
+        let text = if folder::is_picture(name) {
             format!("data:image/jpeg;base64,{}", STANDARD.encode(bytes))
         } else {
             String::from_utf8_lossy(&bytes).into_owned()
@@ -123,11 +123,10 @@ pub(super) fn zip(folder: &Path, content: &[String]) -> io::Result<PathBuf> {
     let temporary = durable::temporary_path(&path, "report");
     let mut zip = Zip::new(fs::File::create(&temporary)?);
     let written = folder::files(content)
-        .map(|name| {
+        .try_for_each(|name| {
             let bytes = durable::read_plain(&folder.join(name), u64::MAX)?;
             zip.add(&format!("{inside}/{name}"), &bytes)
         })
-        .collect::<io::Result<()>>()
         .and_then(|()| zip.finish())
         .and_then(|()| platform::rename_replace(&temporary, &path));
     if let Err(error) = written {

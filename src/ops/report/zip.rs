@@ -6,6 +6,8 @@ use std::io::{self, Write as _};
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
+use crate::ops::report::folder;
+
 /// A zip of the plain kind counts in four bytes.
 const MOST_BYTES: u64 = u32::MAX as u64;
 const MOST_FILES: usize = u16::MAX as usize;
@@ -38,7 +40,7 @@ impl Zip {
     pub(super) fn add(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let mut crc = Crc::new();
         crc.update(bytes);
-        let is_packed = name.ends_with(".jpg");
+        let is_packed = folder::is_picture(name);
         let deflated;
         let (method, body) = if is_packed {
             (STORED, bytes)
