@@ -1,6 +1,7 @@
 //! `archi3d compute`: measures models, and writes what comes out into the registry.
 
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -12,11 +13,14 @@ use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
+use crate::cli::waiting;
 use crate::cli::worker::{parallel, seconds};
 use crate::cli::working::Counted;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::OpsContext;
-use crate::ops::compute::{ComputeReport, ComputeRequest, Fscore, Metric, ProgramScorer, compute};
+use crate::ops::compute::{
+    ComputeReport, ComputeRequest, Ears, Fscore, Metric, ProgramScorer, compute,
+};
 use crate::ops::results::Choice;
 
 /// Fewer points say little, more take memory for nothing.
@@ -143,9 +147,15 @@ fn measure(
         CliError::new(ErrorKind::Internal, source)
     })?;
     let bar = Counted::new(ui, "measuring models");
-    let report = compute(context, &request, metric, &cancel, &|done, total| {
-        bar.at(done, total);
-    });
+    let waiting = Mutex::new(waiting::for_registry(ui));
+    let ears = Ears {
+        each: &|done, total| bar.at(done, total),
+        waiting: &|waited| {
+            let mut tell = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = (*tell)(waited);
+        },
+    };
+    let report = compute(context, &request, metric, &cancel, &ears);
     bar.finish();
     let report = report?;
     for warning in &report.warnings {

@@ -179,22 +179,35 @@ pub struct JobError {
     pub error: String,
 }
 
-/// Measures models; `each` hears after every one how many are done.
+/// Who hears how it goes.
+pub struct Ears<'a> {
+    /// Hears after every model how many are done, and of how many.
+    pub each: &'a (dyn Fn(usize, usize) + Sync),
+    /// Hears for how long another program has kept the registry locked.
+    pub waiting: &'a (dyn Fn(Duration) + Sync),
+}
+
+/// Measures models and writes what comes out.
 pub fn compute(
     context: &OpsContext,
     request: &ComputeRequest,
     metric: &dyn Metric,
     cancel: &Cancel,
-    each: &(dyn Fn(usize, usize) + Sync),
+    ears: &Ears<'_>,
 ) -> Result<ComputeReport, OpsError> {
     let run_id = &request.choice.run_id;
     csv::refuse_links_outside(&context.workspace, Some(run_id))?;
+    let metrics = context.workspace.run(run_id).root().join("metrics");
+    for folder in [&metrics, &metrics.join(metric.name())] {
+        csv::refuse_link_outside(&context.workspace, folder)?;
+    }
     let found = results(context, &request.choice, &["gt_object_path"])?;
     let work = Work {
         context,
         request,
         metric,
         cancel,
+        waiting: ears.waiting,
         // A letter first: a spreadsheet takes digits alone for a number.
         settings: format!("c{}", &hex(&Sha256::digest(metric.settings()))[..15]),
         state: Mutex::new(State::default()),
@@ -210,7 +223,7 @@ pub fn compute(
     let outcomes: Vec<Outcome> = pool.install(|| {
         let outcomes = found.made.par_iter().with_max_len(1).map(|made| {
             let outcome = work.look_at(made)?;
-            each(work.count_one(), total);
+            (ears.each)(work.count_one(), total);
             Ok(outcome)
         });
         outcomes.collect::<Result<_, OpsError>>()
@@ -279,6 +292,7 @@ struct Work<'a> {
     request: &'a ComputeRequest,
     metric: &'a dyn Metric,
     cancel: &'a Cancel,
+    waiting: &'a (dyn Fn(Duration) + Sync),
     settings: String,
     state: Mutex<State>,
 }
@@ -489,7 +503,10 @@ impl Work<'_> {
         }
         let path = self.context.workspace.registry();
         let lock = self.context.workspace.registry_lock();
-        let patience = |_| self.cancel.stage() != Stage::Kill;
+        let patience = |waited| {
+            (self.waiting)(waited);
+            self.cancel.stage() != Stage::Kill
+        };
         let Some(_held) = FileLock::acquire(&lock, patience).context("lock", &lock)? else {
             return Err(OpsError::Setup {
                 message: "stopped before the registry could be written".to_owned(),

@@ -124,8 +124,8 @@ pub fn compare(
 ) -> Result<Comparison, ScoreError> {
     let made = Surface::of(made, "the made model")?;
     let real = Surface::of(real, "the real model")?;
-    let made_cloud = Cloud::of(made.points(count)?);
-    let real_cloud = Cloud::of(real.points(count)?);
+    let made_cloud = Cloud::of(made.points(count, 0.5)?);
+    let real_cloud = Cloud::of(real.points(count, 0.0)?);
     let found = align::align(&made_cloud, &real_cloud, stop)?;
     let (there, back) = (found.pose, found.pose.inverse());
     let to_real = distances(&made_cloud.points, &there, &real_cloud.tree, 1.0, stop)?;

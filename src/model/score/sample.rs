@@ -40,8 +40,9 @@ impl Surface {
     }
 
     /// Spreads `count` points: every equal share of the area gets one, and within the
-    /// triangles they follow a sequence that leaves no gaps.
-    pub(super) fn points(&self, count: usize) -> Result<Vec<[f64; 3]>, ScoreError> {
+    /// triangles they follow a sequence that leaves no gaps. It begins at `phase`, from 0 to
+    /// 1: two models with the same triangles must not get the same points by that alone.
+    pub(super) fn points(&self, count: usize, phase: f64) -> Result<Vec<[f64; 3]>, ScoreError> {
         let areas: Vec<f64> = self.triangles.iter().map(area).collect();
         let total: f64 = areas.iter().sum();
         if !total.is_normal() {
@@ -51,13 +52,13 @@ impl Surface {
         let mut covered = 0.0;
         for (triangle, area) in self.triangles.iter().zip(&areas) {
             covered += area / total;
-            while points.len() < count && (points.len() as f64 + 0.5) < covered * count as f64 {
-                points.push(place_in(triangle, points.len()));
+            while points.len() < count && (points.len() as f64 + phase) < covered * count as f64 {
+                points.push(place_in(triangle, points.len(), phase));
             }
         }
         // Sums of many areas may end a little below the whole.
         while let (true, Some(last)) = (points.len() < count, self.triangles.last()) {
-            points.push(place_in(last, points.len()));
+            points.push(place_in(last, points.len(), phase));
         }
         Ok(points)
     }
@@ -74,10 +75,10 @@ fn area([a, b, c]: &Triangle) -> f64 {
 }
 
 /// Returns the place of point `number` in its triangle, by the R2 sequence.
-fn place_in([a, b, c]: &Triangle, number: usize) -> [f64; 3] {
+fn place_in([a, b, c]: &Triangle, number: usize, phase: f64) -> [f64; 3] {
     // The powers of 1 / 1.3247…, the plastic number.
     const STEPS: [f64; 2] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_3];
-    let mut along = STEPS.map(|step| (0.5 + number as f64 * step).fract());
+    let mut along = STEPS.map(|step| (phase + number as f64 * step).fract());
     if along[0] + along[1] > 1.0 {
         along = along.map(|part| 1.0 - part);
     }
