@@ -190,6 +190,11 @@ fn change(shapes: &mut Shapes, workspace: &TestWorkspace) {
         ("adapters resume", &["adapters", "resume", "bank"]),
         ("consolidate", &["consolidate", "rk"]),
         ("report build", &["report", "build", "rk"]),
+        (
+            "compute fscore",
+            &["compute", "fscore", "rk", "--n-points", "100"],
+        ),
+        ("export", &["export", &file("copies"), "--run-id", "rk"]),
         ("judge import", &["judge", "import", &file("votes.csv")]),
         ("judge rank", &["judge", "rank"]),
         ("catalog build", &["catalog", "build"]),
