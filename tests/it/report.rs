@@ -194,7 +194,10 @@ fn sums_and_states_are_those_of_cost_report_and_run_status_to_the_millionth() {
     let data = data(&place, "reports/rk");
     let cost = json(&["cost", "report", "rk", "--json"]);
     let status = json(&["run", "status", "rk", "--json"]);
-    let micros = |usd: &Value| format!("{:.6}", usd.as_f64().expect("dollars"));
+    let micros = |usd: &Value| -> i64 {
+        let micros = usd.as_f64().expect("dollars") * 1e6;
+        format!("{micros:.0}").parse().expect("a whole number")
+    };
     let spent = sum(&data["costs"], "spent_micros");
     assert_eq!(spent, micros(&cost["total"]["billed_usd"]), "{cost}");
     assert_eq!(spent, micros(&status["money"]["spent_usd"]), "{status}");
@@ -409,7 +412,7 @@ fn whoever_looks_while_it_is_built_finds_everything_that_the_page_names() {
         }
         1
     };
-    for round in 0..2 {
+    for output in outputs.iter().take(2) {
         let mut builder = place.archi3d(&["report", "build", "rk"]).spawn();
         while !builder.has_ended() {
             let _ = whole();
@@ -417,7 +420,7 @@ fn whoever_looks_while_it_is_built_finds_everything_that_the_page_names() {
         let _ = builder.wait().expect_code(0);
         assert_eq!(whole(), 1);
         // Another model for the next round: what is in a chunk of its own changes its content.
-        let path = format!("runs/rk/outputs/{}/generated.glb", outputs[round]);
+        let path = format!("runs/rk/outputs/{output}/generated.glb");
         let mut model = fs::read(place.path(&path)).expect("a model");
         let length = model.len();
         model.extend([4, 0, 0, 0, b'M', b'I', b'N', b'E', 1, 2, 3, 4]);
