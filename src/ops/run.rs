@@ -212,13 +212,7 @@ fn work(
     if matched == 0 && summary.stopped_by.is_none() {
         summary.stopped_by = Some(NO_MATCH.to_owned());
     }
-    let count = |reason: SkipReason| {
-        skips
-            .iter()
-            .filter(|(r, _)| **r == reason)
-            .map(|(_, ids)| ids.len())
-            .sum::<usize>()
-    };
+    let count = |reason| skips.get(&reason).map_or(0, Vec::len);
     summary.skipped += skips.values().map(Vec::len).sum::<usize>();
     summary.busy += count(SkipReason::Held);
     summary.resumable = count(SkipReason::Resumable);
