@@ -173,6 +173,16 @@ fn impurities(source: &Source) -> Vec<String> {
     matches(source, source.code(), IMPURE, "`domain` is pure")
 }
 
+/// What would run is decided once, and shown by whoever asks; neither knows the worker.
+fn turns_back(source: &Source) -> Vec<String> {
+    let rooms = ["ops/select", "ops/view", "ops/plan"];
+    if !rooms.iter().any(|room| source.path.starts_with(room)) {
+        return Vec::new();
+    }
+    let what = "`ops::run` asks `select`, `plan` and `view`, not the other way";
+    matches(source, source.code(), r"\bops::run\b", what)
+}
+
 fn prints(source: &Source) -> Vec<String> {
     if source.layer() == "cli" {
         return Vec::new();
@@ -356,6 +366,13 @@ fn an_impure_domain_is_caught() {
     assert_caught(impurities, "domain/job.rs", "std::thread::yield_now();");
     assert_passes(impurities, "store/mod.rs", "use std::fs::File;");
     assert_passes(impurities, "domain/job.rs", "// Never std::fs here.");
+}
+
+#[test]
+fn selection_plans_and_views_do_not_name_the_worker() {
+    assert_kept(turns_back);
+    assert_caught(turns_back, "ops/plan.rs", "use crate::ops::run::carrier;");
+    assert_passes(turns_back, "ops/run.rs", "use crate::ops::run::prepare;");
 }
 
 #[test]

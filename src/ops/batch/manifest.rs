@@ -35,16 +35,8 @@ const MANIFEST_COLUMNS: &[&str] = &[
 /// How many rows are handed to the table at a time: bounds the memory they take.
 const AT_A_TIME: usize = 8192;
 
-/// The columns that decide from which pictures a job generates.
-const PICTURE_COLUMNS: &[&str] = &[
-    "used_image_1_path",
-    "used_image_2_path",
-    "used_image_3_path",
-    "used_image_4_path",
-    "used_image_5_path",
-    "used_image_6_path",
-    "image_set_hash",
-];
+/// The columns that decide from which pictures a job generates: six paths and their hash.
+const PICTURE_COLUMNS: &[&str] = MANIFEST_COLUMNS.split_at(5).1.split_at(7).0;
 
 /// A manifest, and whether its file must be written.
 #[derive(Debug)]
