@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use crate::model::score::pose::{self, Similarity, Turn, after, around, transposed};
-use crate::model::score::tree::{Tree, minus};
+use crate::model::score::tree::{Shape, Tree, Triangle, minus};
 use crate::model::score::{Pose, ScoreError};
 
 /// How many points take part, how often they are fitted at most, and how many poses go on.
@@ -50,18 +50,27 @@ const SAME: f64 = 0.01;
 const MUCH_BETTER: f64 = 0.8;
 
 /// An upright pose this good needs no other search, in diagonals.
-const GOOD: f64 = 0.004;
+const GOOD: f64 = 0.002;
 
-/// Points of a surface, and a way to find the nearest.
+/// Nearer than this is the same place.
+const NOTHING: f64 = 1e-6;
+
+/// Points of a surface, and ways to find the nearest of them and the nearest triangle.
 pub(super) struct Cloud {
     pub(super) points: Vec<[f64; 3]>,
     pub(super) tree: Tree<[f64; 3]>,
+    pub(super) surface: Tree<Triangle>,
 }
 
 impl Cloud {
-    pub(super) fn of(points: Vec<[f64; 3]>) -> Self {
+    pub(super) fn of(points: Vec<[f64; 3]>, triangles: Vec<Triangle>) -> Self {
         let tree = Tree::of(points.clone());
-        Self { points, tree }
+        let surface = Tree::of(triangles);
+        Self {
+            points,
+            tree,
+            surface,
+        }
     }
 
     /// Returns about `count` of the points, as evenly spread as all of them.
@@ -97,7 +106,9 @@ pub(super) fn align(model: &Cloud, truth: &Cloud, stop: Stop<'_>) -> Result<Foun
     let found = |list: &[Candidate], kind| Found {
         pose: list[0].pose,
         kind,
-        margin: list.get(1).map(|next| next.cost / list[0].cost),
+        margin: list
+            .get(1)
+            .map(|next| next.cost / list[0].cost.max(NOTHING)),
     };
     if upright[0].cost < GOOD {
         return Ok(found(&upright, Pose::Upright));
@@ -180,11 +191,19 @@ impl Search<'_> {
     fn best_of(&self, starts: &[Turn], upright: bool) -> Result<Vec<Candidate>, ScoreError> {
         let mut poses: Vec<Similarity> = starts.iter().map(|turn| self.start(turn)).collect();
         let mut best = Vec::new();
-        for round in &ROUNDS {
+        for (number, round) in ROUNDS.iter().enumerate() {
             let points = (self.model.some(round.points), self.truth.some(round.points));
-            let fitted = poses
-                .par_iter()
-                .map(|pose| self.fit(*pose, &points, round.fits, upright));
+            // Points hold a pose where it is once they are farther apart than it is off.
+            let is_last = number + 1 == ROUNDS.len();
+            let fitted = poses.par_iter().map(|pose| {
+                if is_last {
+                    let trees = (&self.model.surface, &self.truth.surface);
+                    self.fit(*pose, &points, trees, round.fits, upright)
+                } else {
+                    let trees = (&self.model.tree, &self.truth.tree);
+                    self.fit(*pose, &points, trees, round.fits, upright)
+                }
+            });
             let mut candidates: Vec<Candidate> = fitted.collect::<Result<_, _>>()?;
             candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             best = self.different(&candidates, round.kept);
@@ -212,10 +231,11 @@ impl Search<'_> {
         }
     }
 
-    fn fit(
+    fn fit<S: Shape>(
         &self,
         start: Similarity,
         (model, truth): &(Vec<[f64; 3]>, Vec<[f64; 3]>),
+        (model_tree, truth_tree): (&Tree<S>, &Tree<S>),
         fits: usize,
         upright: bool,
     ) -> Result<Candidate, ScoreError> {
@@ -234,16 +254,18 @@ impl Search<'_> {
             let mut cost = 0.0;
             let mut near = Vec::with_capacity(model.len());
             for (at, guess) in model.iter().zip(&mut guesses.0) {
-                let (number, squared) = self.truth.tree.nearest(pose.apply(*at), *guess);
+                let there = pose.apply(*at);
+                let (number, squared) = truth_tree.nearest(there, *guess);
                 *guess = number;
-                near.push((squared, *at, self.truth.tree.shape(number)));
+                near.push((squared, *at, truth_tree.closest(number, there)));
             }
             cost += keep_near(&mut near, &mut pairs);
             near.clear();
             for (at, guess) in truth.iter().zip(&mut guesses.1) {
-                let (number, squared) = self.model.tree.nearest(back.apply(*at), *guess);
+                let there = back.apply(*at);
+                let (number, squared) = model_tree.nearest(there, *guess);
                 *guess = number;
-                near.push((squared, self.model.tree.shape(number), *at));
+                near.push((squared, model_tree.closest(number, there), *at));
             }
             cost += keep_near(&mut near, &mut pairs) * pose.scale;
             cost /= 2.0;

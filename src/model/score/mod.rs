@@ -124,8 +124,8 @@ pub fn compare(
 ) -> Result<Comparison, ScoreError> {
     let made = Surface::of(made, "the made model")?;
     let real = Surface::of(real, "the real model")?;
-    let made_cloud = Cloud::of(made.points(count, 0.5)?);
-    let real_cloud = Cloud::of(real.points(count, 0.0)?);
+    let made_cloud = Cloud::of(made.points(count, 0.5)?, made.triangles);
+    let real_cloud = Cloud::of(real.points(count, 0.0)?, real.triangles);
     let found = align::align(&made_cloud, &real_cloud, stop)?;
     let (there, back) = (found.pose, found.pose.inverse());
     let to_real = distances(&made_cloud.points, &there, &real_cloud.tree, 1.0, stop)?;
@@ -147,21 +147,18 @@ pub fn compare(
         (square(&to_real) + square(&to_made)) * unit * unit,
     );
     let distances_all = summary(to_real, to_made).map(|distance| distance * unit);
-    let near_surface = {
-        let to_real = distances(
-            &made_cloud.points,
-            &there,
-            &Tree::of(real.triangles),
-            1.0,
-            stop,
-        )?;
-        let made_tree = Tree::of(made.triangles);
-        let to_made = distances(&real_cloud.points, &back, &made_tree, there.scale, stop)?;
-        THRESHOLDS.map(|limit| Near {
-            precision: share(&to_real, limit),
-            recall: share(&to_made, limit),
-        })
-    };
+    let surface_to_real = distances(&made_cloud.points, &there, &real_cloud.surface, 1.0, stop)?;
+    let surface_to_made = distances(
+        &real_cloud.points,
+        &back,
+        &made_cloud.surface,
+        there.scale,
+        stop,
+    )?;
+    let near_surface = THRESHOLDS.map(|limit| Near {
+        precision: share(&surface_to_real, limit),
+        recall: share(&surface_to_made, limit),
+    });
     // From diagonals back to the units of both files.
     let scale = there.scale * real.diagonal / made.diagonal;
     let moved = pose::turned(&there.turn, made.centre);

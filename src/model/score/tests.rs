@@ -78,7 +78,7 @@ fn a_model_that_was_turned_scaled_and_moved_is_found_again() {
     ];
     for (turn, kind) in poses {
         let made = moved(&real, 0.37, &turn, [3.0, -2.0, 8.0]);
-        let found = compare(&made, &real, 2500, &never).expect("compared");
+        let found = compare(&made, &real, 10_000, &never).expect("compared");
         assert!(found.near_surface[1].fscore() > 0.98, "{found:?}");
         assert!((found.scale * 0.37 - 1.0).abs() < 0.005, "{found:?}");
         assert_eq!(found.pose, kind);
@@ -98,17 +98,17 @@ fn a_mirror_image_is_another_model() {
     for position in &mut made.parts[0].positions {
         position[0] = -position[0];
     }
-    let found = compare(&made, &real, 2500, &never).expect("compared");
+    let found = compare(&made, &real, 10_000, &never).expect("compared");
     assert!(found.near_surface[1].fscore() < 0.985, "{found:?}");
 }
 
 #[test]
 fn a_card_scores_low_and_a_symmetric_model_is_not_ambiguous() {
     let card = boxes(&[([0.0, 0.5, 0.0], [0.25, 0.5, 0.002])]);
-    let found = compare(&card, &chair(), 2500, &never).expect("compared");
+    let found = compare(&card, &chair(), 10_000, &never).expect("compared");
     assert!(found.near_surface[1].fscore() < 0.35, "{found:?}");
     let cube = boxes(&[([0.0; 3], [0.5; 3])]);
-    let found = compare(&cube, &cube, 2500, &never).expect("compared");
+    let found = compare(&cube, &cube, 10_000, &never).expect("compared");
     assert!(
         found.near_surface[1].fscore() > 0.98 && !found.is_ambiguous(),
         "{found:?}"

@@ -4,8 +4,13 @@
 pub(super) trait Shape: Copy + Send + Sync {
     /// Returns its lowest and highest coordinates.
     fn bounds(&self) -> ([f64; 3], [f64; 3]);
+    /// Returns its place that is nearest to a point.
+    fn closest(&self, at: [f64; 3]) -> [f64; 3];
     /// Returns the square of its distance to a point.
-    fn squared_distance(&self, at: [f64; 3]) -> f64;
+    fn squared_distance(&self, at: [f64; 3]) -> f64 {
+        let [x, y, z] = minus(self.closest(at), at);
+        x * x + y * y + z * z
+    }
 }
 
 impl Shape for [f64; 3] {
@@ -13,9 +18,8 @@ impl Shape for [f64; 3] {
         (*self, *self)
     }
 
-    fn squared_distance(&self, at: [f64; 3]) -> f64 {
-        let (x, y, z) = (self[0] - at[0], self[1] - at[1], self[2] - at[2]);
-        x * x + y * y + z * z
+    fn closest(&self, _: [f64; 3]) -> [f64; 3] {
+        *self
     }
 }
 
@@ -31,27 +35,25 @@ impl Shape for Triangle {
     }
 
     /// Finds out which corner, edge or the inside is nearest by the signs of projections.
-    fn squared_distance(&self, at: [f64; 3]) -> f64 {
+    fn closest(&self, at: [f64; 3]) -> [f64; 3] {
         let [a, b, c] = *self;
         let (ab, ac, ap) = (minus(b, a), minus(c, a), minus(at, a));
         let (d1, d2) = (dot(ab, ap), dot(ac, ap));
         if d1 <= 0.0 && d2 <= 0.0 {
-            return dot(ap, ap);
+            return a;
         }
         let bp = minus(at, b);
         let (d3, d4) = (dot(ab, bp), dot(ac, bp));
         if d3 >= 0.0 && d4 <= d3 {
-            return dot(bp, bp);
+            return b;
         }
         let cp = minus(at, c);
         let (d5, d6) = (dot(ab, cp), dot(ac, cp));
         if d6 >= 0.0 && d5 <= d6 {
-            return dot(cp, cp);
+            return c;
         }
-        let along = |from: [f64; 3], edge: [f64; 3], part: f64| {
-            let away = [0, 1, 2].map(|i| at[i] - from[i] - part * edge[i]);
-            dot(away, away)
-        };
+        let along =
+            |from: [f64; 3], edge: [f64; 3], part: f64| [0, 1, 2].map(|i| from[i] + part * edge[i]);
         let vc = d1 * d4 - d3 * d2;
         if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
             return along(a, ab, d1 / (d1 - d3));
@@ -65,8 +67,7 @@ impl Shape for Triangle {
             return along(b, minus(c, b), (d4 - d3) / ((d4 - d3) + (d5 - d6)));
         }
         let sum = va + vb + vc;
-        let away = [0, 1, 2].map(|i| ap[i] - vb / sum * ab[i] - vc / sum * ac[i]);
-        dot(away, away)
+        [0, 1, 2].map(|i| a[i] + vb / sum * ab[i] + vc / sum * ac[i])
     }
 }
 
@@ -178,9 +179,10 @@ impl<S: Shape> Tree<S> {
         }
     }
 
-    /// Returns the shape with a number that [`Self::nearest`] gave.
-    pub(super) fn shape(&self, number: usize) -> S {
-        self.shapes[number]
+    /// Returns the place nearest to a point of the shape with a number that
+    /// [`Self::nearest`] gave.
+    pub(super) fn closest(&self, number: usize, at: [f64; 3]) -> [f64; 3] {
+        self.shapes[number].closest(at)
     }
 
     /// Returns the number of the nearest shape and the square of its distance. A good
