@@ -461,7 +461,7 @@ mod tests {
         let held = FileLock::try_acquire(&ledger.lock).unwrap().unwrap();
         ledger.hurry().store(true, Ordering::SeqCst);
         let error = ledger.settle(&stake(1, 1), 0.6, now()).unwrap_err();
-        assert!(error.to_string().contains("is busy"), "{error}");
+        assert!(error.to_string().contains("has been locked"), "{error}");
         drop(held);
         ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
         assert_eq!(standing(&mut ledger), (0.6, 0.0));
