@@ -217,3 +217,18 @@ fn what_doctor_and_errors_advise_works_where_the_person_stands() {
     let told = format!("archi3d --workspace {} doctor", Path::new(folder).display());
     let _ = error.expect_code(2).expect_stderr(&told);
 }
+
+#[test]
+fn a_worker_says_how_to_look_at_what_it_made_and_a_rehearsal_does_not() {
+    let place = TestWorkspace::with_products(1)
+        .algo("mine")
+        .adapters("adapters:\n  mine: {kind: mock}\n")
+        .build();
+    let rehearsed = place.worker(&["--dry-run"]).run().expect_code(0);
+    assert!(!rehearsed.stderr.contains("to look at them"), "{rehearsed}");
+    let made = place.worker(&[]).run().expect_code(0);
+    let made = made.expect_stderr("generated.glb");
+    let line = made.stderr.lines().find(|line| line.starts_with("to look"));
+    let line = line.expect("a line").to_owned();
+    assert!(line.ends_with("report build rk --open"), "{line}");
+}
