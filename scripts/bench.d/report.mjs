@@ -110,12 +110,13 @@ try {
     await drawn(page);
   });
   say("memory with them", more());
-  await timed("20 further items, all models drawn", async () => {
+  await timed("20 further items, all models drawn (4 s are pauses)", async () => {
     for (let at = 0; at < 20; at += 1) {
       const was = page.url();
       await page.keyboard.press("n");
       await page.waitForFunction((old) => location.href !== old, was);
       await drawn(page);
+      await page.waitForTimeout(200);
     }
   });
   say("memory after them", more());

@@ -1,6 +1,6 @@
 // One item: its pictures, the real model, and what every algorithm made of it, turning together.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 import { source } from "./context";
 import type { Item, Job, Model, Score } from "./data";
@@ -24,7 +24,9 @@ const isTyping = (event: KeyboardEvent) =>
 
 export function Compare() {
   const fitting = shown.value.length > 0 ? shown.value : rows.value;
-  const found = rows.value.find((one) => itemKey(one.item) === link.value.item);
+  const wanted = link.value.item;
+  // A product may be named without its variant.
+  const found = rows.value.find((one) => itemKey(one.item) === wanted) ?? rows.value.find((one) => one.item.product_id === wanted);
   // An item that the filters leave out can still be looked at by its link.
   const order = found && !fitting.some((one) => one.index === found.index) ? rows.value : fitting;
   const row = found ?? order[0];
@@ -39,7 +41,8 @@ export function Compare() {
   const truth = row?.item.truth ?? null;
   const canOverlay = truth !== null && made.some((job) => job.score?.pose);
   const mode = link.value.mode === "overlay" && !canOverlay ? "textured" : link.value.mode;
-  useEffect(() => {
+  // At once after drawing: a second key must not find the item of the first.
+  useLayoutEffect(() => {
     const keys = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
       if (event.key === "n") step(1);
@@ -58,6 +61,7 @@ export function Compare() {
   }, [truth?.sha256, canOverlay, chosen.value]);
   useEffect(() => void viewer().then((stage) => stage.setMode(mode), () => undefined), [mode, row]);
   if (!row) return <p class="empty">Nothing to compare.</p>;
+  if (wanted && !found) return <p class="empty">There is no <bdi>{wanted}</bdi> in this run. <button class="link" onClick={() => go({ item: "" })}>Show the first</button></p>;
   const name = itemName(row.item);
   return (
     <>

@@ -2,7 +2,7 @@
 // Votes stay in this browser until they are saved as a file for `archi3d judge import`.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { Item, Job } from "./data";
 import { itemKey, itemName } from "./data";
@@ -166,7 +166,8 @@ function undo(): void {
 export function Judge() {
   const pair = kind.value === "pairs" ? nextPair() : null;
   const single = kind.value === "accept" ? nextSingle() : null;
-  useEffect(() => {
+  // At once after drawing: a second key must not judge the pair of the first again.
+  useLayoutEffect(() => {
     const keys = (event: KeyboardEvent) => {
       if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey) return;
       // Space presses the button that has the focus; with Shift, arrows turn the model that has it.

@@ -216,7 +216,12 @@ test("votes and verdicts leave as files that judge import takes", async () => {
   const page = await at("judge");
   await drawn(page);
   await page.keyboard.press(" ");
-  await page.keyboard.press("ArrowLeft");
+  // Two keys in a row judge two pairs.
+  await page.evaluate(() => ["ArrowRight", "ArrowLeft"].forEach((key) => setTimeout(() => dispatchEvent(new KeyboardEvent("keydown", { key })))));
+  await page.getByText("2 votes,").waitFor();
+  const judged = await page.evaluate(() => JSON.parse(localStorage.getItem("archi3d-judge")).votes.map((vote) => vote.job_a + vote.job_b));
+  assert.equal(new Set(judged).size, 2);
+  await page.keyboard.press("z");
   await page.getByText("1 vote,").waitFor();
   const save = async () => {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "judge import" }).click()]);
