@@ -27,7 +27,7 @@ use crate::ops::results::Choice;
 Between braces: product_id, variant, algo, run_id, job_id, product_name, manufacturer,
 category_l1, category_l2, category_l3. What cannot be part of a file name on Windows becomes _.
 Nothing is ever overwritten, and nothing is copied if two models would get one name. A copy that
-is there already is left alone.")]
+is there already is left alone. A model that is missing or not whole is named and skipped (exit 1).")]
 pub struct ExportArgs {
     /// The folder to copy to
     #[arg(value_name = "DEST")]
@@ -58,6 +58,12 @@ pub fn run(args: &ExportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     for warning in context.settings.warnings.iter().chain(&report.warnings) {
         ui.warn(warning);
     }
+    for one in &report.skipped {
+        ui.warn(&format!(
+            "skipped: {} ({} by {}): {}",
+            one.job_id, one.product_id, one.algo, one.reason
+        ));
+    }
     if ui.is_json() {
         ui.data_json(&serde_json::to_value(&report).expect("plain data"))?;
     } else {
@@ -65,11 +71,27 @@ pub fn run(args: &ExportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     }
     Ok(match report.matched {
         0 => Exit::NoMatch,
+        _ if !report.skipped.is_empty() => Exit::JobsFailed,
         _ => Exit::Done,
     })
 }
 
 fn to_text(report: &ExportReport) -> String {
+    if report.matched == 0 {
+        let states = report.otherwise.iter();
+        let states: Vec<String> = states
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        return if states.is_empty() {
+            format!("nothing copied: no job of run {} is meant", report.run_id)
+        } else {
+            format!(
+                "nothing copied: no job of run {} that is meant has a model ({})",
+                report.run_id,
+                states.join(", ")
+            )
+        };
+    }
     let mut text = format!(
         "{} copied to {}",
         counted(report.copied, "model"),

@@ -29,7 +29,9 @@ pub enum JudgeCommand {
 #[command(after_help = "Examples:
   archi3d judge import ~/Downloads/votes-ana-2026-11-17.csv ~/Downloads/accepts-ana-2026-11-17.csv
 
-Every vote has an id: importing a file twice changes nothing.")]
+Every vote has an id: importing a file twice changes nothing. Of what one judge says of the same
+model, or of the same pair drawn alike, the latest counts. Rows on jobs that this workspace does
+not have are skipped.")]
 pub struct ImportArgs {
     /// The files
     #[arg(value_name = "FILE", required = true)]
@@ -82,14 +84,20 @@ fn show_import(imported: &Imported, ui: &Ui) -> Result<Exit, CliError> {
     if ui.is_json() {
         ui.data_json(&serde_json::to_value(imported).expect("plain data"))?;
     } else {
+        let strange = match imported.unknown_jobs {
+            0 => String::new(),
+            count => format!(", {count} of unknown jobs, skipped"),
+        };
         ui.data(&format!(
-            "{} and {} added, {} known already",
+            "{} and {} added, {} known already{strange}",
             counted(imported.votes, "vote"),
             counted(imported.accepts, "verdict"),
             imported.known
         ))?;
     }
-    Ok(if imported.refused.is_empty() {
+    let is_nothing_taken = imported.votes + imported.accepts + imported.known == 0;
+    let is_strange = imported.unknown_jobs > 0 && is_nothing_taken;
+    Ok(if imported.refused.is_empty() && !is_strange {
         Exit::Done
     } else {
         Exit::JobsFailed
@@ -132,6 +140,21 @@ fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
             ));
         }
     }
+    let untold: Vec<&str> = ranking
+        .algos
+        .iter()
+        .filter(|one| {
+            one.standing
+                .is_some_and(|standing| standing.interval.is_none())
+        })
+        .map(|one| one.algo.as_str())
+        .collect();
+    if !untold.is_empty() {
+        ui.say(&format!(
+            "too few votes to rank {}: they cannot be told apart yet",
+            untold.join(", ")
+        ));
+    }
     if !ranking.unconnected.is_empty() {
         ui.warn(&format!(
             "not ranked, because no votes connect them with the others in both directions: {}",
@@ -160,10 +183,9 @@ fn cells(one: &Ranked) -> Vec<String> {
             || "-".into(),
             |(low, high)| format!("{low:.0} to {high:.0}"),
         ),
-        standing.map_or_else(
-            || "-".into(),
-            |standing| format!("{:.0} %", standing.best * 100.0),
-        ),
+        standing
+            .and_then(|standing| standing.best)
+            .map_or_else(|| "-".into(), |best| format!("{:.0} %", best * 100.0)),
         if one.judged == 0 {
             "-".into()
         } else {
@@ -184,7 +206,7 @@ fn to_json(ranking: &Ranking) -> Value {
                 "algo": one.algo,
                 "points": one.standing.map(|standing| standing.points),
                 "interval": interval.map(|(low, high)| [low, high]),
-                "best": one.standing.map(|standing| standing.best),
+                "best": one.standing.and_then(|standing| standing.best),
                 "votes": one.standing.map(|standing| standing.votes),
                 "judged": one.judged,
                 "accepted": one.accepted,

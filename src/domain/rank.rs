@@ -36,8 +36,9 @@ pub struct Standing {
     pub points: f64,
     /// Where the middle 95 % of the resampled strengths lie, if they could be told.
     pub interval: Option<(f64, f64)>,
-    /// How often it came out best in a resampled set.
-    pub best: f64,
+    /// How often it came out best in a resampled set, if that could be told; who share
+    /// the first place share the count.
+    pub best: Option<f64>,
     /// How many votes it had.
     pub votes: usize,
 }
@@ -52,6 +53,9 @@ pub const DRAWS: usize = 1000;
 /// The fit has converged when nothing moves by more than this.
 const PRECISION: f64 = 1e-12;
 const MOST_ROUNDS: usize = 100_000;
+
+/// Strengths that differ by less are the same.
+const SAME: f64 = 1e-9;
 
 /// Groups contestants that votes connect in both directions: only within such a group
 /// does a maximum exist. The largest comes first, each in order.
@@ -126,7 +130,7 @@ pub fn fit(wins: &[Vec<f64>]) -> Option<Vec<f64>> {
 pub fn rank(contestants: usize, votes: &[Vote], seed: u64) -> Option<Vec<Standing>> {
     let whole = fit(&wins_of(contestants, votes.iter().map(|vote| (vote, 1.0))))?;
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); contestants];
-    let mut best = vec![0usize; contestants];
+    let mut best = vec![0.0; contestants];
     let mut valid = 0usize;
     let mut chance = Chance(seed);
     for _ in 0..DRAWS {
@@ -147,11 +151,16 @@ pub fn rank(contestants: usize, votes: &[Vote], seed: u64) -> Option<Vec<Standin
         for (list, strength) in drawn.iter_mut().zip(&strengths) {
             list.push(*strength);
         }
-        let top = (0..contestants).max_by(|a, b| strengths[*a].total_cmp(&strengths[*b]));
-        if let Some(top) = top {
-            best[top] += 1;
+        let top = strengths.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let first: Vec<usize> = (0..contestants)
+            .filter(|at| top - strengths[*at] < SAME)
+            .collect();
+        for at in &first {
+            best[*at] += 1.0 / first.len() as f64;
         }
     }
+    // Too few sets that tell are no interval, and name nobody the best.
+    let is_told = valid >= DRAWS / 2;
     let points = |strength: f64| MEAN + SCALE * strength;
     Some(
         (0..contestants)
@@ -159,12 +168,11 @@ pub fn rank(contestants: usize, votes: &[Vote], seed: u64) -> Option<Vec<Standin
                 drawn[at].sort_by(f64::total_cmp);
                 Standing {
                     points: points(whole[at]),
-                    // Too few sets that tell are no interval.
-                    interval: (valid >= DRAWS / 2).then(|| {
+                    interval: is_told.then(|| {
                         let quantile = |share: f64| points(quantile(&drawn[at], share));
                         (quantile(0.025), quantile(0.975))
                     }),
-                    best: best[at] as f64 / valid.max(1) as f64,
+                    best: is_told.then(|| best[at] / valid as f64),
                     votes: votes
                         .iter()
                         .filter(|vote| vote.first == at || vote.second == at)
@@ -354,6 +362,22 @@ mod tests {
         let (low, high) = ranked[0].interval.expect("an interval");
         assert!(low < ranked[0].points && ranked[0].points < high);
         assert_eq!(rank(3, &votes, 7), Some(ranked));
+    }
+
+    #[test]
+    fn who_only_ties_shares_the_first_place_and_few_votes_name_nobody_the_best() {
+        let tie = |item: usize| vote(0, 1, Answer::Tie, &item.to_string(), "j");
+        let ranked = rank(2, &(0..9).map(tie).collect::<Vec<_>>(), 1).expect("ranked");
+        assert_eq!([ranked[0].best, ranked[1].best], [Some(0.5); 2]);
+        let few = [
+            vote(0, 1, Answer::First, "x", "j"),
+            vote(1, 0, Answer::First, "y", "j"),
+            vote(1, 2, Answer::First, "x", "j"),
+            vote(2, 1, Answer::First, "z", "j"),
+        ];
+        let ranked = rank(3, &few, 1).expect("ranked");
+        let untold = |one: &Standing| one.interval.is_none() && one.best.is_none();
+        assert!(ranked.iter().all(untold), "{ranked:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! Windows share. A copy that is there already is left alone, so an export that was cut
 //! off goes on where it stopped.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::ops::results::{Choice, Made, results};
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
+use crate::store::JobRecord;
 use crate::store::error::IoContext;
+use crate::workspace::artifact::{self, ArtifactError};
 use crate::workspace::durable;
 
 /// How models are called unless somebody says otherwise.
@@ -64,6 +66,30 @@ pub struct Exported {
     pub was_there: bool,
 }
 
+/// A model that was not copied.
+#[derive(Debug, Clone, Serialize)]
+pub struct Skipped {
+    /// The job that made it.
+    pub job_id: String,
+    /// What it would have been of.
+    pub product_id: String,
+    /// Who made it.
+    pub algo: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Skipped {
+    fn new(job: &JobRecord, reason: String) -> Self {
+        Self {
+            job_id: job.job_id.to_string(),
+            product_id: job.product_id.clone(),
+            algo: job.algo.as_ref().map_or("", |algo| algo.as_str()).into(),
+            reason,
+        }
+    }
+}
+
 /// What an export came to.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ExportReport {
@@ -81,8 +107,13 @@ pub struct ExportReport {
     pub rehearsed: usize,
     /// Jobs without a model.
     pub without_model: usize,
+    /// Models that are not whole or not there, and why; none of them is copied.
+    pub skipped: Vec<Skipped>,
     /// Jobs that the filters mean.
     pub matched: usize,
+    /// Jobs that the filters would mean in another state, by that state.
+    #[serde(skip)]
+    pub otherwise: BTreeMap<&'static str, usize>,
     /// What is worth telling, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -94,10 +125,17 @@ pub fn export(
     each: &mut dyn FnMut(usize, usize),
 ) -> Result<ExportReport, OpsError> {
     let pattern = Pattern::parse(&request.name)?;
-    let found = results(context, &request.choice, FIELDS)?;
     let folder = &request.folder;
+    refuse_runs(context, folder)?;
+    let found = results(context, &request.choice, FIELDS)?;
+    let gone = |job| Skipped::new(job, "its file is missing".to_owned());
+    let mut skipped: Vec<Skipped> = found.missing.iter().map(gone).collect();
     let mut files: Vec<(Made, String)> = Vec::new();
     for made in found.made {
+        if let Some(fault) = fault(&made.model) {
+            skipped.push(Skipped::new(&made.job, fault));
+            continue;
+        }
         let name = pattern.fill(&made, request)?;
         files.push((made, name));
     }
@@ -107,8 +145,10 @@ pub fn export(
         run_id: request.choice.run_id.to_string(),
         folder: folder.clone(),
         rehearsed: found.rehearsed,
-        without_model: found.without_model,
+        without_model: found.without_model - found.missing.len(),
+        skipped,
         matched: found.matched,
+        otherwise: found.otherwise,
         warnings: found.warnings,
         ..ExportReport::default()
     };
@@ -134,6 +174,41 @@ pub fn export(
     Ok(report)
 }
 
+/// Tells why a file is not a whole model, if so.
+fn fault(model: &Path) -> Option<String> {
+    if let Err(error) = durable::open_plain(model) {
+        return Some(format!("it cannot be read: {error}"));
+    }
+    match artifact::check_model(model) {
+        Ok(()) => None,
+        Err(ArtifactError::NoUsableModel { source, .. }) => Some(source.to_string()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Refuses a folder among the runs: what lies there is the program's own.
+fn refuse_runs(context: &OpsContext, folder: &Path) -> Result<(), OpsError> {
+    let wanted = std::path::absolute(folder).context("find", folder)?;
+    // The folder itself need not be there yet.
+    let (there, beyond) = wanted
+        .ancestors()
+        .find_map(|above| Some((above.canonicalize().ok()?, wanted.strip_prefix(above).ok()?)))
+        .unwrap_or_else(|| (wanted.clone(), Path::new("")));
+    let runs = context.workspace.runs();
+    let runs = runs.canonicalize().unwrap_or(runs);
+    if !there.join(beyond).starts_with(&runs) {
+        return Ok(());
+    }
+    Err(OpsError::Setup {
+        message: format!(
+            "{} is inside {}, which holds the runs themselves",
+            folder.display(),
+            runs.display()
+        ),
+        hint: Some("nothing was copied; choose another folder".to_owned()),
+    })
+}
+
 /// A pattern of names, understood.
 struct Pattern(Vec<Piece>);
 
@@ -149,6 +224,9 @@ impl Pattern {
             message: format!("--name {text:?}: {what}"),
             hint: Some(format!("known between braces: {fields}")),
         };
+        if text.trim().is_empty() {
+            return Err(refused("a name cannot be empty".to_owned()));
+        }
         if let Some(letter) = text.chars().find(|c| !is_usable(*c)) {
             return Err(refused(format!("{letter:?} cannot be part of a file name")));
         }
@@ -381,6 +459,7 @@ mod tests {
         assert_eq!(reason(USUAL_NAME), None);
         assert!(reason("{algo}/{job_id}").is_some_and(|text| text.contains("'/'")));
         assert!(reason("{colour}.glb").is_some_and(|text| text.contains("no {colour}")));
+        assert!(reason(" ").is_some_and(|text| text.contains("empty")));
         assert!(reason("{algo").is_some_and(|text| text.contains("not closed")));
     }
 }

@@ -4,22 +4,24 @@
 //! `tables/votes.csv` and `tables/accepts.csv` are merged by the id that each vote got
 //! where it was cast: importing a file twice, or on two machines, changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
+use crate::domain::nearest::suggestion;
 use crate::domain::rank::{self, Answer, Standing, Vote};
-use crate::domain::text::formula_safe;
+use crate::domain::time::Timestamp;
 use crate::ops::cost;
 use crate::ops::table_file::{self, Columns};
 use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::csv;
 use crate::store::csv::table::Table;
-use crate::store::error::IoContext;
-use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+
+mod import;
+
+pub use import::{Imported, import};
 
 /// The columns of `tables/votes.csv`.
 pub const VOTE_COLUMNS: &[&str] = &[
@@ -49,19 +51,6 @@ pub const ACCEPT_COLUMNS: &[&str] = &[
     "accepted",
     "reason",
 ];
-
-/// What an import came to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Imported {
-    /// Votes that were new.
-    pub votes: usize,
-    /// Verdicts that were new.
-    pub accepts: usize,
-    /// Rows that were there already.
-    pub known: usize,
-    /// Rows that say nothing usable, with file and line.
-    pub refused: Vec<String>,
-}
 
 /// Which of the two tables a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +85,25 @@ impl Kind {
         })
     }
 
+    /// Returns the jobs that a row is about.
+    fn jobs(self, row: &[String]) -> Vec<(String, String)> {
+        let places: &[(usize, usize)] = match self {
+            Self::Votes => &[(3, 4), (5, 6)],
+            Self::Accepts => &[(3, 4)],
+        };
+        let jobs = places.iter();
+        jobs.map(|(run, job)| (row[*run].clone(), row[*job].clone()))
+            .collect()
+    }
+
+    /// Returns the columns that make up what a row says.
+    fn meaning(self) -> &'static [usize] {
+        match self {
+            Self::Votes => &[2, 3, 4, 5, 6, 8, 10],
+            Self::Accepts => &[2, 3, 4, 6],
+        }
+    }
+
     /// Tells what is wrong with a row, if anything.
     fn fault(self, row: &[String]) -> Option<String> {
         let known: &[&str] = match self {
@@ -114,108 +122,6 @@ impl Kind {
     }
 }
 
-/// Merges files of votes and verdicts into the workspace's tables.
-pub fn import(context: &OpsContext, files: &[PathBuf]) -> Result<Imported, OpsError> {
-    context.expect_workspace()?;
-    let mut imported = Imported::default();
-    let mut incoming: Vec<(Kind, Vec<Vec<String>>)> = Vec::new();
-    for file in files {
-        incoming.push(read_file(file, &mut imported.refused)?);
-    }
-    let folder = context.workspace.tables();
-    std::fs::create_dir_all(&folder).context("create", &folder)?;
-    for kind in [Kind::Votes, Kind::Accepts] {
-        let rows = incoming.iter().filter(|(of, _)| *of == kind);
-        let rows: Vec<&Vec<String>> = rows.flat_map(|(_, rows)| rows).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let (new, known) = merge(context, kind, &rows)?;
-        imported.known += known;
-        match kind {
-            Kind::Votes => imported.votes += new,
-            Kind::Accepts => imported.accepts += new,
-        }
-    }
-    Ok(imported)
-}
-
-fn read_file(file: &Path, refused: &mut Vec<String>) -> Result<(Kind, Vec<Vec<String>>), OpsError> {
-    let setup = |what: &str| OpsError::Setup {
-        message: format!("{}: {what}", file.display()),
-        hint: Some("take the files that the Judge page of a report saves".to_owned()),
-    };
-    let table = table_file::read(file)?.ok_or_else(|| setup("there is no such file"))?;
-    let kind = Kind::of(&table).ok_or_else(|| setup("it holds neither votes nor verdicts"))?;
-    let columns = Columns::find(&table, kind.columns());
-    let mut rows = Vec::new();
-    for number in 0..table.len() {
-        let row: Result<Vec<String>, _> = (0..kind.columns().len())
-            .map(|index| {
-                columns
-                    .text(&table, number, index)
-                    .map(|text| text.trim().to_owned())
-            })
-            .collect();
-        let fault = match &row {
-            Ok(row) => kind.fault(row),
-            Err(error) => Some(error.to_string()),
-        };
-        match (row, fault) {
-            (Ok(row), None) => rows.push(row),
-            (_, fault) => refused.push(format!(
-                "{}, line {}: {}",
-                file.display(),
-                table.line_of(number),
-                fault.unwrap_or_default()
-            )),
-        }
-    }
-    Ok((kind, rows))
-}
-
-/// Adds rows whose id is not there yet; returns how many were new and how many known.
-fn merge(
-    context: &OpsContext,
-    kind: Kind,
-    rows: &[&Vec<String>],
-) -> Result<(usize, usize), OpsError> {
-    let path = kind.path(context);
-    let lock = path.with_extension("lock");
-    let _held = FileLock::acquire(&lock, |_| true).context("lock", &lock)?;
-    let mut table = match table_file::read(&path)? {
-        Some(table) => table,
-        None => table_file::empty_like(kind.columns(), None),
-    };
-    table.ensure_columns(kind.columns());
-    let ids = table.column(kind.columns()[0]);
-    let mut seen: HashSet<String> = (0..table.len())
-        .filter_map(|row| table.text(row, ids?).ok().map(std::borrow::Cow::into_owned))
-        .collect();
-    let positions: Vec<Option<usize>> = kind
-        .columns()
-        .iter()
-        .map(|name| table.column(name))
-        .collect();
-    let mut added = Vec::new();
-    for row in rows {
-        if !seen.insert(row[0].clone()) {
-            continue;
-        }
-        let cells = positions.iter().zip(row.iter());
-        added.push(
-            cells
-                .filter_map(|(place, text)| Some((place.as_ref().copied()?, formula_safe(text))))
-                .collect::<Vec<(usize, String)>>(),
-        );
-    }
-    if !added.is_empty() {
-        table.append(&added);
-        durable::replace(&path, table.bytes(), "judge").context("write", &path)?;
-    }
-    Ok((added.len(), rows.len() - added.len()))
-}
-
 /// One verdict on one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -229,10 +135,10 @@ pub struct Verdict {
     pub accepted: bool,
 }
 
-/// Returns every verdict, and how many votes there are.
+/// Returns what each judge said last of each model, and how many votes count.
 pub fn verdicts(context: &OpsContext) -> Result<(Vec<Verdict>, usize), OpsError> {
-    let votes = rows_of(context, Kind::Votes)?.len();
-    let verdicts = rows_of(context, Kind::Accepts)?
+    let votes = last_words(context, Kind::Votes)?.len();
+    let verdicts = last_words(context, Kind::Accepts)?
         .into_iter()
         .map(|row| Verdict {
             run_id: row[3].clone(),
@@ -301,25 +207,25 @@ pub struct Ranking {
 /// What is known of a job that was judged.
 struct Judged {
     algo: String,
-    category: String,
+    /// Its category, from the closest to the widest.
+    categories: [String; 3],
 }
 
 /// Sums votes and verdicts up.
 pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, OpsError> {
     context.expect_workspace()?;
-    let votes = rows_of(context, Kind::Votes)?;
-    let accepts = rows_of(context, Kind::Accepts)?;
+    let votes = last_words(context, Kind::Votes)?;
+    let accepts = last_words(context, Kind::Accepts)?;
     let jobs = judged_jobs(context)?;
+    refuse_unknown(context, request, &jobs, &votes)?;
     let fits = |run: &str, job: &str| {
         let known = jobs.get(&(run.to_owned(), job.to_owned()))?;
         let in_run = request
             .run
             .as_ref()
             .is_none_or(|wanted| wanted.as_str() == run);
-        let in_category = request
-            .category
-            .as_ref()
-            .is_none_or(|wanted| *wanted == known.category);
+        let wanted = request.category.as_ref();
+        let in_category = wanted.is_none_or(|wanted| known.categories.contains(wanted));
         (in_run && in_category).then_some(known)
     };
     let mut ranking = Ranking::default();
@@ -335,10 +241,14 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
             ranking.left_out += 1;
             continue;
         };
-        spoken.push((
-            format!("{} {} {} {}", vote[3], vote[4], vote[6], vote[8]),
-            vote[10].clone(),
-        ));
+        // Whichever of the two stood first, the same words mean the same.
+        let (one, other) = ((&a.algo, &vote[4]), (&b.algo, &vote[6]));
+        let word = match vote[10].as_str() {
+            "a" | "b" if (vote[10] == "a") == (one <= other) => "first",
+            "a" | "b" => "second",
+            word => word,
+        };
+        spoken.push((unit(vote, Kind::Votes), word.to_owned()));
         let answer = match vote[10].as_str() {
             "a" => Answer::First,
             "b" => Answer::Second,
@@ -470,11 +380,101 @@ fn rows_of(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsErro
     Ok(rows.collect())
 }
 
+/// Returns what a row is about: the model, or the pair in either order and how it was drawn.
+fn unit(row: &[String], kind: Kind) -> String {
+    let mut jobs = kind.jobs(row);
+    jobs.sort();
+    let mode = match kind {
+        Kind::Accepts => "",
+        Kind::Votes => &row[8],
+    };
+    format!("{jobs:?} {mode}")
+}
+
+/// Returns the rows that count: of what one judge said of one thing, the latest.
+fn last_words(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsError> {
+    let rows = rows_of(context, kind)?;
+    let mut last: HashMap<(String, String), usize> = HashMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        let newest = last
+            .entry((row[2].trim().to_owned(), unit(row, kind)))
+            .or_insert(at);
+        if said_at(row) >= said_at(&rows[*newest]) {
+            *newest = at;
+        }
+    }
+    let counts: BTreeSet<usize> = last.into_values().collect();
+    Ok(counts.into_iter().map(|at| rows[at].clone()).collect())
+}
+
+/// Returns when a row was said; what tells no time comes before everything that does.
+fn said_at(row: &[String]) -> (Option<Timestamp>, &str) {
+    let at = Timestamp::parse(&row[1]);
+    (at, if at.is_some() { "" } else { &row[1] })
+}
+
+/// Refuses to rank what is not there.
+fn refuse_unknown(
+    context: &OpsContext,
+    request: &RankRequest,
+    jobs: &HashMap<(String, String), Judged>,
+    votes: &[Vec<String>],
+) -> Result<(), OpsError> {
+    let refused = |message: String, hint: &str| {
+        Err(OpsError::Setup {
+            message,
+            hint: Some(hint.to_owned()),
+        })
+    };
+    if let Some(run) = &request.run
+        && !context.workspace.has_run(run)
+        && !jobs.keys().any(|(known, _)| known == run.as_str())
+    {
+        let message = format!("run {run} does not exist");
+        return refused(message, "`archi3d run list` shows the runs");
+    }
+    let categories = jobs.values().flat_map(|job| &job.categories);
+    let categories: BTreeSet<&str> = categories.map(String::as_str).collect();
+    if let Some(category) = &request.category
+        && (category.is_empty() || !categories.contains(category.as_str()))
+    {
+        let near = suggestion(
+            category,
+            categories.into_iter().filter(|one| !one.is_empty()),
+        );
+        let message = format!("there is no category {category:?}{near}");
+        return refused(
+            message,
+            "tables/items.csv has the category of every product",
+        );
+    }
+    let modes = votes.iter().map(|vote| vote[8].as_str());
+    let modes: BTreeSet<&str> = modes.chain(["textured", "clay"]).collect();
+    if let Some(mode) = &request.mode
+        && !modes.contains(mode.as_str())
+    {
+        let known: Vec<&str> = modes.into_iter().collect();
+        let message = format!("models are not drawn as {mode:?} for judging");
+        return refused(message, &format!("known: {}", known.join(", ")));
+    }
+    Ok(())
+}
+
 fn judged_jobs(context: &OpsContext) -> Result<HashMap<(String, String), Judged>, OpsError> {
     let Some(table) = table_file::read(&context.workspace.registry())? else {
         return Ok(HashMap::new());
     };
-    let columns = Columns::find(&table, &["run_id", "job_id", "algo", "category_l3"]);
+    let columns = Columns::find(
+        &table,
+        &[
+            "run_id",
+            "job_id",
+            "algo",
+            "category_l3",
+            "category_l2",
+            "category_l1",
+        ],
+    );
     let mut jobs = HashMap::new();
     for row in 0..table.len() {
         let text = |index| {
@@ -482,8 +482,9 @@ fn judged_jobs(context: &OpsContext) -> Result<HashMap<(String, String), Judged>
                 .text(&table, row, index)
                 .map(std::borrow::Cow::into_owned)
         };
-        if let (Ok(run), Ok(job), Ok(algo), Ok(category)) = (text(0), text(1), text(2), text(3)) {
-            jobs.insert((run, job), Judged { algo, category });
+        if let (Ok(run), Ok(job), Ok(algo)) = (text(0), text(1), text(2)) {
+            let categories = [3, 4, 5].map(|level| text(level).unwrap_or_default());
+            jobs.insert((run, job), Judged { algo, categories });
         }
     }
     Ok(jobs)

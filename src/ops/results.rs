@@ -1,6 +1,6 @@
 //! The models that a run has really made, for commands that look at them or copy them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crate::domain::filter::JobQuery;
@@ -42,6 +42,10 @@ pub(super) struct Results {
     pub(super) rehearsed: usize,
     /// And those that have no model, whatever their state.
     pub(super) without_model: usize,
+    /// Of these, the completed ones: their model is gone.
+    pub(super) missing: Vec<JobRecord>,
+    /// Jobs that the filters would mean in another state, by that state.
+    pub(super) otherwise: BTreeMap<&'static str, usize>,
     /// What is worth telling, one sentence each.
     pub(super) warnings: Vec<String>,
 }
@@ -72,6 +76,7 @@ pub(super) fn results(
             continue;
         };
         if !states.contains(&state.status()) {
+            *found.otherwise.entry(state.status().word()).or_default() += 1;
             continue;
         }
         found.matched += 1;
@@ -88,9 +93,13 @@ pub(super) fn results(
             JobState::Completed { .. } => model_of(context, run_id, &job.job_id, &stored),
             _ => None,
         };
-        match model {
-            Some(model) => found.made.push(Made { job, model, cells }),
-            None => found.without_model += 1,
+        if let Some(model) = model {
+            found.made.push(Made { job, model, cells });
+            continue;
+        }
+        found.without_model += 1;
+        if state.status() == Status::Completed {
+            found.missing.push(job);
         }
     }
     Ok(found)

@@ -130,3 +130,54 @@ fn rehearsals_are_never_exported() {
     let _ = told.expect_code(0).expect_stdout("2 jobs only rehearsed");
     assert!(!out.exists());
 }
+
+#[test]
+fn a_model_that_is_missing_or_not_whole_is_named_and_never_copied() {
+    let place = models(4);
+    let rows = place.registry().rows;
+    let model = |row: usize| place.path(&rows[row]["gen_object_path"]);
+    fs::write(model(0), b"").expect("emptied");
+    let half = chair().glb();
+    fs::write(model(1), &half[..half.len() / 2]).expect("cut");
+    fs::remove_file(model(2)).expect("removed");
+    let out = place.outside().join("out");
+    let export = place.archi3d(&["export", "--run-id", "rk"]).arg(&out).run();
+    let mut export = export.expect_code(1).expect_stdout("1 model copied");
+    for (row, reason) in [(0, "empty"), (1, "bytes and has"), (2, "file is missing")] {
+        let job = rows[row]["job_id"].to_owned();
+        export = export.expect_stderr(&format!("skipped: {job} (10{} by copied): ", row + 1));
+        export = export.expect_stderr(reason);
+    }
+    assert_eq!(names(&out), ["104_default_copied.glb"]);
+}
+
+#[test]
+fn an_empty_name_and_a_folder_among_the_runs_are_refused() {
+    let place = models(1);
+    let export = |folder: &std::path::Path, name: &str| {
+        let call = place.archi3d(&["export", "--run-id", "rk"]).arg(folder);
+        call.arg("--name").arg(name).run()
+    };
+    let out = place.outside().join("out");
+    let _ = export(&out, "").expect_code(2).expect_stderr("empty");
+    for folder in [
+        "runs",
+        "runs/rk/outputs",
+        "runs/new/deeper",
+        "dataset/../runs/x",
+    ] {
+        let told = export(&place.path(folder), "{job_id}").expect_code(2);
+        let _ = told.expect_stderr("holds the runs themselves");
+    }
+    assert!(!place.path("runs/new").exists() && !out.exists());
+}
+
+#[test]
+fn an_export_of_nothing_says_why() {
+    let place = TestWorkspace::with_products(2).algo("relief").build();
+    let out = place.outside().join("out");
+    let told = place.archi3d(&["export", "--run-id", "rk"]).arg(&out).run();
+    let _ = told
+        .expect_code(5)
+        .expect_stdout("no job of run rk that is meant has a model (2 enqueued)");
+}

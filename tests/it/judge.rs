@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::support::binary::Output;
 use crate::support::{Invocation, TestWorkspace, python_with_scores};
 
 const ALGOS: &str = "adapters:
@@ -127,8 +128,9 @@ fn votes_rank_and_verdicts_price_an_accepted_model() {
 #[test]
 fn rows_that_say_nothing_usable_are_named_and_the_others_taken() {
     let place = judged();
+    let (x, y) = (&jobs(&place, "cheap")[0].1, &jobs(&place, "dear")[0].1);
     let text = format!(
-        "{VOTES}v1,t,ana,rk,x,rk,y,101,clay,left,a,1,1\nv2,t,ana,rk,x,rk,y,101,clay,left,maybe,1,1\n"
+        "{VOTES}v1,t,ana,rk,{x},rk,{y},101,clay,left,a,1,1\nv2,t,ana,rk,{x},rk,{y},101,clay,left,maybe,1,1\n"
     );
     place.write("votes.csv", text.as_bytes());
     let _ = place
@@ -145,6 +147,142 @@ fn rows_that_say_nothing_usable_are_named_and_the_others_taken() {
         .run()
         .expect_code(2)
         .expect_stderr("neither votes nor verdicts");
+}
+
+/// Imports rows of votes or verdicts.
+fn import(place: &TestWorkspace, head: &str, rows: &[String]) -> Output {
+    let text = format!("{head}{}\n", rows.join("\n"));
+    place.write("rows.csv", text.as_bytes());
+    let call = place.archi3d(&["judge", "import"]);
+    call.arg(place.path("rows.csv")).run()
+}
+
+#[test]
+fn each_judge_counts_once_per_model_with_the_latest_word_and_a_tie_accepts_nothing() {
+    let place = judged();
+    let cheap = jobs(&place, "cheap");
+    let verdict = |id: usize, day: u32, judge: &str, model: usize, said: &str| {
+        let (item, job) = &cheap[model];
+        format!("c{id},2026-01-0{day}T00:00:00.000Z,{judge},rk,{job},{item},{said},")
+    };
+    let rows = [
+        // Ana says yes three times, Bo and Cy once no: most judges reject it.
+        verdict(1, 1, "ana", 0, "yes"),
+        verdict(2, 2, "ana", 0, "yes"),
+        verdict(3, 3, "ana", 0, "yes"),
+        verdict(4, 1, "bo", 0, "no"),
+        verdict(5, 1, "cy", 0, "no"),
+        // Two say two things: no acceptance.
+        verdict(6, 1, "ana", 1, "yes"),
+        verdict(7, 1, "bo", 1, "no"),
+        // The latest by its time, wherever it stands in the file.
+        verdict(8, 3, "ana", 2, "yes"),
+        verdict(9, 1, "ana", 2, "no"),
+    ];
+    let _ = import(&place, ACCEPTS, &rows).expect_code(0);
+    let ranked = place.archi3d(&["judge", "rank", "--json"]).run();
+    let ranked = ranked.expect_code(0).json();
+    let cheap = &ranked["algos"][0];
+    assert_eq!(
+        (&cheap["judged"], &cheap["accepted"]),
+        (&3.into(), &1.into())
+    );
+    let build = place.archi3d(&["report", "build", "rk"]).run();
+    let _ = build.expect_code(0);
+    let data = String::from_utf8(place.bytes("reports/rk/data.js")).expect("text");
+    // The page gets one row for each judge and model.
+    assert_eq!(data.matches("\"accepted\":").count(), 6);
+}
+
+#[test]
+fn a_vote_that_is_given_again_counts_once_and_one_judge_does_not_agree_with_herself() {
+    let place = judged();
+    let (cheap, dear) = (jobs(&place, "cheap"), jobs(&place, "dear"));
+    let vote = |id: usize, day: u32, judge: &str, at: usize, swapped: bool, said: &str| {
+        let (item, a, b) = (&cheap[at].0, &cheap[at].1, &dear[at].1);
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        format!("v{id},2026-01-0{day}T00:00:00Z,{judge},rk,{a},rk,{b},{item},clay,left,{said},9,1")
+    };
+    let rows = [
+        vote(1, 1, "ana", 0, false, "a"),
+        vote(2, 3, "ana", 0, true, "a"),
+        vote(3, 2, "ana", 0, false, "a"),
+        vote(4, 1, "ana", 1, false, "a"),
+    ];
+    let _ = import(&place, VOTES, &rows).expect_code(0);
+    let rank = || {
+        let call = place.archi3d(&["judge", "rank", "--json"]).run();
+        call.expect_code(0).json()
+    };
+    let ranked = rank();
+    assert_eq!(ranked["votes"], 2, "{ranked}");
+    assert_eq!(ranked["agreement"], serde_json::Value::Null);
+    // One win each way, from two items: nobody is best, and that is said.
+    assert_eq!(ranked["algos"][0]["points"], ranked["algos"][1]["points"]);
+    let told = place.archi3d(&["judge", "rank"]).run().expect_code(0);
+    let _ = told.expect_stderr("cannot be told apart yet");
+    // Another judge says the same in the other order.
+    let rows = [
+        vote(5, 1, "bo", 0, false, "b"),
+        vote(6, 1, "bo", 1, true, "b"),
+    ];
+    let _ = import(&place, VOTES, &rows).expect_code(0);
+    let ranked = rank();
+    assert_eq!(
+        (&ranked["votes"], &ranked["agreement"]),
+        (&4.into(), &1.0.into())
+    );
+}
+
+#[test]
+fn few_votes_name_nobody_the_best() {
+    let place = judged();
+    let (cheap, dear) = (jobs(&place, "cheap"), jobs(&place, "dear"));
+    let vote = |at: usize, judge: &str, said: &str| {
+        let (item, a, b) = (&cheap[at].0, &cheap[at].1, &dear[at].1);
+        format!("v{at},2026-01-01,{judge},rk,{a},rk,{b},{item},clay,left,{said},9,1")
+    };
+    let _ = import(&place, VOTES, &[vote(0, "ana", "a"), vote(1, "bo", "b")]).expect_code(0);
+    let told = place.archi3d(&["judge", "rank"]).run().expect_code(0);
+    let _ = told.expect_stderr("too few votes to rank cheap, dear");
+    let ranked = place.archi3d(&["judge", "rank", "--json"]).run().json();
+    let nothing = serde_json::Value::Null;
+    for one in ranked["algos"].as_array().expect("a list") {
+        assert_eq!((&one["best"], &one["interval"]), (&nothing, &nothing));
+    }
+}
+
+#[test]
+fn rows_of_unknown_jobs_and_conflicting_rows_change_nothing_and_are_told() {
+    let place = judged();
+    let (item, job) = &jobs(&place, "cheap")[0];
+    let row = |id: &str, job: &str, said: &str| format!("{id},t,ana,rk,{job},{item},{said},");
+    let strange = [row("s1", "0123456789ab", "yes"), row("s2", "x", "no")];
+    let _ = import(&place, ACCEPTS, &strange)
+        .expect_code(1)
+        .expect_stdout("0 verdicts added, 0 known already, 2 of unknown jobs, skipped");
+    let mut rows = strange.to_vec();
+    rows.push(row("s3", job, "yes"));
+    let _ = import(&place, ACCEPTS, &rows)
+        .expect_code(0)
+        .expect_stdout("1 verdict added, 0 known already, 2 of unknown jobs, skipped");
+    let table = place.bytes("tables/accepts.csv");
+    let _ = import(&place, ACCEPTS, &[row("s3", job, "no")])
+        .expect_code(1)
+        .expect_stderr("line 2: accept_id s3 is known with another answer, which is kept");
+    assert_eq!(place.bytes("tables/accepts.csv"), table);
+    place.write("rows.csv", b"\xef\xbb\xbf\n");
+    let call = place.archi3d(&["judge", "import"]);
+    let told = call.arg(place.path("rows.csv")).run();
+    let _ = told.expect_code(2).expect_stderr("rows.csv: it is empty");
+    for (words, said) in [
+        (&["nope"][..], "run nope does not exist"),
+        (&["--category", "Charis"], "there is no category \"Charis\""),
+        (&["--mode", "caly"], "known: clay, textured"),
+    ] {
+        let call = place.archi3d(&[&["judge", "rank"], words].concat());
+        let _ = call.run().expect_code(2).expect_stderr(said);
+    }
 }
 
 /// Fits the same votes: each counts twice, so that a tie is one win each way.
@@ -202,7 +340,7 @@ fn choix_ranks_the_same_votes_alike() {
                 let other = &models[b][round % 4].1;
                 let _ = writeln!(
                     votes,
-                    "v{round}-{a}-{b},2026-01-01,ana,rk,{one},rk,{other},{item},clay,left,{answer},9,{first}/{second}"
+                    "v{round}-{a}-{b},2026-01-01,ana{round},rk,{one},rk,{other},{item},clay,left,{answer},9,{first}/{second}"
                 );
             }
         }

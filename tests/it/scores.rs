@@ -193,6 +193,14 @@ fn a_program_in_any_language_fills_columns_of_its_own() {
     let _ = score()
         .expect_code(1)
         .expect_stdout("0 models measured, 2 up to date, 1 failed");
+    let odd = SCORER.replace("'look_bytes': size", "'look_bytes': float('nan')");
+    place.write("tools/look.py", odd.as_bytes());
+    let _ = place
+        .archi3d(&["compute", "scorer", "look", "rk", "--redo"])
+        .run()
+        .expect_code(1)
+        .expect_stderr("its score look_bytes is \"NaN\", not a number");
+    assert_eq!(cell(&place, 0, "look_status"), "error");
     let stray = SCORER.replace("look_bytes", "status");
     place.write("tools/look.py", stray.as_bytes());
     let _ = place

@@ -101,6 +101,11 @@ impl ProgramScorer {
             if value.is_object() || value.is_array() {
                 return Err(format!("its score {name} is no number, text or flag"));
             }
+            // The protocol brings NaN and Infinity as texts.
+            let number = value.as_str().and_then(|text| text.parse::<f64>().ok());
+            if number.is_some_and(|number| !number.is_finite()) {
+                return Err(format!("its score {name} is {value}, not a number"));
+            }
         }
         Ok(said.into_iter().collect())
     }
