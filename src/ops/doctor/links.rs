@@ -1,7 +1,9 @@
 //! Links in `tables/`, `runs/` and `logs/` that lead out of the workspace.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::Path;
+
+use rayon::prelude::*;
 
 use crate::domain::finding::{Code, Finding};
 use crate::workspace::paths::Workspace;
@@ -12,15 +14,16 @@ use super::Checkup;
 const DEEPEST: usize = 5;
 
 pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
-    let mut found = Vec::new();
-    for folder in [
+    let folders = [
         workspace.tables(),
         workspace.runs(),
         workspace.logs(),
         workspace.config(),
-    ] {
-        walk(workspace, &folder, DEEPEST, &mut found);
-    }
+    ];
+    let found = folders
+        .iter()
+        .flat_map(|folder| walk(workspace, folder, DEEPEST));
+    let mut found: Vec<_> = found.collect();
     found.sort();
     for (path, target) in found {
         let what = format!("a link leads out of the workspace, to {target}");
@@ -33,9 +36,9 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
     }
 }
 
-fn walk(workspace: &Workspace, path: &Path, deeper: usize, found: &mut Vec<(String, String)>) {
+fn walk(workspace: &Workspace, path: &Path, deeper: usize) -> Vec<(String, String)> {
     let Ok(metadata) = fs::symlink_metadata(path) else {
-        return;
+        return Vec::new();
     };
     if metadata.is_symlink() {
         let target = fs::read_link(path).unwrap_or_default();
@@ -43,17 +46,27 @@ fn walk(workspace: &Workspace, path: &Path, deeper: usize, found: &mut Vec<(Stri
         let inside = path
             .canonicalize()
             .is_ok_and(|real| real.starts_with(workspace.root()));
-        if !inside {
-            let shown = workspace.relative(path);
-            let shown = shown.unwrap_or_else(|| path.display().to_string());
-            found.push((shown, target.display().to_string()));
+        if inside {
+            return Vec::new();
         }
-    } else if metadata.is_dir() && deeper > 0 {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let kind = entry.file_type();
-            if kind.is_ok_and(|kind| kind.is_dir() || kind.is_symlink()) {
-                walk(workspace, &entry.path(), deeper - 1, found);
-            }
-        }
+        let shown = workspace.relative(path);
+        let shown = shown.unwrap_or_else(|| path.display().to_string());
+        return vec![(shown, target.display().to_string())];
+    }
+    if !metadata.is_dir() || deeper == 0 {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let leads_on = |entry: &DirEntry| {
+        let kind = entry.file_type();
+        kind.is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
+    };
+    let entries = entries.filter(leads_on);
+    let below = |entry: DirEntry| walk(workspace, &entry.path(), deeper - 1);
+    // Only folders that can hold very many others are worth several threads.
+    if deeper > DEEPEST - 3 {
+        entries.par_bridge().flat_map_iter(below).collect()
+    } else {
+        entries.flat_map(below).collect()
     }
 }

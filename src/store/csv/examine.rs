@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use rayon::prelude::*;
+
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::patch::WorkerFacts;
@@ -108,14 +110,8 @@ pub fn examine(
     let watch = snapshot::watch_to_read(workspace, Rhythm::default());
     let names = StateNames::list(&paths).context("list", &paths.state())?;
     // Endings are large, so only those are kept that are asked for.
-    let mut endings = HashMap::new();
-    for (name, _) in names.jobs() {
-        if let Ok(job) = JobId::parse(name)
-            && exam.look_at_job(&paths, &watch, &job, (now, deep))?
-        {
-            endings.insert(job, None);
-        }
-    }
+    let odd = exam.look_at_jobs(&paths, &watch, &names, (now, deep))?;
+    let mut endings: HashMap<_, _> = odd.into_iter().map(|job| (job, None)).collect();
     let live = exam.read_journals(&paths, (&watch, now), &mut suspects, &mut endings)?;
     for (job, ending) in endings {
         exam.look_at_markers(&paths, &job, ending.as_ref())?;
@@ -244,6 +240,37 @@ impl RunExam {
             }
         }
         Ok(())
+    }
+
+    /// Looks at every job, several at once; returns those with a marker that is not ours
+    /// or damaged.
+    fn look_at_jobs(
+        &mut self,
+        paths: &RunPaths,
+        watch: &Watch,
+        names: &StateNames,
+        how: (Timestamp, bool),
+    ) -> Result<Vec<JobId>, StoreError> {
+        let jobs = names.jobs().filter_map(|(name, _)| JobId::parse(name).ok());
+        let jobs: Vec<JobId> = jobs.collect();
+        let look = |jobs: &[JobId]| {
+            let (mut part, mut odd) = (Self::default(), Vec::new());
+            for job in jobs {
+                if part.look_at_job(paths, watch, job, how)? {
+                    odd.push(job.clone());
+                }
+            }
+            Ok((part, odd))
+        };
+        let parts: Result<Vec<_>, StoreError> = jobs.par_chunks(256).map(look).collect();
+        let mut all = Vec::new();
+        for (part, odd) in parts? {
+            self.dead_leases.extend(part.dead_leases);
+            self.altered.extend(part.altered);
+            self.skews.extend(part.skews);
+            all.extend(odd);
+        }
+        Ok(all)
     }
 
     /// Looks at one job; returns whether a marker of it is not ours or damaged.
