@@ -2,7 +2,7 @@
 //! explanation of a job and `run cancel` ask.
 //!
 //! A request names jobs by [`JobQuery`]; `domain::select` decides by their state; `algos` has
-//! what carries each algorithm out; [`arrange`] puts the jobs in order.
+//! what carries each algorithm out; `arrange` puts the jobs in order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
