@@ -34,7 +34,17 @@ mod fscore;
 mod scorer;
 
 pub use fscore::Fscore;
-pub use scorer::ProgramScorer;
+pub use scorer::{ProgramScorer, prefix_of};
+
+/// What the columns that tell how something was measured end in.
+pub const BOOKKEEPING: [&str; 6] = [
+    "_status",
+    "_error",
+    "_tool_version",
+    "_runtime_s",
+    "_config_hash",
+    "_model_sha256",
+];
 
 /// Larger models are not measured.
 const MAX_MODEL_BYTES: u64 = 2 << 30;

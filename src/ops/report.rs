@@ -268,6 +268,8 @@ fn add_models(
         let made = job.model.as_ref().map(|model| model.sha256.as_str());
         job.score
             .take_if(|score| !score.of.is_empty() && made != Some(score.of.as_str()));
+        job.measures
+            .retain(|measure| made == Some(measure.of.as_str()));
         let undrawn = job.model.as_ref().is_some_and(|model| !model.poster);
         if undrawn && !files.preview.is_empty() {
             previews.insert(files.preview.clone());

@@ -189,6 +189,12 @@ fn a_program_in_any_language_fills_columns_of_its_own() {
     let job = cell(&place, 0, "job_id");
     let seen = place.bytes(&format!("runs/rk/metrics/look/{job}/seen.txt"));
     assert!(String::from_utf8_lossy(&seen).ends_with("dataset/101/gt/real.glb"));
+    let build = place.archi3d(&["report", "build", "rk"]).run();
+    let _ = build.expect_code(0);
+    let data = String::from_utf8(place.bytes("reports/rk/data.js")).expect("text");
+    let shown = format!("{{\"name\":\"look_bytes\",\"value\":\"{size}\"}}");
+    assert_eq!(data.matches(&shown).count(), 2, "{data}");
+    assert!(!data.contains("look_tool_version"), "{data}");
     // What failed is tried again, the rest is not.
     let _ = score()
         .expect_code(1)

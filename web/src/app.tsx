@@ -53,7 +53,10 @@ function App() {
           ))}
         </nav>
       </header>
-      <main tabIndex={-1}>{PAGES[link.value.screen]()}</main>
+      <main tabIndex={-1}>
+        {link.value.run && link.value.run !== run.value && <p class="empty" role="status">There is no run <bdi>{link.value.run}</bdi> in this report; this is <bdi>{run.value}</bdi>.</p>}
+        {PAGES[link.value.screen]()}
+      </main>
     </>
   );
 }

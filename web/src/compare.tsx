@@ -114,6 +114,7 @@ function Result({ job, name }: { job: Job; name: string }) {
       {job.model ? <Stand model={job.model} label={`${name} by ${job.algo}`} score={job.score} /> : <div class="stand"><Reason job={job} /></div>}
       <p class="price"><b>{usd(job.cost_micros)}</b> {seconds(job.seconds)}{job.attempts > 1 && `, ${job.attempts} attempts`}</p>
       {job.score && <p class="numbers"><Scores score={job.score} /></p>}
+      {job.measures.length > 0 && <p class="numbers">{job.measures.map((one) => <span key={one.name}><bdi>{one.name}</bdi>: <bdi>{one.value}</bdi></span>)}</p>}
       {job.model && <Facts model={job.model} />}
       <p class="hint"><code>{job.job_id}</code></p>
     </figure>

@@ -62,6 +62,8 @@ export interface Job {
   attempts: number;
   model: Model | null;
   score: Score | null;
+  /** What programs of the workspace measured. */
+  measures: { name: string; value: string }[];
 }
 
 export interface Model {

@@ -27,6 +27,10 @@ export interface Figures {
   perAcceptedMicros: number | null;
   medianScore: number | null;
   scored: number;
+  /** Scores that do not count, by why. */
+  unscored: Record<string, number>;
+  /** What programs of the workspace measured in numbers, by name. */
+  measures: { name: string; median: number; of: number }[];
 }
 
 /** Sums one algorithm up over the jobs given; `whole` says that these are all of the run, so that
@@ -68,7 +72,23 @@ export function figures(data: Data, run: string, algo: string, jobs: Job[], verd
     perAcceptedMicros: expected > 0 ? spentMicros / expected : null,
     medianScore: quantile(scores, 0.5),
     scored: scores.length,
+    measures: measured(done),
+    unscored: tally(done.filter((job) => job.score && scoreOf(job) === null).map((job) => job.score!.status)),
   };
+}
+
+function measured(jobs: Job[]): Figures["measures"] {
+  const found = new Map<string, number[]>();
+  for (const { name, value } of jobs.flatMap((job) => job.measures)) {
+    if (value.trim() !== "" && Number.isFinite(Number(value))) found.set(name, [...(found.get(name) ?? []), Number(value)]);
+  }
+  return [...found].map(([name, numbers]) => ({ name, median: quantile(numbers, 0.5) as number, of: numbers.length }));
+}
+
+function tally(words: string[]): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const word of words) found[word] = (found[word] ?? 0) + 1;
+  return found;
 }
 
 export const scoreOf = (job: Job): number | null => (job.score?.status === "ok" ? job.score.fscore : null);

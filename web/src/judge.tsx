@@ -1,7 +1,7 @@
 // Judging without knowing who made what: two models, or one and "would you use it as it is?".
 // Votes stay in this browser until they are saved as a file for `archi3d judge import`.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { Item, Job } from "./data";
@@ -10,7 +10,7 @@ import { count } from "./format";
 import { SourcePictures } from "./picture";
 import { close, viewer } from "./stage";
 import { Stand } from "./stand";
-import { data, jobs } from "./state";
+import { data, jobs, run } from "./state";
 
 type Answer = "a" | "b" | "tie" | "none";
 
@@ -41,16 +41,29 @@ interface Verdict {
   reason: string;
 }
 
-interface Kept {
-  judge: string;
+/** What one judge said of one run. */
+interface Book {
   seed: number;
   votes: Vote[];
   verdicts: Verdict[];
 }
 
+/** What a browser keeps of one run: who judges now, and what each judge said. */
+interface Kept {
+  judge: string;
+  books: Record<string, Book>;
+}
+
 const REASONS = ["geometry", "texture", "missing parts", "wrong object"];
-const STORE = "archi3d-judge";
-const kept = signal<Kept>(load());
+/** Runs of other workspaces may have the same name, but were not made at the same moment. */
+const place = computed(() => `archi3d-judge ${run.value} ${data.value.runs.find((known) => known.run_id === run.value)?.created_at ?? ""}`);
+const memory = signal<Record<string, Kept>>({});
+const kept = computed<Kept>(() => memory.value[place.value] ?? load(place.value));
+const judge = computed(() => kept.value.judge);
+const blank = computed<Book>(() => ({ seed: judge.value ? crypto.getRandomValues(new Uint32Array(1))[0]! : 0, votes: [], verdicts: [] }));
+const book = computed<Book>(() => (Object.hasOwn(kept.value.books, judge.value) ? kept.value.books[judge.value]! : blank.value));
+/** Whether somebody answered without having said who they are. */
+const unnamed = signal(false);
 const kind = signal<"pairs" | "accept">("pairs");
 const mode = signal<"textured" | "clay">("textured");
 const reason = signal("");
@@ -60,28 +73,46 @@ const skipped = signal<ReadonlySet<string>>(new Set());
 const pass = (...keys: string[]) => (skipped.value = new Set([...skipped.value, ...keys]));
 let shownAt = performance.now();
 
-function load(): Kept {
+function load(key: string): Kept {
   try {
-    const text = localStorage.getItem(STORE);
-    if (text) return JSON.parse(text) as Kept;
+    const found = JSON.parse(localStorage.getItem(key) ?? "null") as Kept | null;
+    if (typeof found?.judge === "string" && found.books) return found;
   } catch {
     // A browser that keeps nothing, or something that is not ours.
   }
-  return { judge: "", seed: crypto.getRandomValues(new Uint32Array(1))[0]!, votes: [], verdicts: [] };
+  return { judge: "", books: {} };
 }
 
 function keep(change: Partial<Kept>): void {
-  kept.value = { ...kept.value, ...change };
+  const next = { ...kept.value, ...change };
+  memory.value = { ...memory.value, [place.value]: next };
   try {
-    localStorage.setItem(STORE, JSON.stringify(kept.value));
+    localStorage.setItem(place.value, JSON.stringify(next));
   } catch {
     // Votes live as long as the page then.
   }
 }
 
+const say = (change: Partial<Book>): void => keep({ books: { ...kept.value.books, [judge.value]: { ...book.value, ...change } } });
+
+/** Another name is another judge, who has said nothing yet. */
+function rename(name: string): void {
+  keep({ judge: name.trim() });
+  unnamed.value = false;
+  revealed.value = null;
+  skipped.value = new Set();
+}
+
+/** Tells whether the judge is known; else asks for the name. */
+function isNamed(): boolean {
+  unnamed.value = !judge.value;
+  if (unnamed.value) document.getElementById("judge-name")?.focus();
+  return !unnamed.value;
+}
+
 /** A number from 0 to 1 that only depends on the seed and a text. */
 function chance(text: string): number {
-  let hash = 2166136261 ^ kept.value.seed;
+  let hash = 2166136261 ^ book.value.seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 16777619);
   hash ^= hash >>> 15;
   hash = Math.imul(hash, 2246822519);
@@ -98,46 +129,41 @@ interface Pair {
   aIsLeft: boolean;
 }
 
-/** The next pair: uniform over items and pairs of algorithms, those judged least first. */
+/** The next pair that is not judged yet: uniform over items and pairs of algorithms. */
 function nextPair(): Pair | null {
   const byItem = new Map<number, Job[]>();
   for (const job of done()) byItem.set(job.item, [...(byItem.get(job.item) ?? []), job]);
-  const times = new Map<string, number>();
   const name = (a: Job, b: Job) => `${a.job_id} ${b.job_id}`;
-  for (const vote of kept.value.votes) {
-    if (vote.mode !== mode.value) continue;
-    const key = `${vote.job_a} ${vote.job_b}`;
-    times.set(key, (times.get(key) ?? 0) + 1);
-  }
+  const judged = new Set(book.value.votes.filter((one) => one.mode === mode.value).flatMap((one) => [`${one.job_a} ${one.job_b}`, `${one.job_b} ${one.job_a}`]));
   let best: { pair: [Job, Job]; rank: number } | null = null;
   for (const list of byItem.values()) {
     list.forEach((a, at) => {
       for (const b of list.slice(at + 1)) {
-        if (skipped.value.has(name(a, b))) continue;
-        const judged = times.get(name(a, b)) ?? 0;
-        const rank = judged + chance(`${name(a, b)} ${judged}`);
+        if (skipped.value.has(name(a, b)) || judged.has(name(a, b))) continue;
+        const rank = chance(name(a, b));
         if (!best || rank < best.rank) best = { pair: [a, b], rank };
       }
     });
   }
   if (!best) return null;
   const [a, b] = (best as { pair: [Job, Job] }).pair;
-  return { a, b, item: data.value.items[a.item]!, aIsLeft: chance(`side ${name(a, b)} ${kept.value.votes.length}`) < 0.5 };
+  return { a, b, item: data.value.items[a.item]!, aIsLeft: chance(`side ${name(a, b)} ${book.value.votes.length}`) < 0.5 };
 }
 
 function nextSingle(): Job | null {
-  const judged = new Set(kept.value.verdicts.map((verdict) => `${verdict.run_id} ${verdict.job_id}`));
+  const judged = new Set(book.value.verdicts.map((verdict) => `${verdict.run_id} ${verdict.job_id}`));
   const open = done().filter((job) => !judged.has(`${job.run_id} ${job.job_id}`) && !skipped.value.has(job.job_id));
   return open.reduce<Job | null>((best, job) => (!best || chance(job.job_id) < chance(best.job_id) ? job : best), null);
 }
 
 function vote(pair: Pair, answer: Answer): void {
+  if (!isNamed()) return;
   const { a, b, item, aIsLeft } = pair;
-  keep({
-    votes: [...kept.value.votes, {
-      vote_id: crypto.randomUUID(), at: new Date().toISOString(), judge: kept.value.judge || "anonymous",
+  say({
+    votes: [...book.value.votes, {
+      vote_id: crypto.randomUUID(), at: new Date().toISOString(), judge: judge.value,
       run_id_a: a.run_id, job_a: a.job_id, run_id_b: b.run_id, job_b: b.job_id, item: itemKey(item), mode: mode.value,
-      side_of_a: aIsLeft ? "left" : "right", answer, ms: Math.round(performance.now() - shownAt), seed: kept.value.seed,
+      side_of_a: aIsLeft ? "left" : "right", answer, ms: Math.round(performance.now() - shownAt), seed: book.value.seed,
     }],
   });
   const [left, right] = aIsLeft ? [a, b] : [b, a];
@@ -146,10 +172,11 @@ function vote(pair: Pair, answer: Answer): void {
 }
 
 function decide(job: Job, accepted: "yes" | "no"): void {
+  if (!isNamed()) return;
   const item = data.value.items[job.item]!;
-  keep({
-    verdicts: [...kept.value.verdicts, {
-      accept_id: crypto.randomUUID(), at: new Date().toISOString(), judge: kept.value.judge || "anonymous",
+  say({
+    verdicts: [...book.value.verdicts, {
+      accept_id: crypto.randomUUID(), at: new Date().toISOString(), judge: judge.value,
       run_id: job.run_id, job_id: job.job_id, item: itemKey(item), accepted, reason: accepted === "no" ? reason.value : "",
     }],
   });
@@ -158,8 +185,8 @@ function decide(job: Job, accepted: "yes" | "no"): void {
 }
 
 function undo(): void {
-  if (kind.value === "pairs") keep({ votes: kept.value.votes.slice(0, -1) });
-  else keep({ verdicts: kept.value.verdicts.slice(0, -1) });
+  if (kind.value === "pairs") say({ votes: book.value.votes.slice(0, -1) });
+  else say({ verdicts: book.value.verdicts.slice(0, -1) });
   revealed.value = null;
 }
 
@@ -197,16 +224,17 @@ export function Judge() {
         <span role="group" aria-label="How models are drawn" class="choice">
           {(["textured", "clay"] as const).map((one) => <button key={one} aria-pressed={mode.value === one} onClick={() => (mode.value = one)}>{one}</button>)}
         </span>
-        <label class="line">Your name <input value={kept.value.judge} size={12} onInput={(event) => keep({ judge: event.currentTarget.value })} autocomplete="off" /></label>
+        <label class="line">Your name <input id="judge-name" value={judge.value} size={12} onChange={(event) => rename(event.currentTarget.value)} autocomplete="off" /></label>
+        {unnamed.value && <span class="bad" role="alert">Say who you are first; what you answer then counts as yours.</span>}
       </div>
       {pair && <Two key={`${pair.a.job_id} ${pair.b.job_id} ${pair.aIsLeft}`} pair={pair} />}
       {single && <One key={single.job_id} job={single} />}
-      {!pair && !single && <p class="empty">{kind.value === "pairs" ? "There are no two models of one item left to compare." : "Every model has your verdict."}</p>}
+      {!pair && !single && <p class="empty">{kind.value === "pairs" ? `There are no two models of one item left to compare as ${mode.value}.` : "Every model has your verdict."}</p>}
       <div class="bar">
-        <button onClick={undo} disabled={(kind.value === "pairs" ? kept.value.votes : kept.value.verdicts).length === 0}>Undo<kbd>z</kbd></button>
+        <button onClick={undo} disabled={(kind.value === "pairs" ? book.value.votes : book.value.verdicts).length === 0}>Undo<kbd>z</kbd></button>
         <Save />
         <span class="hint" role="status">
-          {count(kept.value.votes.length, "vote")}, {count(kept.value.verdicts.length, "verdict")} in this browser{revealed.value && ` · ${revealed.value}`}
+          {count(book.value.votes.length, "vote")}, {count(book.value.verdicts.length, "verdict")}{judge.value && <> by <bdi>{judge.value}</bdi></>} in this browser{revealed.value && ` · ${revealed.value}`}
         </span>
       </div>
       <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</p>
@@ -272,15 +300,15 @@ function Save() {
     if (rows.length === 0) return;
     const anchor = document.createElement("a");
     anchor.href = URL.createObjectURL(new Blob(["\ufeff", csv(rows)], { type: "text/csv" }));
-    anchor.download = `${name}-${(kept.value.judge || "anonymous").replace(/[^\w-]+/g, "_")}-${new Date().toISOString().slice(0, 10)}.csv`;
+    anchor.download = `${name}-${judge.value.replace(/[^\p{L}\p{N}_-]+/gu, "_")}-${new Date().toISOString().slice(0, 10)}.csv`;
     anchor.click();
     setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
   };
-  const nothing = kept.value.votes.length + kept.value.verdicts.length === 0;
+  const nothing = book.value.votes.length + book.value.verdicts.length === 0;
   return (
     <button disabled={nothing} onClick={() => {
-      save("votes", kept.value.votes);
-      save("accepts", kept.value.verdicts);
+      save("votes", book.value.votes);
+      save("accepts", book.value.verdicts);
     }}>Save for <code>archi3d judge import</code></button>
   );
 }

@@ -1,6 +1,7 @@
 // What each algorithm brought for the money.
 
 import { signal } from "@preact/signals";
+import { Fragment } from "preact";
 
 import { Scatter, Strips } from "./charts";
 import type { Strip } from "./charts";
@@ -39,6 +40,7 @@ function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolea
   const wanted = link.value.only.category;
   const known = sorted.filter((one) => price(one) !== null);
   const never = sorted.filter((one) => one.judged > 0 && one.accepted === 0);
+  const barren = sorted.filter((one) => one.done === 0 && one.failed > 0);
   const left = wanted.length > 0 ? [] : data.value.costs.filter((cost) => cost.run_id === run.value && !algos.value.includes(cost.algo));
   const sum = (value: (one: Figures) => number) => sorted.reduce((total, one) => total + value(one), 0);
   const spent = sum((one) => one.spentMicros) + left.reduce((total, cost) => total + cost.spent_micros, 0);
@@ -66,6 +68,7 @@ function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolea
         {unknown > 0 && <> {count(unknown, "attempt")} may have been billed at a price that nobody knows.</>}
         {left.some((cost) => cost.spent_micros > 0) && <> {usd(left.reduce((total, cost) => total + cost.spent_micros, 0))} of it went to jobs that are not shown.</>}
         {never.length > 0 && known.length > 0 && <> No model by {never.map((one) => one.algo).join(", ")} was accepted.</>}
+        {barren.map((one) => <span key={one.algo}> <bdi>{one.algo}</bdi>: {usd(one.spentMicros)} spent, no model.</span>)}
         {!judged && done > 0 && <> Nobody has accepted or rejected a model yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>}
       </p>
     </section>
@@ -110,10 +113,19 @@ function Card({ one, judged }: { one: Figures; judged: boolean }) {
         <dt>Spent</dt><dd>{usd(one.spentMicros)} <small>with failures</small></dd>
         {one.reservedMicros > 0 && (<><dt>Still open</dt><dd>{usd(one.reservedMicros)}</dd></>)}
         <dt>Time</dt><dd>{seconds(one.medianSeconds)} <small>median</small>{one.p95Seconds !== null && <> · {seconds(one.p95Seconds)} <small>p95</small></>}</dd>
-        {one.scored > 0 && (<><dt>F-score</dt><dd>{fixed(one.medianScore)} <small>median of {one.scored}</small></dd></>)}
+        <Scored one={one} />
+        {one.measures.map(({ name, median, of }) => <Fragment key={name}><dt><bdi>{name}</bdi></dt><dd>{Number(median.toPrecision(4))} <small>median of {of}</small></dd></Fragment>)}
       </dl>
     </section>
   );
+}
+
+/** The median score, of how many, and what does not count. */
+function Scored({ one }: { one: Figures }) {
+  const unscored = Object.entries(one.unscored).map(([why, times]) => `${times} ${why}`);
+  const all = Object.values(one.unscored).reduce((sum, times) => sum + times, one.scored);
+  if (all === 0) return null;
+  return <><dt>F-score</dt><dd>{fixed(one.medianScore)} <small>{one.scored > 0 && "median "}of {[all === one.scored ? `${all}` : `${one.scored} of ${all}`, ...unscored].join("; ")}</small></dd></>;
 }
 
 /** What one model costs, by what is made. */

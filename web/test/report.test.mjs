@@ -62,7 +62,7 @@ before(async () => {
     if (row.gt_object_path) {
       const [fscore, fscore_scale] = row.algo === "alpha" ? [0.91, 1] : [0.35, 0.5];
       Object.assign(row, {
-        fscore, precision: 0.9, recall: 0.9, chamfer_l2: 0.01, fscore_status: "ok", fscore_scale,
+        fscore, precision: 0.9, recall: 0.9, chamfer_l2: 0.01, fscore_status: row.algo === "beta" && row.product_id === "2001" ? "ambiguous" : "ok", fscore_scale,
         fscore_rot_w: 1, fscore_rot_x: 0, fscore_rot_y: 0, fscore_rot_z: 0, fscore_tx: 0, fscore_ty: 0, fscore_tz: 0,
       });
     }
@@ -212,14 +212,88 @@ test("the keyboard turns posters, opens items and swipes between two", async () 
   await done(page);
 });
 
+/** Says who judges. */
+const name = async (page, judge) => {
+  await page.getByLabel("Your name").fill(judge);
+  await page.keyboard.press("Enter");
+  await page.locator("#judge-name").blur();
+};
+const store = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => key.startsWith("archi3d-judge")));
+
+test("every judge has a book of their own in every report, and the last word of each counts", async () => {
+  // One browser profile for all pages, as people have it.
+  const profile = await browser.newContext({ viewport: { width: 1400, height: 900 }, acceptDownloads: true });
+  const visit = async (url) => {
+    const page = await open({ newPage: () => profile.newPage() }, url);
+    await page.getByRole("button", { name: "Would you use it?" }).click();
+    return page;
+  };
+  const told = (page, words) => page.getByRole("status").getByText(words).waitFor();
+  const page = await visit(`${address}#judge`);
+  await page.keyboard.press("y");
+  await page.getByText("Say who you are first").waitFor();
+  assert.deepEqual(await store(page), [], "nobody's answer is kept");
+  await name(page, "Ana");
+  await page.keyboard.press("y");
+  await told(page, /0 votes, 1 verdict by Ana/);
+  const save = async () => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "judge import" }).click()]);
+    await download.saveAs(join(place, download.suggestedFilename()));
+    return join(place, download.suggestedFilename());
+  };
+  run("judge", "import", await save());
+  const accepted = () => JSON.parse(run("judge", "rank", "r1", "--json")).algos.reduce((sum, one) => sum + one.accepted, 0);
+  // Taken back after it was saved, and said otherwise: only that counts.
+  const first = (await store(page))[0][1];
+  await page.keyboard.press("z");
+  await told(page, /0 verdicts/);
+  await page.keyboard.press("n");
+  await told(page, /1 verdict by Ana/);
+  const second = (await store(page))[0][1];
+  const verdict = (text) => JSON.parse(text).books.Ana.verdicts[0];
+  assert.equal(verdict(first).job_id, verdict(second).job_id);
+  const before = JSON.parse(readFileSync(join(workspace, "reports", "r1", "data.js"), "utf8").replace(/^[^{]*|;\s*$/g, "")).accepts;
+  run("judge", "import", await save());
+  run("report", "build", "r1", "--out", join(place, "again"), "--models", "none");
+  const after = JSON.parse(readFileSync(join(place, "again", "data.js"), "utf8").replace(/^[^{]*|;\s*$/g, "")).accepts;
+  assert.equal(after.length, before.length + 1);
+  assert.equal(after.find((one) => one.judge === "Ana").accepted, false);
+  assert.ok(accepted() < before.filter((one) => one.accepted).length + 1);
+  await name(page, "Bo");
+  await told(page, /^0 votes, 0 verdicts by Bo/);
+  await page.keyboard.press("y");
+  await told(page, /1 verdict by Bo/);
+  const text = readFileSync(await save(), "utf8");
+  assert.equal(text.trim().split("\n").length, 2);
+  assert.match(text, /,Bo,/);
+  await name(page, "Ana");
+  await told(page, /1 verdict by Ana/);
+  // Another run shares nothing, the same run in another report does.
+  const other = await visit(`${bare}#judge?run=r2`);
+  await told(other, /^0 votes, 0 verdicts in/);
+  const same = await visit(`${bare}#judge?run=r1`);
+  await told(same, /1 verdict by Ana/);
+  for (const one of [page, other, same]) await done(one);
+  await profile.close();
+});
+
+test("a link to an item or a run that is not there says so", async () => {
+  const page = await at("compare?item=nothing");
+  await page.getByText("There is no nothing in this run").waitFor();
+  await page.evaluate(() => (location.hash = "#summary?run=r9"));
+  await page.getByText("There is no run r9 in this report; this is r1.").waitFor();
+  await done(page);
+});
+
 test("votes and verdicts leave as files that judge import takes", async () => {
   const page = await at("judge");
+  await name(page, "Cy");
   await drawn(page);
   await page.keyboard.press(" ");
   // Two keys in a row judge two pairs.
   await page.evaluate(() => ["ArrowRight", "ArrowLeft"].forEach((key) => setTimeout(() => dispatchEvent(new KeyboardEvent("keydown", { key })))));
   await page.getByText("2 votes,").waitFor();
-  const judged = await page.evaluate(() => JSON.parse(localStorage.getItem("archi3d-judge")).votes.map((vote) => vote.job_a + vote.job_b));
+  const judged = await page.evaluate(() => JSON.parse(Object.entries(localStorage).find(([key]) => key.startsWith("archi3d-judge"))[1]).books.Cy.votes.map((vote) => vote.job_a + vote.job_b));
   assert.equal(new Set(judged).size, 2);
   await page.keyboard.press("z");
   await page.getByText("1 vote,").waitFor();
@@ -257,6 +331,9 @@ test("sums and counts on the page are those of cost report and run status", asyn
     assert.match(await value("Done"), new RegExp(`^${line.counts.completed} of ${line.counts.completed + line.counts.failed} `));
     assert.equal(money((await value("Spent")).split(" ")[0]), line.cost_usd);
   }
+  assert.match(await page.locator(".headline").textContent(), /gamma: \$0\.00 spent, no model\./);
+  const beta = page.locator(".card", { hasText: "beta" });
+  assert.match(await beta.locator('dt:text-is("F-score") + dd').textContent(), /0\.350 median of 1 of 2; 1 ambiguous/);
   // Nine models at $0.42 each, all accepted.
   assert.match(await page.locator(".lead").textContent(), /alpha \$0\.42/);
   await page.getByLabel("Category", { exact: true }).selectOption("Lamps");

@@ -63,9 +63,8 @@ impl ProgramScorer {
     fn of(settings: &AlgoSettings, context: &OpsContext) -> Self {
         let option = |name: &str| settings.options.get(name);
         let name = settings.key.to_string();
-        let prefix = option("prefix").and_then(Value::as_str);
         Self {
-            prefix: prefix.unwrap_or(&name).to_owned(),
+            prefix: prefix_of(settings).to_owned(),
             settings: json!([name, settings.options, settings.defaults]).to_string(),
             version: option("version")
                 .and_then(Value::as_str)
@@ -109,6 +108,12 @@ impl ProgramScorer {
         }
         Ok(said.into_iter().collect())
     }
+}
+
+/// Returns how the columns of a scorer begin.
+pub fn prefix_of(settings: &AlgoSettings) -> &str {
+    let prefix = settings.options.get("prefix").and_then(Value::as_str);
+    prefix.unwrap_or(settings.key.as_str())
 }
 
 /// Hears a scorer; it may not buy anything.

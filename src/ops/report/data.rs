@@ -70,6 +70,17 @@ pub(super) struct Job {
     pub(super) attempts: usize,
     pub(super) model: Option<Model>,
     pub(super) score: Option<Score>,
+    /// What programs of the workspace measured.
+    pub(super) measures: Vec<Measure>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Measure {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// The file that was measured; another one has no such value.
+    #[serde(skip)]
+    pub(super) of: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]

@@ -9,11 +9,12 @@ use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
 use crate::domain::naming::GENERATED_GLB;
 use crate::domain::patch::DRY_RUN;
+use crate::ops::compute;
 use crate::ops::cost::{self, JobCost};
 use crate::ops::judge;
 use crate::ops::report::chosen::Candidate;
 use crate::ops::report::data::{
-    Accept, Algo, Cost, Data, Item, Job, LeftOut, Pose, Run, SCHEMA, Score,
+    Accept, Algo, Cost, Data, Item, Job, LeftOut, Measure, Pose, Run, SCHEMA, Score,
 };
 use crate::ops::report::{ReportRequest, setup};
 use crate::ops::table_file::{self, Columns};
@@ -384,8 +385,42 @@ impl<'a> Gathering<'a> {
             attempts: cost.attempts,
             model: None,
             score: score(row),
+            measures: self.measures(row),
             job_id,
         });
+    }
+
+    /// Reads what the scorers of this workspace wrote into a row.
+    fn measures(&self, row: &Row<'_>) -> Vec<Measure> {
+        let cell = |column: &str| {
+            let text = row.table.text(row.number, row.table.column(column)?);
+            text.ok().map(std::borrow::Cow::into_owned)
+        };
+        let prefixes = self.context.settings.scorers.iter().map(compute::prefix_of);
+        let prefixes: Vec<&str> = prefixes.collect();
+        let owner = |name: &str| {
+            let fitting = prefixes.iter().filter(|prefix| name.starts_with(**prefix));
+            fitting.max_by_key(|prefix| prefix.len()).copied()
+        };
+        let mut found = Vec::new();
+        for prefix in prefixes.iter().copied() {
+            if cell(&format!("{prefix}_status")).as_deref() != Some("ok") {
+                continue;
+            }
+            let of = cell(&format!("{prefix}_model_sha256")).unwrap_or_default();
+            for name in row.table.columns() {
+                let is_own = name.strip_prefix(prefix).is_some_and(|rest| {
+                    !compute::BOOKKEEPING.contains(&rest) && owner(name) == Some(prefix)
+                });
+                let value = cell(name).filter(|value| is_own && !value.is_empty());
+                found.extend(value.map(|value| Measure {
+                    name: name.clone(),
+                    value,
+                    of: of.clone(),
+                }));
+            }
+        }
+        found
     }
 
     fn item(&mut self, row: &Row<'_>) -> usize {
