@@ -11,6 +11,7 @@ use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::shell_word;
 use crate::ops::cancel::Warn;
+use crate::ops::consolidate::is_whole_result;
 use crate::ops::find::{JobName, find_job};
 use crate::ops::run::notice_text;
 use crate::ops::{OpsContext, OpsError};
@@ -51,7 +52,9 @@ pub fn adopt(
     let run_id = &request.run_id;
     let run = csv::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
     let job_id = find(&run.jobs, run_id, &request.job)?;
-    chosen(context, request, &job_id)?;
+    if let Some(record) = run.jobs.iter().find(|job| job.job_id == job_id) {
+        chosen(context, request, record)?;
+    }
     let notices = warn.clone();
     let store = CsvStore::open(CsvStoreOptions {
         allow_unsafe_locks: request.allow_unsafe_locks,
@@ -90,13 +93,11 @@ fn take_in(
     job_id: &JobId,
 ) -> Result<Option<Adopted>, OpsError> {
     let jobs = store.jobs(context.clock.now())?.jobs;
-    let record = jobs.iter().find(|job| job.job_id == *job_id);
-    let kept = chosen(context, request, job_id)?;
-    let entry = match record.map(entry_of) {
-        Some(Ok(entry)) => entry,
-        Some(Err(reason)) => return Err(refused(job_id, &reason, None)),
-        None => return Err(refused(job_id, "it is gone from the run", None)),
+    let Some(record) = jobs.iter().find(|job| job.job_id == *job_id) else {
+        return Err(refused(job_id, "it is gone from the run", None));
     };
+    let kept = chosen(context, request, record)?;
+    let entry = entry_of(record).map_err(|reason| refused(job_id, &reason, None))?;
     let from = context.workspace.root().join(&kept.path);
     let now = context.clock.now();
     match store.adopt_kept(job_id, &from, entry, now)? {
@@ -121,13 +122,35 @@ fn find(jobs: &[JobRecord], run_id: &RunId, word: &str) -> Result<JobId, OpsErro
     find_job(&names, run_id, word).cloned()
 }
 
+/// Returns the results of a job that were made and are not recorded as its own: what is
+/// kept, and what lies in its place although nothing tells of it.
+pub(super) fn kept_of(context: &OpsContext, run_id: &RunId, record: &JobRecord) -> Vec<Kept> {
+    let job_id = &record.job_id;
+    let mut kept = csv::kept(&context.workspace, run_id);
+    kept.retain(|kept| kept.job_id == *job_id);
+    let unmarked = matches!(&record.standing, Standing::Known { state, .. }
+        if state.attempt() == 0 && !matches!(state, JobState::Completed { .. } | JobState::Cancelled { .. }));
+    let paths = context.workspace.run(run_id);
+    if unmarked && is_whole_result(&paths, job_id) {
+        let path = context.workspace.relative(&paths.output(job_id));
+        kept.extend(path.map(|path| Kept {
+            job_id: job_id.clone(),
+            attempt: 1,
+            path,
+            whole: true,
+        }));
+    }
+    kept
+}
+
 /// Returns the folder that is meant: the one that was named, else the latest whole one.
-fn chosen(context: &OpsContext, request: &AdoptRequest, job_id: &JobId) -> Result<Kept, OpsError> {
-    let all = csv::kept(&context.workspace, &request.run_id);
-    let mut of_job: Vec<Kept> = all
-        .into_iter()
-        .filter(|kept| kept.job_id == *job_id)
-        .collect();
+fn chosen(
+    context: &OpsContext,
+    request: &AdoptRequest,
+    record: &JobRecord,
+) -> Result<Kept, OpsError> {
+    let job_id = &record.job_id;
+    let mut of_job = kept_of(context, &request.run_id, record);
     if let Some(from) = &request.from {
         let named = from.canonicalize().unwrap_or_else(|_| from.clone());
         let is_named = |kept: &Kept| {

@@ -13,6 +13,7 @@ use crate::domain::patch::REUSED;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
+use crate::ops::adopt::kept_of;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::find::{JobName, find_job};
 use crate::ops::money;
@@ -61,11 +62,7 @@ pub fn run_explain(
     }
     .tell();
     why.extend(purchase::story(&attempts));
-    let kept = csv::kept(&context.workspace, run_id);
-    let kept: Vec<Kept> = kept
-        .into_iter()
-        .filter(|kept| kept.job_id == record.job_id)
-        .collect();
+    let kept = kept_of(context, run_id, &record);
     why.extend(kept.iter().map(kept_words));
     let said = ledger
         .by_hand(run_id)

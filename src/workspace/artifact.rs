@@ -23,7 +23,7 @@ pub use keep::{
     move_folder, open_up, own_files, sync_files, takes_folders,
 };
 pub use standard::{Standard, standardize};
-pub use take::{Named, Taken, restore_metadata, take, write_json};
+pub use take::{Named, Taken, description, is_as_described, restore_metadata, take, write_json};
 
 /// A result that cannot be taken.
 #[derive(Debug, thiserror::Error)]

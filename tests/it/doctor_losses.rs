@@ -130,8 +130,13 @@ fn running_rows_that_nobody_holds_are_told_and_their_whole_results_brought_in() 
     assert!(rows[0]["gen_object_path"].ends_with("/generated.glb"));
     // What was brought in is not bought again.
     let resume = ["--only-status", "enqueued,running"];
-    let _ = workspace.worker(&resume).run().expect_code(0);
-    assert_eq!(executions(&workspace).len(), bought + 1);
+    let _ = workspace.worker(&resume).run();
+    // Nor is the one that nobody can tell of: a person is asked.
+    assert_eq!(executions(&workspace).len(), bought);
+    let third = job(&workspace, 2);
+    assert_eq!(&workspace.row(&third)["status"], "failed");
+    let adopt = ["run", "adopt", "--run-id", "rk", &third];
+    let _ = workspace.archi3d(&adopt).run().expect_code(0);
     let _ = doctor(&workspace, &["--deep"]).expect_code(0);
 }
 

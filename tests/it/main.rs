@@ -129,8 +129,9 @@ mod ledger;
 mod limits;
 #[cfg(unix)]
 mod linked_runs;
-mod machine_output;
 #[cfg(target_os = "linux")]
+mod lost_records;
+mod machine_output;
 mod made_results;
 mod next_command;
 mod odd_environment;

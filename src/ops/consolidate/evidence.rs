@@ -1,9 +1,7 @@
 //! Gathers everything on disk that tells how one job stands.
 
 use std::fs;
-use std::path::{Component, Path};
-
-use serde::Deserialize;
+use std::path::Path;
 
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
@@ -11,15 +9,12 @@ use crate::domain::naming::{self, StateFile};
 use crate::domain::reconcile::{Cells, Evidence, ModelFile};
 use crate::store::csv::Inspector;
 use crate::store::error::StoreError;
-use crate::workspace::artifact::{is_intact, model_fault};
+use crate::workspace::artifact::{is_as_described, model_fault};
 use crate::workspace::durable;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 /// More of an error text than a cell takes.
 const ERROR_TEXT_BYTES: u64 = 1 << 14;
-
-/// A longer list of files is none of ours.
-const METADATA_BYTES: u64 = 64 << 20;
 
 /// Reads the markers of a job and the files that its row and its markers name.
 pub(super) fn gather(
@@ -64,42 +59,10 @@ fn is_attempted(paths: &RunPaths, job: &JobId) -> bool {
     names.any(|name| name.to_string_lossy().starts_with(&attempts))
 }
 
-/// What a worker lists of a result beside it.
-#[derive(Deserialize)]
-struct Listed {
-    artifacts: Vec<ListedFile>,
-}
-
-#[derive(Deserialize)]
-struct ListedFile {
-    name: String,
-    size: u64,
-    sha256: String,
-}
-
 /// Tells whether a job's folder has a result as its worker has listed it, every
 /// file, and no attempt is under way. A rehearsal lists nothing.
 pub(in crate::ops) fn is_whole_result(paths: &RunPaths, job: &JobId) -> bool {
-    let folder = &paths.output(job);
-    let path = folder.join(naming::METADATA_JSON);
-    let Ok(bytes) = durable::read_plain(&path, METADATA_BYTES) else {
-        return false;
-    };
-    let Ok(Listed { artifacts }) = serde_json::from_slice(&bytes) else {
-        return false;
-    };
-    let inside = |file: &ListedFile| {
-        let mut parts = Path::new(&file.name).components();
-        parts.all(|part| matches!(part, Component::Normal(_)))
-    };
-    let has_model = artifacts
-        .iter()
-        .any(|file| file.name == naming::GENERATED_GLB);
-    has_model
-        && !is_attempted(paths, job)
-        && artifacts
-            .iter()
-            .all(|file| inside(file) && is_intact(folder, &file.name, file.size, &file.sha256))
+    !is_attempted(paths, job) && is_as_described(&paths.output(job))
 }
 
 /// Returns the files that may be the model, the likeliest first: what our own

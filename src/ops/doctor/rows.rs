@@ -151,10 +151,12 @@ impl RunCheck<'_> {
         let names = self.names_in_state();
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut whole, mut doubtful, mut empty) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unknown = Vec::new();
         for row in rows {
             let job = text(table, row, "job_id");
             let status = Status::parse(&text(table, row, "status"));
-            if status != Some(Status::Running) || told.contains(job.as_str()) {
+            let waits = matches!(status, Some(Status::Enqueued | Status::Failed));
+            if status != Some(Status::Running) && !waits || told.contains(job.as_str()) {
                 continue;
             }
             let Ok(id) = JobId::parse(&job) else { continue };
@@ -167,7 +169,9 @@ impl RunCheck<'_> {
             let paths = self.workspace.run(self.run_id);
             let model = paths.output(&id).join(naming::GENERATED_GLB);
             if is_whole_result(&paths, &id) {
-                whole.push((job, row));
+                let found = if waits { &mut unknown } else { &mut whole };
+                found.push((job, row));
+            } else if waits {
             } else if model_fault(&model, self.workspace.root()) == Some(None) {
                 doubtful.push((job, row));
             } else {
@@ -175,6 +179,13 @@ impl RunCheck<'_> {
             }
         }
         self.tell_unheld(table, [&whole, &doubtful, &empty]);
+        let how = "not completed, with a whole result in outputs/ that no record tells of";
+        let run = shell_word(self.run_id.as_str());
+        let fix = format!(
+            "archi3d run adopt --run-id {run} JOB brings one in, and so does the next worker that \
+             takes the job; nothing is bought"
+        );
+        self.tell_rows(table, Code::KeptResult, &unknown, how, &fix);
     }
 
     fn tell_unheld(&mut self, table: &Table, [whole, doubtful, empty]: [&[(String, usize)]; 3]) {
@@ -186,7 +197,8 @@ impl RunCheck<'_> {
         let how = "running that no worker has, with a model in outputs/ that no record vouches for";
         let fix = format!(
             "look at the model; if it is good, set status to completed and gen_object_path to its \
-             path, else archi3d run worker --run-id {run} --only-status running makes it again"
+             path, else archi3d run worker --run-id {run} --only-status running sets it aside and \
+             asks, or makes it again where its metadata.json does not name the job"
         );
         self.tell_rows(table, code, doubtful, how, &fix);
         let how = "running that no worker has and without a result";

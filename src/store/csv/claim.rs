@@ -79,6 +79,9 @@ impl CsvStore {
             self.committer.hint(self.ruling_hint(job)?);
             return Ok(Claim::Changed(state));
         }
+        if let Some(answer) = self.paid_already(job, entry, &evidence, &row, now)? {
+            return Ok(answer);
+        }
         let Some(lease) = self.take(job, entry, attempt, &evidence, &row, now)? else {
             return Ok(Claim::Busy);
         };
@@ -180,6 +183,26 @@ impl CsvStore {
             }
             // A dead lease of a lower attempt beside what the caller saw.
             Verdict::Dead => Ok(None),
+        }
+    }
+
+    /// Returns the answer if a model of the job is there that no record explains.
+    fn paid_already(
+        &self,
+        job: &JobId,
+        entry: Entry,
+        evidence: &Evidence,
+        row: &RowBrief,
+        now: Timestamp,
+    ) -> Result<Option<Claim>, StoreError> {
+        let over = matches!(entry, Entry::Redo | Entry::Perform);
+        if over || self.rehearsal || !evidence.markers.is_empty() {
+            return Ok(None);
+        }
+        match self.bring_in_unexplained(job, entry, after(now, row.start), now) {
+            Ok(state) => Ok(state.map(Claim::RolledForward)),
+            Err(error) if error.is_of_one_file() => Ok(Some(Claim::Stuck(describe(&error)))),
+            Err(error) => Err(error),
         }
     }
 

@@ -103,6 +103,17 @@ pub fn examine(
 ) -> Result<RunExam, StoreError> {
     let paths = workspace.run(run_id);
     let mut exam = RunExam::default();
+    // These are there also where all records are gone.
+    for kept in late::kept(workspace, run_id) {
+        let evidence = Evidence::read(&paths, &kept.job_id);
+        let evidence = evidence.context("read markers in", &paths.state())?;
+        let completed = |marker: &Marker| {
+            let simulated = marker.record().is_some_and(|record| record.simulated);
+            marker.kind == RecordKind::Completed && !simulated
+        };
+        let has_result = evidence.ruling().is_some_and(completed);
+        exam.kept.push((kept, has_result));
+    }
     if !paths.state().is_dir() {
         return Ok(exam);
     }
@@ -117,16 +128,6 @@ pub fn examine(
         exam.look_at_markers(&paths, &job, ending.as_ref())?;
     }
     exam.orphan_staging = sweep::orphan_staging(&paths, &watch, now)?;
-    for kept in late::kept(workspace, run_id) {
-        let evidence = Evidence::read(&paths, &kept.job_id);
-        let evidence = evidence.context("read markers in", &paths.state())?;
-        let completed = |marker: &Marker| {
-            let simulated = marker.record().is_some_and(|record| record.simulated);
-            marker.kind == RecordKind::Completed && !simulated
-        };
-        let has_result = evidence.ruling().is_some_and(completed);
-        exam.kept.push((kept, has_result));
-    }
     exam.temporaries = sweep::dead_temporaries(&paths, &names)?;
     if let Some(table) = table {
         exam.compare_rows(&paths, run_id, table, (&suspects, &live))?;

@@ -69,6 +69,7 @@ mod snapshot;
 mod story;
 mod sweep;
 pub mod table;
+mod unexplained;
 mod withdraw;
 
 use committer::{Committer, Shared};
@@ -146,6 +147,8 @@ pub struct CsvStore {
     rehearsal: bool,
     /// What the journals know of real attempts; read when it is needed.
     past: OnceLock<Past>,
+    /// The folders that attempts had left when a job without any record was first taken.
+    folders: OnceLock<unexplained::Folders>,
     /// Jobs whose lock another program holds, and since when.
     locked_out: Mutex<HashMap<JobId, Duration>>,
     /// Whether we took the lock of any job, to move it.

@@ -101,6 +101,7 @@ impl CsvStore {
             rhythm: options.rhythm,
             rehearsal: options.rehearsal,
             past: OnceLock::new(),
+            folders: OnceLock::new(),
             locked_out: Mutex::default(),
             moved: AtomicBool::new(false),
             made_results: AtomicBool::new(false),

@@ -4,7 +4,7 @@
 //! Every step can be repeated: what an earlier try has renamed is found again.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -145,6 +145,29 @@ fn described(named: Named<'_>, files: &[CheckedFile]) -> Value {
     whole["adapter"] = json!(named.told);
     whole["artifacts"] = json!(listed);
     whole
+}
+
+/// Returns what the `metadata.json` of a folder says, if it lists a result.
+pub fn description(folder: &Path) -> Option<Value> {
+    let bytes = durable::read_plain(&folder.join(naming::METADATA_JSON), MAX_METADATA).ok()?;
+    let about: Value = serde_json::from_slice(&bytes).ok()?;
+    about["artifacts"].is_array().then_some(about)
+}
+
+/// Tells whether a folder has a model, and every file as its `metadata.json` lists it.
+pub fn is_as_described(folder: &Path) -> bool {
+    let Some(about) = description(folder) else {
+        return false;
+    };
+    let files = about["artifacts"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_there = |file: &Value| {
+        let (name, sha256) = (file["name"].as_str()?, file["sha256"].as_str()?);
+        let inside = |part| matches!(part, Component::Normal(_));
+        let inside = Path::new(name).components().all(inside);
+        (inside && is_intact(folder, name, file["size"].as_u64()?, sha256)).then_some(())
+    };
+    let is_model = |file: &Value| file["name"] == naming::GENERATED_GLB;
+    files.iter().any(is_model) && files.iter().all(|file| is_there(file).is_some())
 }
 
 /// Writes the description of a published result once more, which a power loss took, if
