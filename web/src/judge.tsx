@@ -185,6 +185,7 @@ function decide(job: Job, accepted: "yes" | "no"): void {
 }
 
 function undo(): void {
+  if (!judge.value) return;
   if (kind.value === "pairs") say({ votes: book.value.votes.slice(0, -1) });
   else say({ verdicts: book.value.verdicts.slice(0, -1) });
   revealed.value = null;
@@ -224,7 +225,11 @@ export function Judge() {
         <span role="group" aria-label="How models are drawn" class="choice">
           {(["textured", "clay"] as const).map((one) => <button key={one} aria-pressed={mode.value === one} onClick={() => (mode.value = one)}>{one}</button>)}
         </span>
-        <label class="line">Your name <input id="judge-name" value={judge.value} size={12} onChange={(event) => rename(event.currentTarget.value)} autocomplete="off" /></label>
+        <label class="line">Your name <input id="judge-name" value={judge.value} size={12} onChange={(event) => {
+          rename(event.currentTarget.value);
+          // Keys answer from here on.
+          event.currentTarget.blur();
+        }} autocomplete="off" /></label>
         {unnamed.value && <span class="bad" role="alert">Say who you are first; what you answer then counts as yours.</span>}
       </div>
       {pair && <Two key={`${pair.a.job_id} ${pair.b.job_id} ${pair.aIsLeft}`} pair={pair} />}

@@ -216,7 +216,6 @@ test("the keyboard turns posters, opens items and swipes between two", async () 
 const name = async (page, judge) => {
   await page.getByLabel("Your name").fill(judge);
   await page.keyboard.press("Enter");
-  await page.locator("#judge-name").blur();
 };
 const store = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => key.startsWith("archi3d-judge")));
 
