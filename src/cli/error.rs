@@ -65,7 +65,9 @@ impl Exit {
             (Some("budget"), None) => Self::Budget,
             (Some(NO_MATCH), None) => Self::NoMatch,
             _ if summary.failed + summary.blocked > 0 => Self::JobsFailed,
-            _ if summary.without_row + summary.locked > 0 => Self::JobsFailed,
+            _ if summary.without_row + summary.locked > 0 || summary.contradicted => {
+                Self::JobsFailed
+            }
             _ => Self::Done,
         }
     }

@@ -87,6 +87,7 @@ fn command(step: &Step, run: &RunId, job: &JobId) -> String {
         Step::UndoCancel => format!("archi3d run cancel --run-id {run} --jobs '{job}' --undo"),
         Step::Settle => format!("archi3d cost settle --run-id {run} '{job}' --usd AMOUNT"),
         Step::Watch => format!("archi3d run status --run-id {run} --watch"),
+        Step::RebuildRows => format!("archi3d registry rebuild --run-id {run}"),
         Step::CompleteBatch => format!("archi3d batch create --run-id {run}"),
         Step::Resume(key) => format!("archi3d adapters resume {key}"),
         Step::ListAdapters => "archi3d adapters list".to_owned(),

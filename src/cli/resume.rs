@@ -48,8 +48,8 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
              bring them in: archi3d registry rebuild --run-id {run}",
             plural(
                 summary.without_row,
-                "result has no row, or another status,",
-                "results have no row, or another status,"
+                "result has no row, or one of another status or product,",
+                "results have no row, or one of another status or product,"
             ),
         ));
     }

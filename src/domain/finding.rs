@@ -124,6 +124,8 @@ codes! {
         "the job is in the manifest but does not run without a row",
     AlteredId "altered_id" Warning
         "a spreadsheet took the job's id for a number or a word of its own; the job does not run",
+    MixedUpRow "mixed_up_row" Warning
+        "the row has the id of one job and the product of another; the job does not run",
     RowNotInManifest "row_not_in_manifest" Note
         "a job that the manifest does not list and that no marker knows is never started",
     Unrecorded "rows_not_recorded" Note

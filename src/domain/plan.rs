@@ -315,7 +315,8 @@ impl<'a> PlannedJob<'a> {
     }
 }
 
-fn or_empty(text: &str) -> &str {
+/// Returns nothing for a word that other tools read as nothing.
+pub fn or_empty(text: &str) -> &str {
     if NULL_WORDS.contains(&text) { "" } else { text }
 }
 

@@ -56,6 +56,25 @@ impl<'a> KnownIds<'a> {
     }
 }
 
+/// Tells whether two cells hold the same number, one of them as a spreadsheet saves it:
+/// without leading zeros, with a decimal point, or rounded to a power of ten.
+pub fn is_same_number(a: &str, b: &str) -> bool {
+    let digits = |text: &str| {
+        let text = plain(text);
+        let whole = text.strip_suffix(".0").unwrap_or(&text);
+        let digits = whole.trim_start_matches('0').to_owned();
+        let is_number = !whole.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(digits)
+    };
+    if let (Some(a), Some(b)) = (digits(a), digits(b)) {
+        return a == b;
+    }
+    match (number(a), number(b)) {
+        (Some((a, a_within)), Some((b, b_within))) => (a - b).abs() <= a_within.max(b_within),
+        _ => false,
+    }
+}
+
 /// Returns a text without case, blanks and quotes.
 fn plain(text: &str) -> String {
     let kept = text

@@ -321,6 +321,9 @@ pub struct Summary {
     pub unconfirmed: usize,
     /// Endings of this worker that the registry does not show: somebody changed it meanwhile.
     pub without_row: usize,
+    /// Whether rows contradict the manifest; their jobs were left alone.
+    #[serde(skip)]
+    pub contradicted: bool,
     /// Jobs whose holder is dead and that were not selected.
     pub resumable: usize,
     /// Selected jobs that were not started before the worker stopped.

@@ -227,7 +227,7 @@ fn status_of(job: &JobRecord) -> Option<Status> {
     match &job.standing {
         Standing::Known { state, .. } => Some(state.status()),
         Standing::NotInManifest => Some(Status::Enqueued),
-        Standing::Unknown(_) | Standing::NotRegistered => None,
+        Standing::Unknown(_) | Standing::NotRegistered | Standing::Renamed => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! table) is written down nowhere else, so this is what a lost registry is made
 //! again from. Nothing that happens to a job later is in it.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::domain::id::RunId;
@@ -11,6 +12,7 @@ use crate::domain::job::Status;
 use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
+use crate::store::csv::SubjectColumns;
 use crate::store::csv::table::Table;
 use crate::store::error::StoreError;
 
@@ -101,6 +103,8 @@ fn completed(
         None => Vec::new(),
     };
     let ids = KnownIds::new(recorded.iter().map(String::as_str));
+    let subjects = recorded_subjects(&record);
+    let columns = SubjectColumns::of(registry);
     let index = record.index(run_id.as_str());
     for row in rows {
         if *row < first_new && ids.original_of(&job_of(*row)).is_some() {
@@ -111,7 +115,9 @@ fn completed(
         if *row >= first_new {
             void.extend(&known);
         }
-        if *row >= first_new || known.is_empty() {
+        let key = || columns.read(registry, *row).key();
+        let is_new = || key().is_none_or(|key| !subjects.contains(&key));
+        if *row >= first_new || known.is_empty() && is_new() {
             missing.push(*row);
         }
     }
@@ -122,6 +128,14 @@ fn completed(
         .collect();
     record.append(&cells);
     record.into_bytes()
+}
+
+/// Returns what the recorded jobs are made from: the same by another id is no other job.
+pub(super) fn recorded_subjects(record: &Table) -> HashSet<String> {
+    let columns = SubjectColumns::of(record);
+    let rows = 0..record.len();
+    rows.filter_map(|row| columns.read(record, row).key())
+        .collect()
 }
 
 /// Returns a row as it was made: without what happened to its job since.

@@ -82,7 +82,7 @@ pub fn run_explain(
         ),
         Standing::Unknown(word) => (word.clone(), 0, None),
         Standing::NotRegistered => ("not registered".into(), 0, None),
-        Standing::NotInManifest => ("enqueued".into(), 0, None),
+        Standing::NotInManifest | Standing::Renamed => ("enqueued".into(), 0, None),
     };
     let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {

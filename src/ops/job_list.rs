@@ -47,7 +47,7 @@ fn listed(context: &OpsContext, run_id: &RunId, job: &JobRecord) -> ListedJob {
         },
         Standing::Unknown(word) => (word.clone(), false),
         Standing::NotRegistered => ("not registered".to_owned(), false),
-        Standing::NotInManifest => ("not in manifest".to_owned(), false),
+        Standing::NotInManifest | Standing::Renamed => ("not in manifest".to_owned(), false),
     };
     let folder = context.workspace.run(run_id).output(&job.job_id);
     let model = folder.join(GENERATED_GLB);

@@ -221,7 +221,7 @@ fn kept_by(job: &JobRecord) -> Option<String> {
             _ => None,
         },
         Standing::Unknown(word) => Some(format!("{named} has the unknown status {word:?}")),
-        Standing::NotRegistered | Standing::NotInManifest => None,
+        Standing::NotRegistered | Standing::NotInManifest | Standing::Renamed => None,
     }
 }
 

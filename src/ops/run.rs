@@ -197,6 +197,7 @@ fn work(
         rolled_forward,
         skips,
         matched,
+        contradictions,
         ..
     } = prepared;
     let mut summary = engine::run(
@@ -208,6 +209,7 @@ fn work(
         cancel,
         &reporter.sinks,
     );
+    summary.contradicted = contradictions > 0;
     summary.rolled_forward += rolled_forward;
     if matched == 0 && summary.stopped_by.is_none() {
         summary.stopped_by = Some(NO_MATCH.to_owned());

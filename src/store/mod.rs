@@ -70,6 +70,8 @@ pub struct RunJobs {
     pub jobs: Vec<JobRecord>,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
+    /// How many rows contradict the manifest; neither they nor its jobs run.
+    pub contradictions: usize,
 }
 
 /// One job as it stands.
@@ -137,6 +139,8 @@ pub enum Standing {
     NotRegistered,
     /// The registry has it, but the manifest does not name it and no marker vouches for it.
     NotInManifest,
+    /// The same, and the manifest names its job by another id, which a spreadsheet has changed.
+    Renamed,
 }
 
 impl Standing {

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::support::TestWorkspace;
 use crate::support::mocks::{COUNT_FILE, executions};
+use crate::support::process::shell;
 use crate::support::workspace::{image_set_hash, job_id};
 
 const TABLE: &str = "tables/generations.csv";
@@ -204,4 +205,195 @@ fn a_table_in_another_encoding_keeps_its_bytes_and_gets_no_mark_that_says_utf8()
     );
     let output = workspace.archi3d(&["doctor"]).run();
     assert!(format!("{output}").contains("encoding"), "{output}");
+}
+
+const CREATE: [&str; 6] = ["batch", "create", "--run-id", "rk", "--algos", "tool"];
+const REBUILD: [&str; 4] = ["registry", "rebuild", "--run-id", "rk"];
+
+/// Three products made by `batch create`, with an adapter that counts.
+fn three_made() -> TestWorkspace {
+    let workspace = TestWorkspace::empty();
+    for product in ["100001", "100002", "100003"] {
+        let image = format!("dataset/{product}/images/p_A.jpg");
+        workspace.write(&image, &[0xff, 0xd8, 0xff, 0xd9]);
+    }
+    let adapters = format!("adapters: {{tool: {{kind: mock, count_file: {COUNT_FILE}}}}}\n");
+    workspace.write("config/adapters.yaml", adapters.as_bytes());
+    for arguments in [&["catalog", "build"][..], &CREATE] {
+        let _ = workspace.archi3d(arguments).run().expect_code(0);
+    }
+    workspace
+}
+
+/// Gives two rows each other's cell, as a column that is sorted alone.
+fn swap(workspace: &TestWorkspace, column: &str) {
+    let rows = workspace.registry().rows;
+    let (a, b) = (rows[0][column].to_owned(), rows[1][column].to_owned());
+    let table = String::from_utf8(workspace.bytes(TABLE)).expect("text");
+    let lines = table.split_inclusive('\n').enumerate().map(|(at, line)| {
+        let cells = line.split(',').map(|cell| match (at, cell) {
+            (1, cell) if cell == a => b.as_str(),
+            (2, cell) if cell == b => a.as_str(),
+            _ => cell,
+        });
+        cells.collect::<Vec<_>>().join(",")
+    });
+    let swapped: String = lines.collect();
+    assert_ne!(swapped, table);
+    workspace.write(TABLE, swapped.as_bytes());
+}
+
+#[test]
+fn rows_whose_ids_or_products_changed_places_do_not_run_until_rebuild_has_set_them_right() {
+    for column in ["job_id", "product_id"] {
+        for recorded in [true, false] {
+            let workspace = three_made();
+            let whole = workspace.bytes(TABLE);
+            if !recorded {
+                fs::remove_file(workspace.path("runs/rk/rows.csv")).expect("there");
+            }
+            swap(&workspace, column);
+            let swapped = workspace.bytes(TABLE);
+            let manifest = workspace.bytes("runs/rk/manifest.csv");
+            let _ = workspace
+                .archi3d(&["run", "plan", "rk"])
+                .run()
+                .expect_stdout("registry rebuild");
+            let _ = workspace
+                .archi3d(&CREATE)
+                .run()
+                .expect_code(2)
+                .expect_stderr("registry rebuild --run-id rk");
+            let output = workspace.archi3d(&["doctor", "--fix", "--yes"]).run();
+            assert!(format!("{output}").contains("registry rebuild"), "{output}");
+            assert_eq!(workspace.bytes(TABLE), swapped, "{column}");
+            assert_eq!(workspace.bytes("runs/rk/manifest.csv"), manifest);
+            let _ = workspace
+                .worker(&[])
+                .run()
+                .expect_code(1)
+                .expect_stderr("registry rebuild");
+            assert_eq!(executions(&workspace).len(), 1, "{column}: the third runs");
+            let _ = workspace.archi3d(&REBUILD).run().expect_code(0);
+            let _ = workspace.worker(&[]).run().expect_code(0);
+            assert_eq!(executions(&workspace).len(), 3, "{column}");
+            let before = String::from_utf8(whole).expect("text");
+            for row in workspace.registry().rows {
+                let line = before.lines().find(|line| line.contains(&row["job_id"]));
+                let line = line.unwrap_or_else(|| panic!("no {} before", &row["job_id"]));
+                assert!(line.starts_with(&row["product_id"]), "{column}: {line}");
+                assert!(line.contains(&row["used_image_1_path"]), "{column}: {line}");
+                assert!(row["gen_object_path"].contains(&row["job_id"]), "{column}");
+            }
+            let _ = workspace.archi3d(&["doctor"]).run().expect_code(0);
+        }
+    }
+}
+
+#[test]
+fn pictures_that_changed_places_in_the_table_do_not_change_the_manifest() {
+    let workspace = three_made();
+    let manifest = workspace.bytes("runs/rk/manifest.csv");
+    swap(&workspace, "used_image_1_path");
+    let _ = workspace.archi3d(&CREATE).run().expect_code(0);
+    assert_eq!(workspace.bytes("runs/rk/manifest.csv"), manifest);
+}
+
+#[test]
+fn rows_that_change_places_after_the_work_are_told_and_set_right() {
+    let workspace = three_made();
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let whole = workspace.bytes(TABLE);
+    swap(&workspace, "job_id");
+    let output = workspace.archi3d(&["doctor"]).run().expect_code(1);
+    assert!(format!("{output}").contains("sorted alone"), "{output}");
+    let _ = workspace
+        .worker(&["--only-status", ALL])
+        .run()
+        .expect_code(1);
+    let _ = workspace.archi3d(&REBUILD).run().expect_code(0);
+    assert_eq!(workspace.bytes(TABLE), whole);
+    assert_eq!(executions(&workspace).len(), 3);
+}
+
+#[test]
+fn batch_create_makes_no_second_job_of_an_id_that_was_changed() {
+    let cut = |id: &str| id[..id.len() - 1].to_owned();
+    let number = |_: &str| "1.15947E+14".to_owned();
+    let upper = |id: &str| id.to_uppercase();
+    let changes: [&dyn Fn(&str) -> String; 3] = [&cut, &number, &upper];
+    for (at, change) in changes.iter().enumerate() {
+        for (worked, listed) in [(true, true), (false, true), (false, false)] {
+            let workspace = three_made();
+            if worked {
+                let _ = workspace.worker(&[]).run().expect_code(0);
+            }
+            let whole = workspace.bytes(TABLE);
+            let mut table = String::from_utf8(whole.clone()).expect("text");
+            for row in workspace.registry().rows {
+                let (id, cell) = (&row["job_id"], change(&row["job_id"]));
+                table = table.replace(&format!(",rk,{id},"), &format!(",rk,{cell},"));
+            }
+            workspace.write(TABLE, table.as_bytes());
+            if !listed {
+                fs::remove_file(workspace.path("runs/rk/manifest.csv")).expect("there");
+            }
+            let records = || {
+                let files = ["runs/rk/manifest.csv", "runs/rk/rows.csv"];
+                files.map(|file| fs::read(workspace.path(file)).ok())
+            };
+            let before = records();
+            for _ in 0..2 {
+                let _ = workspace
+                    .archi3d(&CREATE)
+                    .run()
+                    .expect_code(2)
+                    .expect_stderr("registry rebuild --run-id rk");
+                let _ = workspace.archi3d(&["doctor", "--fix", "--yes"]).run();
+            }
+            assert_eq!(records(), before, "change {at}");
+            if listed {
+                let output = workspace.worker(&["--only-status", ALL]).run();
+                let output = output.expect_stderr("registry rebuild");
+                assert!(!output.stderr.contains("batch create"), "{output}");
+            }
+            let _ = workspace.archi3d(&REBUILD).run().expect_code(0);
+            assert_eq!(workspace.bytes(TABLE), whole, "change {at}");
+            let _ = workspace.archi3d(&CREATE).run().expect_code(0);
+            let _ = workspace.worker(&[]).run().expect_code(0);
+            assert_eq!(executions(&workspace).len(), 3, "change {at}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_change_places_during_the_work_are_told_by_the_worker_and_set_right() {
+    let workspace = shell(2, "", &[]);
+    let (a, b) = (workspace.id(0).to_owned(), workspace.id(1).to_owned());
+    let script = format!(
+        "W=$ARCHI3D_WORKSPACE; [ -e $W/done ] || flock $W/tables/generations.lock \
+         sed -i 's/,{a},/,other,/;s/,{b},/,{a},/;s/,other,/,{b},/' $W/tables/generations.csv; \
+         touch $W/done; cp $W/cube.glb generated.glb"
+    );
+    workspace.write("make.sh", script.as_bytes());
+    let product = |job: &str| workspace.row(job)["product_id"].to_owned();
+    let before = (product(&a), product(&b));
+    let _ = workspace
+        .worker(&[])
+        .run()
+        .expect_code(1)
+        .expect_stderr("registry rebuild --run-id rk");
+    assert_eq!((product(&b), product(&a)), before, "they changed places");
+    let _ = workspace.archi3d(&["doctor"]).run().expect_code(1);
+    let _ = workspace.archi3d(&REBUILD).run().expect_code(0);
+    assert_eq!((product(&a), product(&b)), before);
+    for job in [&a, &b] {
+        let row = workspace.row(job);
+        assert_eq!(&row["status"], "completed");
+        assert!(row["gen_object_path"].contains(job.as_str()));
+    }
+    let _ = workspace
+        .worker(&["--only-status", ALL])
+        .run()
+        .expect_code(0);
 }

@@ -9,9 +9,11 @@ use std::path::Path;
 
 use crate::domain::id::RunId;
 use crate::domain::spreadsheet::KnownIds;
-use crate::domain::text::{counted, shell_word};
+use crate::domain::text::{counted, plural, shell_word};
 use crate::ops::table_file::{self, Columns};
+use crate::store::csv::manifest::Manifest;
 use crate::store::csv::table::{RowEdit, Table, TableError};
+use crate::store::csv::{Contradictions, SubjectColumns};
 use crate::store::error::StoreError;
 
 const MANIFEST_COLUMNS: &[&str] = &[
@@ -66,6 +68,18 @@ pub(in crate::ops) fn complete(
     let has = |id: &str| index.first_of(id).is_some();
     drop_cut_id(&mut manifest, has);
     let mut mended = before - manifest.len() + usize::from(cut);
+    let mut jobs = Manifest::read(&manifest).map_err(of_manifest)?.rows;
+    if manifest.ends_without_line_end()
+        && !manifest.is_empty()
+        && manifest.is_short(manifest.len() - 1)
+    {
+        // It was cut off, and says nothing for certain.
+        jobs.pop();
+    }
+    let found = Contradictions::find(registry, run_id, &jobs);
+    if let Some(why) = contradiction(&found) {
+        return Err(refusal(why, registry_path, run_id));
+    }
     let listed = listed(&manifest).map_err(of_manifest)?;
     let missing = missing(registry, run_id, listed).map_err(of_registry)?;
     if missing.without_algo > 0 {
@@ -94,7 +108,7 @@ pub(in crate::ops) fn complete(
     append(&mut manifest, registry, &missing.rows).map_err(of_registry)?;
     if mended > 0 {
         warnings.push(format!(
-            "{} of {} had been cut off or named other pictures than the registry: made again from it",
+            "{} of {} had been cut off or named fewer pictures than the registry: made again from it",
             counted(mended, "row"),
             manifest_path.display()
         ));
@@ -104,6 +118,35 @@ pub(in crate::ops) fn complete(
         table: manifest,
         warnings,
     })
+}
+
+/// Says how the registry contradicts the manifest: what is written from it then would be
+/// another job for the same thing.
+fn contradiction(found: &Contradictions) -> Option<String> {
+    if let Some((job, _)) = found.mixed_up.first() {
+        return Some(format!(
+            "{} another product, variant, algo or picture than the manifest (such as that of {job}), \
+             as when one column is sorted alone",
+            plural(found.mixed_up.len(), "row names", "rows name"),
+        ));
+    }
+    let (cell, job, _) = found.renamed.first()?;
+    Some(format!(
+        "{} an id that the manifest has not, though it has the job (such as {cell} for {job})",
+        plural(found.renamed.len(), "row has", "rows have"),
+    ))
+}
+
+/// Refuses to add jobs to a run whose rows are not what they were.
+pub(super) fn refusal(why: String, registry_path: &Path, run_id: &RunId) -> StoreError {
+    StoreError::Content {
+        what: format!("run {run_id}: {why}; no job was added"),
+        path: registry_path.to_owned(),
+        hint: format!(
+            "`archi3d registry rebuild --run-id {}` sets it right",
+            shell_word(run_id.as_str())
+        ),
+    }
 }
 
 /// Reads the file, and tells whether its end had to be given up. What a writer
@@ -201,7 +244,7 @@ fn missing(
     Ok(missing)
 }
 
-/// Returns what must change so that every row names the registry's pictures.
+/// Returns what must change so that every row names the pictures it has lost.
 fn mending(
     manifest: &Table,
     registry: &mut Table,
@@ -216,6 +259,7 @@ fn mending(
     let copied = Columns::find(registry, MANIFEST_COLUMNS);
     let index = registry.index(run_id.as_str());
     let registry = index.table();
+    let (ours, theirs) = (SubjectColumns::of(manifest), SubjectColumns::of(registry));
     let mut edits = Vec::new();
     for row in 0..manifest.len() {
         let Some(source) = index.first_of(&job_id.text(manifest, row, 0)?) else {
@@ -224,13 +268,18 @@ fn mending(
         // A registry of another shape may not know the pictures; then the manifest does.
         let mut known = false;
         let mut differs = manifest.is_short(row);
-        for (ours, theirs) in &shared {
+        for (here, there) in &shared {
             // Bytes, since a row may be cut in the middle of a letter.
-            let right = registry.cell(source, *theirs);
+            let right = registry.cell(source, *there);
             known |= !right.is_empty();
-            differs = differs || manifest.cell(row, *ours) != right;
+            differs = differs || manifest.cell(row, *here) != right;
         }
-        if known && differs {
+        // The manifest decides from which pictures a job is made: none are put in place of them.
+        let same = || {
+            let subject = ours.read(manifest, row);
+            subject.has_same_pictures(&theirs.read(registry, source))
+        };
+        if known && differs && (manifest.is_short(row) || same()) {
             let cells = copy_of(registry, &copied, source, &positions, true)?;
             edits.push(RowEdit { row, cells });
         }

@@ -1,6 +1,6 @@
 //! The rows that a batch adds to the registry.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::domain::id::{JobId, RunId};
@@ -8,11 +8,15 @@ use crate::domain::item::MAX_IMAGES;
 use crate::domain::job::Status;
 use crate::domain::naming::StateFile;
 use crate::domain::plan::{CatalogItem, Plan, PlannedJob};
+use crate::domain::text::plural;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::store::csv::table::Table;
+use crate::store::csv::{Subject, SubjectColumns};
 use crate::store::error::StoreError;
 use crate::workspace::paths::Workspace;
+
+use super::manifest;
 
 /// The columns of a new registry.
 pub(in crate::ops) const REGISTRY_COLUMNS: &[&str] = &[
@@ -84,7 +88,43 @@ pub(super) fn leave_out(
     let index = registry.index(run_id.as_str());
     plan.keep_usual_ids(|id| index.first_of(id).is_some() || recorded.contains(id));
     plan.leave_out_existing(|job_id| index.first_of(job_id).is_some());
-    Ok(())
+    let rows: Vec<usize> = index.rows().collect();
+    match known_by_another_id(plan, registry, &rows) {
+        Some(why) => Err(manifest::refusal(why, path, run_id)),
+        None => Ok(()),
+    }
+}
+
+/// Says which new job the run has already by another id.
+fn known_by_another_id(plan: &Plan<'_>, registry: &Table, rows: &[usize]) -> Option<String> {
+    if plan.jobs.is_empty() || rows.is_empty() {
+        return None;
+    }
+    let columns = SubjectColumns::of(registry);
+    let keys = rows.iter().filter_map(|row| {
+        let key = columns.read(registry, *row).key()?;
+        Some((key, *row))
+    });
+    let known: HashMap<String, usize> = keys.collect();
+    let mut twins = plan.jobs.iter().filter_map(|job| {
+        let subject = Subject {
+            product_id: job.item.product_id.clone(),
+            variant: job.item.variant.clone(),
+            algo: job.algo.to_string(),
+            images: job.item.images.iter().take(MAX_IMAGES).cloned().collect(),
+        };
+        Some((job, *known.get(&subject.key()?)?))
+    });
+    let (job, row) = twins.next()?;
+    let cell = registry
+        .column("job_id")
+        .map(|column| registry.cell(row, column));
+    Some(format!(
+        "{} another id than the job it is of (such as {} for {})",
+        plural(1 + twins.count(), "row has", "rows have"),
+        String::from_utf8_lossy(&cell.unwrap_or_default()),
+        job.job_id
+    ))
 }
 
 /// Returns the usual ids that other records of the run have, should its rows be lost: a

@@ -13,8 +13,8 @@ use crate::domain::naming;
 use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::shell_word;
 use crate::ops::consolidate::is_whole_result;
-use crate::store::csv::RunExam;
 use crate::store::csv::table::Table;
+use crate::store::csv::{Contradictions, RunExam, read_manifest};
 use crate::workspace::artifact::model_fault;
 
 use super::runs::{REGISTRY, RunCheck};
@@ -25,12 +25,17 @@ fn text(table: &Table, row: usize, name: &str) -> String {
 }
 
 impl RunCheck<'_> {
-    /// Looks for rows whose id a spreadsheet has changed; returns what they were.
+    /// Looks for rows whose id a spreadsheet has changed or that are of something else than
+    /// their job; returns what the ids were, and the rows.
     pub(super) fn look_for_altered_ids(
         &mut self,
         table: &mut Table,
         listed: &HashSet<&str>,
-    ) -> HashSet<String> {
+    ) -> (HashSet<String>, HashSet<usize>) {
+        let paths = self.workspace.run(self.run_id);
+        let jobs = read_manifest(&paths).unwrap_or_default().rows;
+        let found = Contradictions::find(table, self.run_id, &jobs);
+        drop(jobs);
         let ids = LazyCell::new(|| KnownIds::new(listed.iter().copied()));
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut shown, mut originals) = (Vec::new(), HashSet::new());
@@ -48,23 +53,39 @@ impl RunCheck<'_> {
             "archi3d registry rebuild --run-id {}; in a spreadsheet, import job_id as text",
             shell_word(self.run_id.as_str())
         );
+        let mut wrong: HashSet<usize> = shown.iter().map(|(_, row)| *row).collect();
+        for (cell, original, row) in found.renamed {
+            if wrong.insert(row) {
+                shown.push((format!("{original} is {cell} in the table"), row));
+                originals.insert(original);
+            }
+        }
         let how = "whose id a spreadsheet has changed";
         self.tell_rows(table, Code::AlteredId, &shown, how, &fix);
-        originals
+        let how = "whose row names another product, variant, algo or picture than the manifest, as \
+                   when one column is sorted alone";
+        let fix = format!(
+            "archi3d registry rebuild --run-id {}",
+            shell_word(self.run_id.as_str())
+        );
+        self.tell_rows(table, Code::MixedUpRow, &found.mixed_up, how, &fix);
+        wrong.extend(found.mixed_up.iter().map(|(_, row)| *row));
+        (originals, wrong)
     }
 
     /// Looks at the rows: are waiting ones listed, are models of completed ones there.
-    pub(super) fn look_at_rows(&mut self, table: &mut Table, listed: &HashSet<&str>, again: &str) {
+    pub(super) fn look_at_rows(
+        &mut self,
+        table: &mut Table,
+        (listed, wrong): (&HashSet<&str>, &HashSet<usize>),
+        again: &str,
+    ) {
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
         let mut foreign = Vec::new();
         let marked = self.names_in_state();
-        let ids = LazyCell::new(|| KnownIds::new(listed.iter().copied()));
-        for row in rows {
+        for row in rows.into_iter().filter(|row| !wrong.contains(row)) {
             let job = text(table, row, "job_id");
-            if !listed.contains(job.as_str()) && ids.original_of(&job).is_some() {
-                continue;
-            }
             match Status::parse(&text(table, row, "status")) {
                 Some(Status::Enqueued) if !listed.contains(job.as_str()) => {
                     unlisted.push((job, row));

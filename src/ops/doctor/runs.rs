@@ -12,6 +12,7 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::created_rows;
 use crate::store::csv;
+use crate::store::csv::SubjectColumns;
 use crate::store::csv::table::Table;
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
@@ -224,7 +225,7 @@ impl RunCheck<'_> {
             .map(ToString::to_string)
             .collect();
         let known: HashSet<&str> = listed.iter().map(JobId::as_str).collect();
-        let altered = self.look_for_altered_ids(table, &known);
+        let (altered, wrong) = self.look_for_altered_ids(table, &known);
         lacking.retain(|job| !altered.contains(job));
         if !lacking.is_empty() {
             let what = format!("{} without a row", such_as(lacking.len(), "job", &lacking));
@@ -235,18 +236,23 @@ impl RunCheck<'_> {
                     .fix(fix),
             );
         }
-        self.look_at_rows(table, &known, &again);
+        self.look_at_rows(table, (&known, &wrong), &again);
         // A large list is not kept beside what comes next.
         drop(known);
         drop(listed);
-        self.look_at_record(table);
+        // Rows that contradict the manifest are not recorded as they were made.
+        if wrong.is_empty() {
+            self.look_at_record(table);
+        }
     }
 
     /// Looks whether the rows could be made again if the table were lost.
     fn look_at_record(&mut self, table: &mut Table) {
         let path = self.workspace.run(self.run_id).rows();
+        let mut subjects = HashSet::new();
         let known: HashSet<Vec<u8>> = match created_rows::read(&path) {
             Ok((Some(record), _)) => {
+                subjects = created_rows::recorded_subjects(&record);
                 let column = record.column("job_id");
                 let cells = column.map(|column| {
                     (0..record.len())
@@ -266,9 +272,13 @@ impl RunCheck<'_> {
         };
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let ids = LazyCell::new(|| KnownIds::new(known.iter().flat_map(|id| str::from_utf8(id))));
+        let columns = SubjectColumns::of(table);
         let lacking = rows.iter().filter(|row| {
             let cell = table.cell(**row, column);
-            !known.contains(&*cell) && ids.original_of(&String::from_utf8_lossy(&cell)).is_none()
+            let key = || columns.read(table, **row).key();
+            !known.contains(&*cell)
+                && ids.original_of(&String::from_utf8_lossy(&cell)).is_none()
+                && key().is_none_or(|key| !subjects.contains(&key))
         });
         let count = lacking.count();
         if count > 0 {

@@ -76,9 +76,10 @@ pub(super) fn next_steps(
         "cancelled" => Some(step("put it back", Step::UndoCancel)),
         "running" | "slow" | "stalled" => Some(step("watch it", Step::Watch)),
         "unusable_algo" => Some(step("see what is wrong with it", Step::ListAdapters)),
-        "not_registered" | "not_in_manifest" => {
+        "not_in_manifest" if record.standing == Standing::NotInManifest => {
             Some(step("bring both tables together", Step::CompleteBatch))
         }
+        "not_registered" | "not_in_manifest" => Some(step("make its row again", Step::RebuildRows)),
         "ask_first" => {
             let waits = record.standing.holder_died();
             let ended = if waits { plain } else { resumed };

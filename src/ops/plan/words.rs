@@ -20,7 +20,11 @@ pub(super) fn left_out(standing: &Standing) -> Reason {
         ),
         Standing::NotRegistered => Reason::new(
             "not_registered",
-            "without a row in tables/generations.csv (`archi3d batch create` makes it)",
+            "without a row in tables/generations.csv (`archi3d registry rebuild` makes it)",
+        ),
+        Standing::Renamed => Reason::new(
+            "not_in_manifest",
+            "with an id that a spreadsheet has changed (`archi3d registry rebuild` sets it right)",
         ),
         _ => Reason::new(
             "not_in_manifest",

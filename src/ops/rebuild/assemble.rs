@@ -9,6 +9,7 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::csv::table::{RowEdit, Table};
+use crate::store::csv::{Subject, SubjectColumns};
 use crate::store::error::StoreError;
 
 use super::report::RebuildReport;
@@ -51,8 +52,8 @@ pub(super) fn registry(
     Ok(table)
 }
 
-/// Gives rows their id back that a spreadsheet has changed. Where the job has a row all the
-/// same, the changed one goes: it is no job of its own.
+/// Gives rows their id back that a spreadsheet has changed, by itself or with that of another
+/// row. Where the job has a row all the same, the changed one goes: it is no job of its own.
 fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildReport) {
     let Some(column) = table.column("job_id") else {
         return;
@@ -60,41 +61,67 @@ fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildRe
     if table.index(run.run_id.as_str()).is_empty() {
         return;
     }
-    let recorded: HashSet<&str> = run.rows.iter().map(|made| &*made.job).collect();
-    let known = KnownIds::new(recorded.iter().copied());
-    let index = table.index(run.run_id.as_str());
-    let mut taken: HashSet<&str> = recorded
+    let columns = SubjectColumns::of(table);
+    let subjects: HashMap<&str, Subject> = run
+        .rows
         .iter()
-        .copied()
-        .filter(|job| index.first_of(job).is_some())
+        .map(|made| (&*made.job, run.subject(made)))
         .collect();
-    let by_content = by_content(run, &taken);
-    let rows: Vec<usize> = index.rows().collect();
-    let table_now = index.table();
-    let (mut edits, mut void) = (Vec::new(), Vec::new());
+    let by_key = by_key(&subjects);
+    let known = KnownIds::new(subjects.keys().copied());
+    let rows: Vec<usize> = table.index(run.run_id.as_str()).rows().collect();
+    let cell_of = |row| String::from_utf8_lossy(&table.cell(row, column)).into_owned();
+    let mut taken = HashSet::new();
+    let mut wrong = Vec::new();
     for row in rows {
-        let cell = table_now.cell(row, column);
-        let cell = String::from_utf8_lossy(&cell);
-        if recorded.contains(&*cell) || run.history.vouches_for(&cell) {
-            continue;
+        let cell = cell_of(row);
+        match subjects.get_key_value(cell.as_str()) {
+            Some((job, made)) if columns.read(table, row).agrees(made) => {
+                taken.insert(*job);
+            }
+            None if run.history.vouches_for(&cell) => {}
+            _ => wrong.push(row),
         }
-        let text = |name| text_at(table_now, row, name);
-        let by_id = known.original_of(&cell);
+    }
+    let by_content = by_content(run, &taken);
+    let (mut edits, mut void) = (Vec::new(), Vec::new());
+    for row in wrong {
+        let cell = cell_of(row);
+        let text = |name| text_at(table, row, name);
+        let by_subject = || *by_key.get(&columns.read(table, row).key()?)?;
         let by_pictures = || *by_content.get(&(text("algo"), text("image_set_hash")))?;
+        let by_id = known.original_of(&cell).or_else(by_subject);
         let Some(original) = by_id.or_else(by_pictures) else {
             continue;
         };
-        if taken.insert(original) {
+        if original == cell {
+            // Its other cells are wrong, and are set right with those of all rows.
+            taken.insert(original);
+        } else if taken.insert(original) {
             report.note_id(&cell, original);
             let cells = vec![(column, original.to_owned())];
             edits.push(RowEdit { row, cells });
-        } else if by_id.is_some() {
+        } else if by_id.is_some() && !subjects.contains_key(cell.as_str()) {
             report.note_second_row(&cell, original);
             void.push(row);
         }
     }
     table.patch(&edits);
     table.remove(&void);
+}
+
+/// Returns jobs by what they are made from; nothing where two are alike.
+fn by_key<'a>(subjects: &HashMap<&'a str, Subject>) -> HashMap<String, Option<&'a str>> {
+    let mut jobs = HashMap::new();
+    for (job, subject) in subjects {
+        if let Some(key) = subject.key() {
+            let alike = jobs.entry(key).or_insert(Some(*job));
+            if *alike != Some(*job) {
+                *alike = None;
+            }
+        }
+    }
+    jobs
 }
 
 /// Returns the jobs of a run without a row by what they are made from; nothing where two
@@ -404,6 +431,7 @@ fn as_recorded(
     let rows: Vec<usize> = some.chunk_by(|a, b| a.0 == b.0).map(|of| of[0].0).collect();
     let mut right = excerpt(table, &rows);
     let error = table.column("error_msg");
+    let columns = SubjectColumns::of(table);
     let later: Vec<(usize, &str)> = WORKER_COLUMNS
         .iter()
         .chain(&["algo_version"])
@@ -414,7 +442,8 @@ fn as_recorded(
     for (at, of_row) in some.chunk_by(|a, b| a.0 == b.0).enumerate() {
         for (row, made) in of_row.iter().filter(|(row, _)| !new.contains(row)) {
             let mut cells = Vec::new();
-            if made.origin == Origin::Record {
+            let found = || columns.read(table, *row);
+            if made.origin == Origin::Record || !run.subject(made).agrees(&found()) {
                 let own = run.cells(made).into_iter();
                 let own = own.filter(|(name, _)| name != "status");
                 cells.extend(own.filter_map(|(name, text)| Some((table.column(&name)?, text))));

@@ -14,8 +14,8 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::ops::created_rows::{self, PLACE};
 use crate::ops::table_file;
-use crate::store::csv::History;
 use crate::store::csv::table::{Table, TableError};
+use crate::store::csv::{History, Subject, SubjectColumns};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -188,6 +188,17 @@ impl RunRecords<'_> {
                 cells
             }
         }
+    }
+
+    /// Returns what the job of a row is made from.
+    pub(super) fn subject(&self, made: &Made) -> Subject {
+        let table = match made.origin {
+            Origin::Record => self.created.as_ref(),
+            Origin::Manifest => self.manifest.as_ref(),
+            Origin::Traces => None,
+        };
+        let subject = table.map(|table| SubjectColumns::of(table).read(table, made.row));
+        subject.unwrap_or_default()
     }
 
     /// Returns the place of the last row that is recorded.

@@ -268,7 +268,7 @@ impl<'a> Gathering<'a> {
                 self.not_registered += 1;
                 return;
             }
-            Standing::Unknown(_) | Standing::NotInManifest => return,
+            Standing::Unknown(_) | Standing::NotInManifest | Standing::Renamed => return,
         };
         let stands = Stands {
             state: state.status().to_string(),

@@ -23,6 +23,8 @@ pub(super) struct Prepared {
     pub(super) rolled_forward: usize,
     pub(super) unmarked: Vec<JobId>,
     pub(super) matched: usize,
+    /// How many rows contradict the manifest.
+    pub(super) contradictions: usize,
     /// How `--jobs` was understood, if it matches a job.
     pub(super) filter_kind: Option<&'static str>,
     /// The same in words.
@@ -60,6 +62,7 @@ pub(super) fn prepare(
         rolled_forward: recovery.rolled_forward.len(),
         unmarked: Vec::new(),
         matched: 0,
+        contradictions: run.contradictions,
         filter_kind: filter.kind(),
         reading: filter.reading(),
         unmatched: select::unmatched(&filter, &request.run_id, &run.jobs),

@@ -119,6 +119,8 @@ pub enum Step {
     Watch,
     /// Bring manifest and registry of the run together.
     CompleteBatch,
+    /// Make the rows of the run again from its records.
+    RebuildRows,
     /// Open a provider, or let a paused algorithm continue.
     Resume(AlgoKey),
     /// Show what is configured and what is missing.

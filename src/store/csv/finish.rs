@@ -1,6 +1,7 @@
 //! Ending an attempt: journal first, then, under the job's lock and only if the
 //! lease is still ours, the result into its place and the lease into a terminal.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -25,7 +26,8 @@ use super::journal::{Finished, What};
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
-use super::{CsvStore, Held};
+use super::subject::Contradictions;
+use super::{CsvStore, Held, open};
 
 /// Whose result is being published: the worker that made it.
 pub(super) struct Author {
@@ -100,7 +102,11 @@ impl CsvStore {
         let names = self.names_for(&mut registry)?;
         let table = registry.load()?;
         let columns = RowColumns::of(table);
+        let listed = open::read_manifest(self.paths()).unwrap_or_default().rows;
+        let mixed_up = Contradictions::find(table, &self.shared.run_id, &listed).mixed_up;
+        let mixed_up: HashSet<String> = mixed_up.into_iter().map(|(job, _)| job).collect();
         let mut is_shown = |job: &JobId| match columns.find(table, &self.shared.run_id, job) {
+            Some(_) if mixed_up.contains(job.as_str()) => false,
             Some(row) => {
                 let downgraded = row.brief(None).downgraded;
                 let agrees = |status: &Status| names.agree(job.as_str(), *status);

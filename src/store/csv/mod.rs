@@ -67,6 +67,7 @@ mod reuse;
 mod runs;
 mod snapshot;
 mod story;
+mod subject;
 mod sweep;
 pub mod table;
 mod unexplained;
@@ -98,6 +99,7 @@ pub use registry::missing_hint;
 pub use reuse::FileReuse;
 pub use runs::runs;
 pub use snapshot::read_run;
+pub use subject::{Contradictions, Subject, SubjectColumns};
 
 /// What is needed to open a run for working on it.
 #[derive(Clone)]

@@ -28,6 +28,7 @@ use super::open;
 use super::past::Past;
 use super::projection::StateNames;
 use super::registry::{Registry, Row, RowColumns};
+use super::subject::Contradictions;
 use super::table::Table;
 use super::{CsvStore, RowBrief};
 use crate::store::consumed;
@@ -135,6 +136,8 @@ impl Reader<'_> {
                     .into(),
             );
         }
+        let found = Contradictions::find(table, self.run_id, &manifest.rows);
+        let mixed_up: HashSet<&str> = found.mixed_up.iter().map(|(job, _)| &**job).collect();
         let columns = RowColumns::of(table);
         run.jobs.reserve_exact(manifest.rows.len());
         if let Some(briefs) = self.briefs {
@@ -156,17 +159,20 @@ impl Reader<'_> {
                     entry.job_id, row.copies
                 ));
             }
+            // A row of something else is no row of this job.
+            let row = row.filter(|_| !mixed_up.contains(entry.job_id.as_str()));
             let standing = self
                 .standing(&entry.job_id, row.as_ref(), names)
                 .context("read markers in", &state)?;
             run.jobs.push(record(entry, standing, &mut algos));
         }
         self.add_unlisted(table, names, (&listed, &read), &mut run)?;
+        tell_renamed(&found, &mut run);
         warn_of_missing_outputs(self.paths, &mut run);
         if ignores_case(self.paths) {
             leave_out_twins(&mut run);
         }
-        warn_of_strays(&mut run);
+        warn_of_strays(&mut run, mixed_up.len());
         Ok(run)
     }
 
@@ -391,42 +397,66 @@ fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
     }
 }
 
-/// Returns the ids that a spreadsheet has changed, with what they were.
-fn altered_ids(run: &RunJobs) -> BTreeMap<JobId, JobId> {
+/// Marks the rows whose job the manifest names by another id: by what they are made from,
+/// or as a spreadsheet changes ids.
+fn tell_renamed(found: &Contradictions, run: &mut RunJobs) {
     let of = |wanted: Standing| {
         let jobs = run.jobs.iter().filter(move |job| job.standing == wanted);
         jobs.map(|job| job.job_id.as_str())
     };
     let known = KnownIds::new(of(Standing::NotRegistered));
-    let mut seen = HashSet::new();
-    let found = of(Standing::NotInManifest).filter_map(|cell| {
-        let id = known.original_of(cell).filter(|id| seen.insert(*id))?;
-        Some((JobId::parse(cell).ok()?, JobId::parse(id).ok()?))
-    });
-    found.collect()
+    let by_id =
+        of(Standing::NotInManifest).filter_map(|cell| Some((cell, known.original_of(cell)?)));
+    let by_subject = found.renamed.iter().map(|(cell, id, _)| (&**cell, &**id));
+    let renamed: BTreeMap<String, String> = by_id
+        .chain(by_subject)
+        .map(|(cell, id)| (cell.to_owned(), id.to_owned()))
+        .collect();
+    let is_job = |cell: &&String| run.jobs.iter().any(|job| job.job_id.as_str() == **cell);
+    // Rows whose id can be none are jobs of nobody.
+    let strays = renamed.keys().filter(|cell| !is_job(cell)).count();
+    run.contradictions = found.mixed_up.len() + strays;
+    for job in &mut run.jobs {
+        if job.standing == Standing::NotInManifest && renamed.contains_key(job.job_id.as_str()) {
+            job.standing = Standing::Renamed;
+            run.contradictions += 1;
+        }
+    }
+    if let Some((cell, id)) = renamed.iter().next() {
+        run.warnings.push(format!(
+            "a spreadsheet has changed the id of {} (such as {cell} for {id}); neither runs until \
+             `archi3d registry rebuild` has set it right",
+            counted(renamed.len(), "job")
+        ));
+    }
+    if let Some((job, _)) = found.mixed_up.first() {
+        run.warnings.push(format!(
+            "{} another product, variant, algo or picture than the \
+             manifest (such as that of {job}), as when one column is sorted alone; none of them \
+             runs until `archi3d registry rebuild` has set it right",
+            plural(
+                found.mixed_up.len(),
+                "row of tables/generations.csv names",
+                "rows of tables/generations.csv name"
+            )
+        ));
+    }
 }
 
 /// Adds one sentence for jobs that only one of the two tables has.
-fn warn_of_strays(run: &mut RunJobs) {
+fn warn_of_strays(run: &mut RunJobs, mixed_up: usize) {
     let count = |wanted: &Standing| {
         run.jobs
             .iter()
             .filter(|job| job.standing == *wanted)
             .count()
     };
-    let altered = altered_ids(run);
-    let not_registered = count(&Standing::NotRegistered) - altered.len();
-    let not_in_manifest = count(&Standing::NotInManifest) - altered.len();
-    if let Some((cell, id)) = altered.iter().next() {
-        run.warnings.push(format!(
-            "a spreadsheet has changed the id of {} (such as {cell} for {id}); neither runs until \
-             `archi3d registry rebuild` has set it right",
-            counted(altered.len(), "job")
-        ));
-    }
+    let explained = mixed_up + count(&Standing::Renamed);
+    let not_registered = count(&Standing::NotRegistered).saturating_sub(explained);
+    let not_in_manifest = count(&Standing::NotInManifest);
     if not_registered > 0 {
         run.warnings.push(format!(
-            "{} no row in tables/generations.csv and {} left out; `archi3d batch create` makes {}",
+            "{} no row in tables/generations.csv and {} left out; `archi3d registry rebuild` makes {}",
             plural(
                 not_registered,
                 "job of the manifest has",

@@ -229,6 +229,7 @@ impl Store for MemoryStore {
         Ok(RunJobs {
             jobs,
             warnings: Vec::new(),
+            ..RunJobs::default()
         })
     }
 
