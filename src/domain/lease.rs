@@ -34,6 +34,9 @@ pub struct Lease {
     /// not it was taken out and put back in between.
     #[serde(default)]
     pub took_over: bool,
+    /// When it was begun before, if neither a marker nor a journal tells what came of that.
+    #[serde(default)]
+    pub lost: Option<Timestamp>,
     /// A purchase an earlier attempt made and did not finish.
     pub request_id: Option<String>,
     /// An intent to buy that an earlier attempt said, and nobody knows what came of it.

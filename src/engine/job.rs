@@ -59,6 +59,7 @@ impl Pool<'_> {
         let entry = waiting.planned.entry;
         let claim = self.store.claim(&job_id, entry, self.clock.now());
         let claim = claim.and_then(|claim| self.unless_redone(&waiting, claim));
+        let claim = claim.map(|claim| self.doubt_if_lost(&waiting.planned.job, claim));
         let funding = match &claim {
             Ok(Claim::Taken(lease)) => self.fund(&waiting.planned.job, lease),
             _ => Funding::Refused,

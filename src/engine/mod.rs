@@ -37,6 +37,7 @@ mod gate;
 mod heartbeat;
 mod job;
 mod lanes;
+mod lost;
 mod output;
 mod queue;
 mod redo;

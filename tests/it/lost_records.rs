@@ -123,3 +123,60 @@ result(generated_glb="model.glb", estimated_cost_usd=0.25)"#;
         expect_all_made_once(&workspace, &adopted);
     }
 }
+
+const BUYS: &str = r#"
+with open(os.path.join(beside, "asked.txt"), "a") as asked:
+    asked.write(json.dumps([request.get("open_intent"), request["idempotency_key"]]) + "\n")
+if not os.path.exists(os.path.join(beside, "go")): wait("go")
+write("model.glb"); result(generated_glb="model.glb")"#;
+
+/// Leaves a row that says `running`, and not one record of it.
+fn cut_off_without_records(options: &[&str]) -> TestWorkspace {
+    let workspace = adapter(1, BUYS, options);
+    let running = workspace.worker(&["--yes"]).spawn();
+    wait_until("the program", || workspace.outside().join("at-go").exists());
+    wait_until("the row", || workspace.registry().count("running") == 1);
+    kill_worker(&workspace, running);
+    go(&workspace, "go");
+    lose_records(&workspace, None);
+    workspace
+}
+
+#[test]
+fn a_running_job_without_any_record_is_asked_about_before_it_is_paid_for_again() {
+    for policy in ["on_interrupt: rerun", "on_interrupt: ask"] {
+        let workspace = cut_off_without_records(&["unit_price_usd: 0.4", policy]);
+        let said = workspace.worker(&RESUME).run();
+        let row = workspace.row(workspace.id(0));
+        assert_eq!(&row["status"], "failed", "{said}");
+        assert!(row["error_msg"].contains("may have been billed"), "{row:?}");
+        let failed = ["--yes", "--only-status", "failed"];
+        let said = workspace.worker(&failed).run();
+        assert_eq!(bought(&workspace).len(), 1, "{said}");
+        let again = [&failed[..], &["--resubmit-unknown"]].concat();
+        let _ = workspace.worker(&again).run().expect_code(0);
+        assert_eq!(bought(&workspace).len(), 2);
+    }
+}
+
+#[test]
+fn a_running_job_without_any_record_that_costs_nothing_is_made_again() {
+    let workspace = cut_off_without_records(&["unit_price_usd: 0"]);
+    let _ = workspace.worker(&RESUME).run().expect_code(0);
+    assert_eq!(workspace.registry().count("completed"), 1);
+}
+
+#[test]
+fn a_program_that_looks_for_purchases_is_told_of_one_whose_records_are_lost() {
+    let options = ["unit_price_usd: 0.4", "protocol: 2", "reconciles: true"];
+    let workspace = cut_off_without_records(&options);
+    let said = workspace.worker(&RESUME).run().expect_code(0);
+    let asked = fs::read_to_string(workspace.outside().join("asked.txt")).expect("asked");
+    let lines: Vec<serde_json::Value> = asked
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a list"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert_eq!(lines[0][0], serde_json::Value::Null);
+    assert_eq!(lines[1][0]["correlation"], lines[0][1], "{said}");
+}

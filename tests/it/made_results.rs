@@ -11,7 +11,7 @@ use crate::support::{Mount, TestWorkspace, wait_until};
 /// A program that buys, makes a model of its own for each job, and can wait for the test.
 const PRELUDE: &str = r#"
 import json, os, shutil, struct, sys, time
-request = json.load(sys.stdin)
+request = json.loads(sys.stdin.readline())
 beside = os.path.dirname(request["workspace"])
 with open(os.path.join(beside, "bought.txt"), "a") as ledger:
     ledger.write(request["job_id"] + "\n")

@@ -455,7 +455,7 @@ fn read(correlation: &str) -> Intent {
     let pictures = correlation.split_once("; ");
     let pictures = pictures.map_or("", |(_, pictures)| pictures.trim_end_matches(')'));
     Intent {
-        key: key.strip_prefix("a3d").unwrap_or_default().to_owned(),
+        key: key.strip_prefix("a3d").unwrap_or(key).to_owned(),
         pictures: pictures.split_whitespace().map(str::to_owned).collect(),
         since: String::new(),
     }

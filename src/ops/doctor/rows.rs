@@ -225,7 +225,7 @@ impl RunCheck<'_> {
         let how = "running that no worker has and without a result";
         let fix = format!(
             "see whether the provider billed them; then archi3d run worker --run-id {run} \
-             --only-status running makes them"
+             --only-status running makes them, or asks first where they cost money"
         );
         self.tell_rows(table, code, empty, how, &fix);
     }

@@ -238,6 +238,7 @@ impl CsvStore {
             .and_then(Marker::record)
             .is_some_and(|record| record.simulated);
         let took_over = entry == Entry::Takeover && !rehearsed || evidence.holder_died();
+        let lost = took_over && evidence.markers.is_empty() && !self.past()?.has_tried(job);
         let entry = continued(entry, evidence);
         let lease = Lease {
             run_id: self.shared.run_id.clone(),
@@ -249,6 +250,7 @@ impl CsvStore {
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
             took_over,
+            lost: lost.then(|| row.start.unwrap_or(now)),
             request_id: purchase.request_id.clone(),
             intent: purchase.intent.map(Box::new),
             failures: evidence.failures(),

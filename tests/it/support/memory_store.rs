@@ -191,6 +191,7 @@ impl MemoryStore {
             // Whoever takes a dead redo over goes on with a redo.
             entry: job.entry_of(entry),
             took_over: entry == Entry::Takeover || job.holder_died,
+            lost: None,
             request_id: job.purchase.request_id.clone(),
             intent: job.purchase.intent.clone().map(Box::new),
             failures: job.failures,
