@@ -407,7 +407,10 @@ fn tell_renamed(found: &Contradictions, run: &mut RunJobs) {
     let known = KnownIds::new(of(Standing::NotRegistered));
     let by_id =
         of(Standing::NotInManifest).filter_map(|cell| Some((cell, known.original_of(cell)?)));
+    // A job that has a row of its own lost none to another id.
+    let missing: HashSet<&str> = of(Standing::NotRegistered).collect();
     let by_subject = found.renamed.iter().map(|(cell, id, _)| (&**cell, &**id));
+    let by_subject = by_subject.filter(|(_, id)| missing.contains(id));
     let renamed: BTreeMap<String, String> = by_id
         .chain(by_subject)
         .map(|(cell, id)| (cell.to_owned(), id.to_owned()))
