@@ -9,19 +9,19 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use archi3d::clock::SystemClock;
-use archi3d::domain::filter::JobsFilter;
-use archi3d::domain::id::{JobId, RunId, WorkerId};
-use archi3d::domain::job::{Entry, JobEvent, JobState};
-use archi3d::domain::lease::Rhythm;
-use archi3d::domain::patch::WorkerFacts;
-use archi3d::domain::time::{Clock, Timestamp};
-use archi3d::platform;
-use archi3d::store::csv::table::{RowEdit, Table};
-use archi3d::store::csv::{CsvStore, CsvStoreOptions};
-use archi3d::store::{Claim, ReleaseReason, Store, WorkerIdentity};
-use archi3d::workspace::durable;
-use archi3d::workspace::paths::Workspace;
+use archi3d_core::clock::SystemClock;
+use archi3d_core::domain::filter::JobsFilter;
+use archi3d_core::domain::id::{JobId, RunId, WorkerId};
+use archi3d_core::domain::job::{Entry, JobEvent, JobState};
+use archi3d_core::domain::lease::Rhythm;
+use archi3d_core::domain::patch::WorkerFacts;
+use archi3d_core::domain::time::{Clock, Timestamp};
+use archi3d_core::platform;
+use archi3d_core::store::files::{FileStore, FileStoreOptions};
+use archi3d_core::store::{Claim, ReleaseReason, WorkerIdentity, WorkerStore};
+use archi3d_core::table::{RowEdit, Table};
+use archi3d_core::workspace::durable;
+use archi3d_core::workspace::paths::Workspace;
 use divan::{Bencher, black_box};
 
 const HEADER: &str = "product_id,variant,product_name,run_id,job_id,algo,algo_version,\
@@ -104,7 +104,7 @@ fn table_write_durably(bencher: Bencher<'_, '_>, rows: usize) {
 }
 
 /// Opens a run of one job in an empty workspace.
-fn store(folder: &Path) -> CsvStore {
+fn store(folder: &Path) -> FileStore {
     let workspace = Workspace::new(folder);
     let run_id = RunId::parse("r").expect("a valid id");
     let run = workspace.run(&run_id);
@@ -117,7 +117,7 @@ fn store(folder: &Path) -> CsvStore {
     let put = |path: &Path, bytes: &[u8]| durable::replace(path, bytes, "bench").expect("written");
     put(&run.manifest(), manifest.as_bytes());
     put(&workspace.registry(), &registry(1));
-    CsvStore::open(CsvStoreOptions {
+    FileStore::open(FileStoreOptions {
         workspace,
         run_id,
         identity: WorkerIdentity {

@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use archi3d::platform;
-use archi3d::store::csv::table::{RowEdit, Table};
-use archi3d::workspace::durable;
+use archi3d_core::platform;
+use archi3d_core::table::{RowEdit, Table};
+use archi3d_core::workspace::durable;
 
 /// The files of a rehearsed job.
 const FILES: [(&str, &[u8]); 3] = [

@@ -1,4 +1,5 @@
-//! archi3d: runs large batches of image-to-3D generations and loses nothing.
+//! The command line of archi3d: runs large batches of image-to-3D generations and loses nothing.
+//! What the commands do is in `archi3d_core`.
 
 #![cfg_attr(
     test,
@@ -8,15 +9,4 @@
     )
 )]
 
-pub mod adapter;
-pub mod cancel;
 pub mod cli;
-pub mod clock;
-pub mod config;
-pub mod domain;
-pub mod engine;
-pub mod model;
-pub mod ops;
-pub mod platform;
-pub mod store;
-pub mod workspace;

@@ -56,7 +56,7 @@ def build(release=False):
 def points():
     """Returns the names of all fault points, as they stand in the sources."""
     names = []
-    for path in sorted((ROOT / "src").rglob("*.rs")):
+    for path in sorted((ROOT / "crates").rglob("*.rs")):
         names += re.findall(r'fault::(?:here|io)\(\s*"([^"]*)"\s*\)', path.read_text())
     return sorted(names)
 
@@ -64,7 +64,7 @@ def points():
 def failing_points():
     """Returns those at which the disk can be made to fail."""
     names = []
-    for path in sorted((ROOT / "src").rglob("*.rs")):
+    for path in sorted((ROOT / "crates").rglob("*.rs")):
         names += re.findall(r'fault::io\(\s*"([^"]*)"\s*\)', path.read_text())
     return sorted(names)
 

@@ -9,7 +9,6 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
 use crate::cli::error::{CliError, ErrorKind, Exit};
@@ -18,11 +17,12 @@ use crate::cli::prices::{self, PricesArgs};
 use crate::cli::signal::Signals;
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
-use crate::domain::algo::ImageMode;
-use crate::domain::id::AlgoKey;
-use crate::domain::text::one_line;
-use crate::ops::OpsContext;
-use crate::ops::adapters::{
+use archi3d_core::cancel::{Cancel, Stage};
+use archi3d_core::domain::algo::ImageMode;
+use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::text::one_line;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::adapters::{
     self, AdapterEntry, CheckOutcome, CheckRequest, Checked, ClosedProvider, Looked, PictureSource,
     Resumed,
 };

@@ -10,9 +10,9 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run_arg::JobArg;
 use crate::cli::ui::Ui;
-use crate::ops::OpsContext;
-use crate::ops::adopt::{AdoptRequest, adopt};
-use crate::ops::cancel::Warn;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::adopt::{AdoptRequest, adopt};
+use archi3d_core::ops::cancel::Warn;
 
 /// The options of `run adopt`.
 #[derive(Debug, Args)]

@@ -12,10 +12,10 @@ use crate::cli::selection_args::items;
 pub use crate::cli::table::dollars;
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
-use crate::domain::patch::REUSED;
-use crate::domain::text::{counted, one_line};
-use crate::ops::OpsContext;
-use crate::ops::attempts::{
+use archi3d_core::domain::patch::REUSED;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::attempts::{
     AttemptOutcome, AttemptRecord, AttemptsReport, NamedAttempt, run_attempts,
 };
 
@@ -146,11 +146,11 @@ pub fn outcome(attempt: &AttemptRecord) -> String {
 mod tests {
     use super::*;
     use crate::cli::local_time::Zone;
-    use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
-    use crate::domain::job::Entry;
-    use crate::domain::retry::ErrorClass;
-    use crate::domain::time::Timestamp;
-    use crate::ops::find::JobName;
+    use archi3d_core::domain::id::{JobId, Nonce, RunId, WorkerId};
+    use archi3d_core::domain::job::Entry;
+    use archi3d_core::domain::retry::ErrorClass;
+    use archi3d_core::domain::time::Timestamp;
+    use archi3d_core::ops::find::JobName;
 
     #[test]
     fn people_see_one_line_for_each_attempt() {

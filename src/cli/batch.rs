@@ -12,10 +12,10 @@ use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::working::while_working;
-use crate::domain::plan::ItemFilter;
-use crate::domain::text::counted;
-use crate::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
-use crate::ops::{OpsContext, OpsError};
+use archi3d_core::domain::plan::ItemFilter;
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
+use archi3d_core::ops::{OpsContext, OpsError};
 
 /// What can be done with batches.
 #[derive(Debug, Subcommand)]

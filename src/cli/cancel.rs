@@ -12,10 +12,12 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
-use crate::domain::id::RunId;
-use crate::domain::job::Status;
-use crate::ops::OpsContext;
-use crate::ops::cancel::{CancelReport, CancelRequest, OpenPurchase, Preview, Warn, cancel_jobs};
+use archi3d_core::domain::id::RunId;
+use archi3d_core::domain::job::Status;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::cancel::{
+    CancelReport, CancelRequest, OpenPurchase, Preview, Warn, cancel_jobs,
+};
 
 /// How many purchases are named one by one.
 const NAMED: usize = 10;

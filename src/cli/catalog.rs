@@ -9,12 +9,12 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
-use crate::domain::issue::IssueKind;
-use crate::domain::item::ImageOrder;
-use crate::domain::text::counted;
-use crate::ops::catalog::{self, CatalogReport, CatalogRequest};
-use crate::ops::table_file::RiskyCell;
-use crate::ops::{OpsContext, OpsError};
+use archi3d_core::domain::issue::IssueKind;
+use archi3d_core::domain::item::ImageOrder;
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::catalog::{self, CatalogReport, CatalogRequest};
+use archi3d_core::ops::table_file::RiskyCell;
+use archi3d_core::ops::{OpsContext, OpsError};
 
 /// How many cells are warned about one by one.
 const WARNED: usize = 10;

@@ -14,10 +14,10 @@ use clap_complete::env::{CompleteEnv, Shells};
 use crate::cli::Cli;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::ui::Ui;
-use crate::domain::id::RunId;
-use crate::domain::job::Status;
-use crate::domain::order::JobOrder;
-use crate::ops::{OpsContext, names};
+use archi3d_core::domain::id::RunId;
+use archi3d_core::domain::job::Status;
+use archi3d_core::domain::order::JobOrder;
+use archi3d_core::ops::{OpsContext, names};
 
 /// The variable through which scripts ask.
 const VARIABLE: &str = "COMPLETE";

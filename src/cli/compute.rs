@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::cancel::Cancel;
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::selection_args::SelectionArgs;
@@ -16,12 +15,13 @@ use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::worker::{parallel, seconds};
 use crate::cli::working::Counted;
-use crate::domain::text::{counted, shell_word};
-use crate::ops::OpsContext;
-use crate::ops::compute::{
+use archi3d_core::cancel::Cancel;
+use archi3d_core::domain::text::{counted, shell_word};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::compute::{
     ComputeReport, ComputeRequest, Ears, Fscore, Metric, ProgramScorer, compute,
 };
-use crate::ops::results::Choice;
+use archi3d_core::ops::results::Choice;
 
 /// Fewer points say little, more take memory for nothing.
 const POINTS: std::ops::RangeInclusive<u64> = 100..=5_000_000;

@@ -7,9 +7,9 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
-use crate::config::{SettingEntry, Settings};
-use crate::domain::text::one_line;
-use crate::ops::OpsContext;
+use archi3d_core::config::{SettingEntry, Settings};
+use archi3d_core::domain::text::one_line;
+use archi3d_core::ops::OpsContext;
 
 /// What can be done with the configuration.
 #[derive(Debug, Subcommand)]

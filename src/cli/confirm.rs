@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cli::ui::{Ui, clean};
-use crate::ops::budget::Question;
+use archi3d_core::ops::budget::Question;
 
 /// How soon a wait for an answer is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -13,10 +13,10 @@ use crate::cli::status::{lines_of, plain_table};
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::working::while_working;
-use crate::domain::filter::parse_statuses;
-use crate::domain::text::{counted, one_line};
-use crate::ops::consolidate::{ConsolidateReport, ConsolidateRequest, Finding, consolidate};
-use crate::ops::{OpsContext, OpsError};
+use archi3d_core::domain::filter::parse_statuses;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::consolidate::{ConsolidateReport, ConsolidateRequest, Finding, consolidate};
+use archi3d_core::ops::{OpsContext, OpsError};
 
 /// How many lines of one kind are shown.
 const SHOWN: usize = 50;

@@ -13,11 +13,11 @@ use crate::cli::run::parse_run_id;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
-use crate::domain::money::Usd;
-use crate::domain::text::{counted, one_line};
-use crate::ops::OpsContext;
-use crate::ops::cost::{cost_report, invoice, settle};
-use crate::ops::view::cost::{Billed, By, Comparison, CostReport, OpenReservation, Tally};
+use archi3d_core::domain::money::Usd;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::cost::{cost_report, invoice, settle};
+use archi3d_core::ops::view::cost::{Billed, By, Comparison, CostReport, OpenReservation, Tally};
 
 /// Lists of this length are shown whole.
 const MOST_IDS: usize = 20;
@@ -209,7 +209,7 @@ fn to_csv(report: &CostReport) -> String {
     let _ = writer.write_record(head);
     for (name, tally) in lines(report) {
         let _ = writer.write_record([
-            crate::domain::text::formula_safe(name),
+            archi3d_core::domain::text::formula_safe(name),
             tally.attempts.to_string(),
             tally.completed.to_string(),
             tally.failed.to_string(),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::cancel::Cancel;
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::program;
@@ -15,8 +14,9 @@ use crate::cli::report;
 use crate::cli::resume::quoted;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::ops::demo::{DemoReport, DemoRequest, DemoStep, RUN, demo};
-use crate::ops::is_taken_by_default;
+use archi3d_core::cancel::Cancel;
+use archi3d_core::ops::demo::{DemoReport, DemoRequest, DemoStep, RUN, demo};
+use archi3d_core::ops::is_taken_by_default;
 
 /// The options of `demo`.
 #[derive(Debug, Args)]

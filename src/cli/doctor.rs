@@ -14,9 +14,9 @@ use crate::cli::program;
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::working::while_working;
-use crate::domain::finding::{Finding, Severity};
-use crate::domain::text::{counted, one_line};
-use crate::ops::doctor::{Checkup, DoctorRequest, Target, examine, probe_lock, repair};
+use archi3d_core::domain::finding::{Finding, Severity};
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::doctor::{Checkup, DoctorRequest, Target, examine, probe_lock, repair};
 
 /// How many lines of one list are shown.
 const SHOWN: usize = 5;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::cli::program;
 use crate::cli::signal::Signal;
-use crate::domain::filter::FilterError;
-use crate::domain::id::IdError;
-use crate::engine::event::{NO_MATCH, Summary};
-use crate::ops::OpsError;
+use archi3d_core::domain::filter::FilterError;
+use archi3d_core::domain::id::IdError;
+use archi3d_core::engine::event::{NO_MATCH, Summary};
+use archi3d_core::ops::OpsError;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +206,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::domain::id::RunId;
+    use archi3d_core::domain::id::RunId;
 
     fn summary(failed: usize, stopped_by: Option<&str>) -> Summary {
         Summary {

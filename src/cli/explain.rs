@@ -13,13 +13,13 @@ use crate::cli::program;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
-use crate::domain::id::{JobId, RunId};
-use crate::domain::text::{counted, one_line, shell_word};
-use crate::ops::OpsContext;
-use crate::ops::explain::run_explain;
-use crate::ops::select::WorkerRequest;
-use crate::ops::view::explain::{Explanation, RunOptions, Step};
-use crate::ops::view::status::Liveness;
+use archi3d_core::domain::id::{JobId, RunId};
+use archi3d_core::domain::text::{counted, one_line, shell_word};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::explain::run_explain;
+use archi3d_core::ops::select::WorkerRequest;
+use archi3d_core::ops::view::explain::{Explanation, RunOptions, Step};
+use archi3d_core::ops::view::status::Liveness;
 
 /// The options of `run explain`.
 #[derive(Debug, Args)]

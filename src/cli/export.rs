@@ -10,10 +10,10 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
 use crate::cli::working::Counted;
-use crate::domain::text::counted;
-use crate::ops::OpsContext;
-use crate::ops::export::{ExportReport, ExportRequest, USUAL_NAME, export};
-use crate::ops::results::Choice;
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::export::{ExportReport, ExportRequest, USUAL_NAME, export};
+use archi3d_core::ops::results::Choice;
 
 /// The options of `export`.
 #[derive(Debug, Args)]

@@ -4,16 +4,16 @@
 //! What a guard does is in `ops::guard`; here its worker's end becomes the end of
 //! the program.
 
-use crate::cancel::Cancel;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
-use crate::domain::id::{AlgoKey, RunId};
-use crate::ops::OpsContext;
-use crate::ops::budget::Question;
-use crate::ops::guard;
-use crate::ops::run::question;
-use crate::ops::select::WorkerRequest;
+use archi3d_core::cancel::Cancel;
+use archi3d_core::domain::id::{AlgoKey, RunId};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::budget::Question;
+use archi3d_core::ops::guard;
+use archi3d_core::ops::run::question;
+use archi3d_core::ops::select::WorkerRequest;
 
 /// Tells whether this process is the child of a guard.
 pub fn is_guarded() -> bool {

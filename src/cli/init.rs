@@ -9,8 +9,8 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
 use crate::cli::ui::Ui;
-use crate::ops::init::{InitReport, init};
-use crate::ops::{enclosing_workspace, is_taken_by_default};
+use archi3d_core::ops::init::{InitReport, init};
+use archi3d_core::ops::{enclosing_workspace, is_taken_by_default};
 
 /// The options of `init`.
 #[derive(Debug, Args)]

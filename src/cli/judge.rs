@@ -10,10 +10,10 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::run_arg::RunArg;
 use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
-use crate::domain::rank::wilson;
-use crate::domain::text::counted;
-use crate::ops::OpsContext;
-use crate::ops::judge::{Imported, RankRequest, Ranked, Ranking, import, ranking};
+use archi3d_core::domain::rank::wilson;
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::judge::{Imported, RankRequest, Ranked, Ranking, import, ranking};
 
 /// The commands about judging.
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, FixedOffset, Local, Offset as _, Utc};
 
-use crate::domain::time::Timestamp;
+use archi3d_core::domain::time::Timestamp;
 
 /// The zone in which times are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

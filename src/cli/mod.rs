@@ -182,7 +182,7 @@ enum Command {
 /// Does what the arguments say and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic::keep_reports();
-    crate::ops::keep_files_from_everybody();
+    archi3d_core::ops::keep_files_from_everybody();
     let args: Vec<OsString> = args.into_iter().collect();
     let ui = Ui::new(Color::Auto, wants_json(&args), false);
     let exit = catch_unwind(AssertUnwindSafe(|| dispatch(args, &ui))).unwrap_or_else(|payload| {

@@ -12,12 +12,12 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page, dollars, short_duration};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
-use crate::domain::money::Usd;
-use crate::domain::order::JobOrder;
-use crate::domain::text::{counted, one_line};
-use crate::ops::OpsContext;
-use crate::ops::plan::run_plan;
-use crate::ops::view::plan::{AlgoPlan, Plan, Sums, starting};
+use archi3d_core::domain::money::Usd;
+use archi3d_core::domain::order::JobOrder;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::plan::run_plan;
+use archi3d_core::ops::view::plan::{AlgoPlan, Plan, Sums, starting};
 
 /// So many jobs are listed without being asked for.
 const FEW_JOBS: usize = 20;

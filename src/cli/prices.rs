@@ -11,9 +11,9 @@ use crate::cli::attempts::dollars;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
-use crate::domain::text::one_line;
-use crate::ops::OpsContext;
-use crate::ops::adapters::{PriceEntry, Refreshed, prices, refresh_prices};
+use archi3d_core::domain::text::one_line;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::adapters::{PriceEntry, Refreshed, prices, refresh_prices};
 
 /// The options of `adapters prices`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::domain::text::shell_word;
+use archi3d_core::domain::text::shell_word;
 
 /// The name that messages are written with.
 const NAME: &str = "archi3d";

@@ -12,10 +12,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use crate::cli::attempts::dollars;
 use crate::cli::status::short_duration;
 use crate::cli::ui::Ui;
-use crate::domain::budget::Level;
-use crate::domain::text::{counted, one_line};
-use crate::domain::time::Timestamp;
-use crate::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
+use archi3d_core::domain::budget::Level;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::domain::time::Timestamp;
+use archi3d_core::engine::event::{CanaryResult, Event, EventKind, Sink, Summary, WorkerStarted};
 
 mod course;
 
@@ -420,9 +420,9 @@ pub fn summary_line(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::JobId;
-    use crate::domain::job::Entry;
-    use crate::domain::retry::ErrorClass;
+    use archi3d_core::domain::id::JobId;
+    use archi3d_core::domain::job::Entry;
+    use archi3d_core::domain::retry::ErrorClass;
 
     fn job() -> JobId {
         JobId::parse("j").expect("valid")

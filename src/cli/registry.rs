@@ -12,9 +12,9 @@ use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::working::while_working;
-use crate::domain::text::counted;
-use crate::ops::OpsContext;
-use crate::ops::rebuild::{RebuildReport, RebuildRequest, rebuild};
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::rebuild::{RebuildReport, RebuildRequest, rebuild};
 
 /// What can be done with the registry.
 #[derive(Debug, Subcommand)]

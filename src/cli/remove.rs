@@ -12,9 +12,9 @@ use crate::cli::run::parse_run_id;
 use crate::cli::table::dollars;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
-use crate::domain::text::counted;
-use crate::ops::OpsContext;
-use crate::ops::remove::{Removal, remove_run};
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::remove::{Removal, remove_run};
 
 /// The options of `run remove`.
 #[derive(Debug, Args)]

@@ -12,9 +12,9 @@ use crate::cli::run_arg;
 use crate::cli::selection_args::FilterArgs;
 use crate::cli::ui::Ui;
 use crate::cli::working::Counted;
-use crate::domain::text::counted;
-use crate::ops::OpsContext;
-use crate::ops::report::{Chosen, Models, ReportBuilt, ReportRequest, build, show};
+use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::report::{Chosen, Models, ReportBuilt, ReportRequest, build, show};
 
 /// The commands about reports.
 #[derive(Debug, Subcommand)]

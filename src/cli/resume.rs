@@ -3,14 +3,14 @@
 use crate::cli::attempts::dollars;
 use crate::cli::progress::budget_words;
 use crate::cli::worker::usual_heartbeat;
-use crate::domain::budget::CapKind;
-use crate::domain::job::Status;
-use crate::domain::lease::Rhythm;
-use crate::domain::order::JobOrder;
-use crate::domain::text::plural;
-pub(super) use crate::domain::text::shell_word as quoted;
-use crate::engine::event::Summary;
-use crate::ops::select::{Spending, WorkerRequest};
+use archi3d_core::domain::budget::CapKind;
+use archi3d_core::domain::job::Status;
+use archi3d_core::domain::lease::Rhythm;
+use archi3d_core::domain::order::JobOrder;
+use archi3d_core::domain::text::plural;
+pub(super) use archi3d_core::domain::text::shell_word as quoted;
+use archi3d_core::engine::event::Summary;
+use archi3d_core::ops::select::{Spending, WorkerRequest};
 
 mod rest;
 
@@ -295,8 +295,8 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::filter::{JobQuery, JobsFilter};
-    use crate::domain::id::RunId;
+    use archi3d_core::domain::filter::{JobQuery, JobsFilter};
+    use archi3d_core::domain::id::RunId;
 
     fn request(run: &str) -> WorkerRequest {
         WorkerRequest::plain(RunId::parse(run).expect("valid"))

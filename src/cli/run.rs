@@ -16,7 +16,7 @@ use crate::cli::runs::{self, ListArgs};
 use crate::cli::status::{self, StatusArgs};
 use crate::cli::ui::Ui;
 use crate::cli::worker::{self, WorkerArgs};
-use crate::domain::id::RunId;
+use archi3d_core::domain::id::RunId;
 
 /// What can be done with a run.
 #[derive(Debug, Subcommand)]

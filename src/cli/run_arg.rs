@@ -6,9 +6,9 @@ use clap::Args;
 use crate::cli::error::CliError;
 use crate::cli::run::parse_run_id;
 use crate::cli::ui::Ui;
-use crate::domain::id::RunId;
-use crate::ops::OpsContext;
-use crate::ops::names::{self, LatestRun};
+use archi3d_core::domain::id::RunId;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::names::{self, LatestRun};
 
 /// The run, named by its place or by an option.
 #[derive(Debug, Clone, Default, Args)]

@@ -7,10 +7,10 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
-use crate::domain::job::Status;
-use crate::domain::text::{counted, one_line};
-use crate::ops::OpsContext;
-use crate::ops::names::{RunLine, runs};
+use archi3d_core::domain::job::Status;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::names::{RunLine, runs};
 
 /// The options of `run list`.
 #[derive(Debug, Args)]

@@ -9,9 +9,9 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::run_arg::RunArg;
-use crate::domain::filter::{JobQuery, JobsFilter, parse_statuses};
-use crate::domain::id::AlgoKey;
-use crate::domain::item_name::ItemName;
+use archi3d_core::domain::filter::{JobQuery, JobsFilter, parse_statuses};
+use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::item_name::ItemName;
 
 /// The options that choose jobs of one run.
 #[derive(Debug, Clone, Args)]

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::cancel::{Cancel, Stage};
 use crate::cli::ui::Ui;
+use archi3d_core::cancel::{Cancel, Stage};
 
 /// How long after a request to end the jobs are stopped without a second one.
 /// Service managers kill after 30 s.

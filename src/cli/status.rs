@@ -15,11 +15,11 @@ use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::cli::watch;
-use crate::domain::text::one_line;
-use crate::ops::OpsContext;
-use crate::ops::job_list::job_list;
-use crate::ops::status::run_status;
-use crate::ops::view::status::{ListedJob, Liveness};
+use archi3d_core::domain::text::one_line;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::job_list::job_list;
+use archi3d_core::ops::status::run_status;
+use archi3d_core::ops::view::status::{ListedJob, Liveness};
 
 pub mod text;
 

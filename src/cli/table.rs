@@ -11,7 +11,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use crate::cli::local_time::Zone;
 use crate::cli::ui::clean;
 
-pub use crate::domain::text::dollars;
+pub use archi3d_core::domain::text::dollars;
 
 /// The width of a page that is no terminal.
 const USUAL_WIDTH: usize = 120;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::program;
-use crate::domain::text::one_line;
+use archi3d_core::domain::text::one_line;
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

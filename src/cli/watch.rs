@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cancel::{Cancel, Stage};
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::signal::{self, Signal};
 use crate::cli::table::Page;
 use crate::cli::ui::{Ui, clean, escaped};
+use archi3d_core::cancel::{Cancel, Stage};
 
 /// One look at what is watched.
 pub struct Look {

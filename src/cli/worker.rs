@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cancel::{Cancel, Stage};
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
@@ -17,15 +16,16 @@ use crate::cli::resume;
 use crate::cli::selection_args::SelectionArgs;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::domain::id::{AlgoKey, RunId};
-use crate::domain::lease::Rhythm;
-use crate::domain::order::JobOrder;
-use crate::engine::Canary;
-use crate::engine::event::Summary;
-use crate::ops::OpsContext;
-use crate::ops::budget::Question;
-use crate::ops::run::run_worker_asking;
-use crate::ops::select::{Spending, WorkerRequest};
+use archi3d_core::cancel::{Cancel, Stage};
+use archi3d_core::domain::id::{AlgoKey, RunId};
+use archi3d_core::domain::lease::Rhythm;
+use archi3d_core::domain::order::JobOrder;
+use archi3d_core::engine::Canary;
+use archi3d_core::engine::event::Summary;
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::budget::Question;
+use archi3d_core::ops::run::run_worker_asking;
+use archi3d_core::ops::select::{Spending, WorkerRequest};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -352,7 +352,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::domain::job::Status;
+    use archi3d_core::domain::job::Status;
 
     #[derive(Debug, Parser)]
     struct Typed {

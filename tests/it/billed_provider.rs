@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use archi3d::domain::time::Timestamp;
+use archi3d_core::domain::time::Timestamp;
 
 use crate::support::billing::{CANARY, Shop, Victim};
 use crate::support::mocks::{attempts, fields, set_algo, statuses};

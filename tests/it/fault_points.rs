@@ -11,7 +11,7 @@ use regex::Regex;
 fn points() -> BTreeMap<String, Vec<PathBuf>> {
     let pattern = Regex::new(r#"fault::(?:here|io)\(\s*"([^"]*)"\s*\)"#).expect("a constant");
     let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    let mut pending = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut pending = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/archi3d-core/src")];
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(&folder).expect("source folders are readable") {
             let path = entry.expect("source folders are readable").path();

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use archi3d::domain::job::Entry;
-use archi3d::store::ReleaseReason;
+use archi3d_core::domain::job::Entry;
+use archi3d_core::store::ReleaseReason;
 use serde_json::Value;
 
 use crate::support::bench::{CsvBench, at, listing, take};

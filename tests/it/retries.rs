@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use archi3d::domain::time::Timestamp;
+use archi3d_core::domain::time::Timestamp;
 
 use crate::support::TestWorkspace;
 use crate::support::mocks::{attempts, executed, fields, one_job_each, statuses};

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::domain::forecast::{self, Portion, Stretch, Underway};
-use crate::domain::id::JobId;
-use crate::engine::event::EventKind;
+use archi3d_core::domain::forecast::{self, Portion, Stretch, Underway};
+use archi3d_core::domain::id::JobId;
+use archi3d_core::engine::event::EventKind;
 
 /// So many of the latest endings tell the pace.
 const RECENT: usize = 200;
@@ -134,9 +134,9 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::RunId;
-    use crate::domain::job::Entry;
-    use crate::engine::event::WorkerStarted;
+    use archi3d_core::domain::id::RunId;
+    use archi3d_core::domain::job::Entry;
+    use archi3d_core::engine::event::WorkerStarted;
 
     fn job(number: usize) -> JobId {
         JobId::parse(&format!("job-{number}")).expect("valid")

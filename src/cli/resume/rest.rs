@@ -1,11 +1,11 @@
 //! Going on with what is left after options that make or buy again what has a
 //! result: the same command would do that to what was just made, too.
 
-use crate::domain::filter::JobsFilter;
-use crate::domain::id::JobId;
-use crate::domain::job::Status;
-use crate::engine::event::{NAMED_AT_MOST, Summary};
-use crate::ops::select::WorkerRequest;
+use archi3d_core::domain::filter::JobsFilter;
+use archi3d_core::domain::id::JobId;
+use archi3d_core::domain::job::Status;
+use archi3d_core::engine::event::{NAMED_AT_MOST, Summary};
+use archi3d_core::ops::select::WorkerRequest;
 
 use super::command;
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::cli::table::{Fitted, Page, cut, dollars, short_duration};
-use crate::domain::job::Status;
-use crate::domain::text::{counted, one_line};
-use crate::ops::view::status::{Liveness, RunStatus, RunningJob};
+use archi3d_core::domain::job::Status;
+use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::view::status::{Liveness, RunStatus, RunningJob};
 
 /// Lists of this length are shown whole whatever the page.
 const FEW: usize = 3;
@@ -385,13 +385,15 @@ fn age(age: Option<Duration>) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::cli::local_time::Zone;
-    use crate::domain::forecast::Pace;
-    use crate::domain::id::{JobId, RunId};
-    use crate::domain::money::Usd;
-    use crate::domain::time::Timestamp;
-    use crate::ops::find::JobName;
-    use crate::ops::money::Money;
-    use crate::ops::view::status::{AlgoStatus, FailedJob, FailureGroup, MoneyToFinish, Progress};
+    use archi3d_core::domain::forecast::Pace;
+    use archi3d_core::domain::id::{JobId, RunId};
+    use archi3d_core::domain::money::Usd;
+    use archi3d_core::domain::time::Timestamp;
+    use archi3d_core::ops::find::JobName;
+    use archi3d_core::ops::money::Money;
+    use archi3d_core::ops::view::status::{
+        AlgoStatus, FailedJob, FailureGroup, MoneyToFinish, Progress,
+    };
 
     /// A run in the middle of its work.
     pub(crate) fn sample() -> RunStatus {

@@ -2,12 +2,12 @@
 
 use std::sync::mpsc::channel;
 
-use archi3d::adapter::{AdapterError, JobContext};
-use archi3d::cancel::StopReason;
-use archi3d::domain::job::Status;
-use archi3d::domain::purchase::Billed;
-use archi3d::domain::retry::ErrorClass;
-use archi3d::store::Standing;
+use archi3d_core::adapter::{AdapterError, JobContext};
+use archi3d_core::cancel::StopReason;
+use archi3d_core::domain::job::Status;
+use archi3d_core::domain::purchase::Billed;
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::store::Standing;
 
 use super::{Made, Worker, model, statuses};
 use crate::support::bench::{Bench, MemoryBench, at};

@@ -9,19 +9,22 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use archi3d::adapter::{Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext};
-use archi3d::cancel::{Cancel, StopReason};
-use archi3d::clock::SystemClock;
-use archi3d::domain::id::AlgoKey;
-use archi3d::domain::job::{Entry, Status};
-use archi3d::domain::lease::Rhythm;
-use archi3d::domain::patch::WorkerFacts;
-use archi3d::domain::retry::{ErrorClass, RetryPolicy};
-use archi3d::domain::time::Clock;
-use archi3d::engine::event::{Event, EventKind, Sink, Summary};
-use archi3d::engine::{self, Carrier, Conditions, PlannedJob};
-use archi3d::store::Store;
-use archi3d::workspace::pictures::PictureMarks;
+use archi3d_core::adapter::{
+    Adapter, AdapterError, GenerationRequest, GenerationResult, JobContext,
+};
+use archi3d_core::cancel::{Cancel, StopReason};
+use archi3d_core::clock::SystemClock;
+use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::job::{Entry, Status};
+use archi3d_core::domain::lease::Rhythm;
+use archi3d_core::domain::patch::WorkerFacts;
+use archi3d_core::domain::retry::{ErrorClass, RetryPolicy};
+use archi3d_core::domain::time::Clock;
+use archi3d_core::engine::event::{Event, EventKind, Sink, Summary};
+use archi3d_core::engine::{self, Carrier, Conditions, PlannedJob, Source};
+use archi3d_core::store::WorkerStore;
+use archi3d_core::store::files::FileProviders;
+use archi3d_core::workspace::pictures::PictureMarks;
 
 use crate::support::bench::{Bench, MemoryBench, STALE, listing, state};
 
@@ -80,9 +83,11 @@ impl Worker {
                 dry_run: false,
                 fail_fast: false,
                 limit: None,
+                until_idle: None,
                 forced: None,
                 resubmit_unknown: false,
                 forget_requests: false,
+                providers: Arc::new(FileProviders::new(&bench.workspace())),
                 money: None,
                 reuse: None,
                 canary: None,
@@ -105,7 +110,7 @@ impl Worker {
         self
     }
 
-    fn run(&self, store: &dyn Store) -> Summary {
+    fn run(&self, store: &dyn WorkerStore) -> Summary {
         let carrier = Carrier {
             timeout: self.timeout,
             retry: RetryPolicy {
@@ -126,7 +131,7 @@ impl Worker {
         let jobs = jobs.into_iter().map(fresh).collect();
         engine::run(
             store,
-            jobs,
+            Source::Listed(jobs),
             &carriers,
             &self.conditions,
             &clock,

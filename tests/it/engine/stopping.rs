@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use archi3d::adapter::AdapterError;
-use archi3d::cancel::{Stage, StopReason};
-use archi3d::clock::SystemClock;
-use archi3d::domain::job::{Entry, Status};
-use archi3d::domain::retry::ErrorClass;
-use archi3d::domain::time::Clock;
+use archi3d_core::adapter::AdapterError;
+use archi3d_core::cancel::{Stage, StopReason};
+use archi3d_core::clock::SystemClock;
+use archi3d_core::domain::job::{Entry, Status};
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::domain::time::Clock;
 
 use super::{Worker, hang, model, statuses};
 use crate::support::bench::{Bench, MemoryBench, STALE, listing, state, take};

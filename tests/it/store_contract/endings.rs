@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use archi3d::domain::job::{Entry, JobState, Status};
-use archi3d::domain::patch::DRY_RUN;
-use archi3d::store::{Claim, Finish, ReleaseReason};
+use archi3d_core::domain::job::{Entry, JobState, Status};
+use archi3d_core::domain::patch::DRY_RUN;
+use archi3d_core::store::{Claim, Finish, ReleaseReason};
 
 use super::Make;
 use crate::support::bench::{Bench, MemoryBench, at, failed, made, model, state, take};

@@ -1,10 +1,10 @@
 //! What an attempt was about to buy when it ended, and purchases that are over.
 
-use archi3d::domain::job::Entry;
-use archi3d::domain::lease::Lease;
-use archi3d::domain::purchase::PurchaseEnd;
-use archi3d::domain::retry::ErrorClass;
-use archi3d::store::{Beat, Ending, Outcome, ReleaseReason, Setback, Standing, Store};
+use archi3d_core::domain::job::Entry;
+use archi3d_core::domain::lease::Lease;
+use archi3d_core::domain::purchase::PurchaseEnd;
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::store::{Beat, Ending, Outcome, ReleaseReason, Setback, Standing, WorkerStore};
 
 use super::Make;
 use crate::support::bench::{at, failed, made, take};
@@ -18,7 +18,7 @@ every_store! {
     a_void_purchase_of_a_redo_is_not_asked_about_again
 }
 
-fn intend(store: &dyn Store, lease: &Lease, correlation: &str) {
+fn intend(store: &dyn WorkerStore, lease: &Lease, correlation: &str) {
     let noted = store.intent(lease, correlation, at(1));
     assert_eq!(noted.expect("works"), Beat::Held);
 }

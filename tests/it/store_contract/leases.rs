@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Barrier;
 use std::thread;
 
-use archi3d::domain::job::{Entry, JobState, Status};
-use archi3d::store::{Beat, Claim, Finish, ReleaseReason, Store};
+use archi3d_core::domain::job::{Entry, JobState, Status};
+use archi3d_core::store::{Beat, Claim, Finish, ReleaseReason, WorkerStore};
 
 use super::Make;
 use crate::support::bench::{
@@ -25,7 +25,8 @@ every_store! {
 
 fn of_eight_that_race_for_a_job_one_gets_it(make: Make) {
     let bench = make(3);
-    let stores: Vec<Box<dyn Store>> = (0..8).map(|n| bench.worker(&format!("w{n}"))).collect();
+    let stores: Vec<Box<dyn WorkerStore>> =
+        (0..8).map(|n| bench.worker(&format!("w{n}"))).collect();
     let start = Barrier::new(stores.len());
     for job in bench.jobs() {
         let taken = thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! What dead workers had finished is published in their name, once.
 
-use archi3d::domain::job::{Entry, JobState, Status};
-use archi3d::store::{Beat, Claim, Finish};
+use archi3d_core::domain::job::{Entry, JobState, Status};
+use archi3d_core::store::{Beat, Claim, Finish};
 
 use super::Make;
 use crate::support::bench::{at, failed, listing, made, model, state, take};

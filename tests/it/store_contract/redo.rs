@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use archi3d::domain::job::{Entry, Status};
-use archi3d::store::{Finish, ReleaseReason};
+use archi3d_core::domain::job::{Entry, Status};
+use archi3d_core::store::{Finish, ReleaseReason};
 
 use super::Make;
 use crate::support::bench::{

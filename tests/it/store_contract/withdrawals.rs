@@ -3,10 +3,10 @@
 use std::sync::Barrier;
 use std::thread;
 
-use archi3d::domain::job::{Entry, JobState, Status};
-use archi3d::domain::purchase::PurchaseEnd;
-use archi3d::domain::retry::ErrorClass;
-use archi3d::store::{Beat, Claim, Finish, ReleaseReason, Restored, Setback, Withdrawal};
+use archi3d_core::domain::job::{Entry, JobState, Status};
+use archi3d_core::domain::purchase::PurchaseEnd;
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::store::{Beat, Claim, Finish, ReleaseReason, Restored, Setback, Withdrawal};
 
 use super::Make;
 use crate::support::bench::{STALE, at, failed, made, model, state, take};

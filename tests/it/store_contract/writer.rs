@@ -3,11 +3,11 @@
 use std::fs;
 use std::sync::Arc;
 
-use archi3d::clock::SystemClock;
-use archi3d::domain::job::Entry;
-use archi3d::domain::time::Clock as _;
-use archi3d::store::Store as _;
-use archi3d::store::csv::CsvStore;
+use archi3d_core::clock::SystemClock;
+use archi3d_core::domain::job::Entry;
+use archi3d_core::domain::time::Clock as _;
+use archi3d_core::store::WorkerStore as _;
+use archi3d_core::store::files::FileStore;
 
 use crate::support::bench::CsvBench;
 use crate::support::wait_until;
@@ -17,7 +17,7 @@ fn a_panic_of_the_writer_stops_the_worker_and_leaves_its_journal_open() {
     let bench = CsvBench::new(2);
     // Whoever hears that the table cannot be written panics.
     let options = bench.options("w-1", Arc::new(|_| panic!("a bug")));
-    let store = CsvStore::open(options).expect("the run can be opened");
+    let store = FileStore::open(options).expect("the run can be opened");
     let now = SystemClock.now();
     store.recover(now).expect("recovered");
     let jobs = store.jobs(now).expect("read").jobs;

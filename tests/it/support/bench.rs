@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use archi3d::clock::SystemClock;
-use archi3d::domain::id::{AlgoKey, JobId, RunId, WorkerId};
-use archi3d::domain::job::{Entry, JobState};
-use archi3d::domain::lease::{Lease, Rhythm};
-use archi3d::domain::naming::StateFile;
-use archi3d::domain::patch::{self, Price, Product, Span, WorkerFacts};
-use archi3d::domain::purchase::PurchaseEnd;
-use archi3d::domain::retry::ErrorClass;
-use archi3d::domain::time::Timestamp;
-use archi3d::platform;
-use archi3d::store::csv::{CsvStore, CsvStoreOptions};
-use archi3d::store::{
-    Artifact, Claim, Ending, JobRecord, NoticeSink, Outcome, Standing, Store, WorkerIdentity,
+use archi3d_core::clock::SystemClock;
+use archi3d_core::domain::id::{AlgoKey, JobId, RunId, WorkerId};
+use archi3d_core::domain::job::{Entry, JobState};
+use archi3d_core::domain::lease::{Lease, Rhythm};
+use archi3d_core::domain::naming::StateFile;
+use archi3d_core::domain::patch::{self, Price, Product, Span, WorkerFacts};
+use archi3d_core::domain::purchase::PurchaseEnd;
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::domain::time::Timestamp;
+use archi3d_core::platform;
+use archi3d_core::store::files::{FileStore, FileStoreOptions};
+use archi3d_core::store::{
+    Artifact, Claim, Ending, JobRecord, NoticeSink, Outcome, Standing, WorkerIdentity, WorkerStore,
 };
-use archi3d::workspace::artifact;
-use archi3d::workspace::lock::{self, FileLock};
-use archi3d::workspace::paths::{RunPaths, Workspace};
+use archi3d_core::workspace::artifact;
+use archi3d_core::workspace::lock::{self, FileLock};
+use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
 use super::memory_store::MemoryRun;
 use super::wait::wait_until;
@@ -48,13 +48,13 @@ pub fn at(seconds: u64) -> Timestamp {
 /// A run with waiting jobs, on some kind of store. Dropping a handle is its worker's death.
 pub trait Bench: Sync {
     /// Opens the run for a worker with a new id, without recovery.
-    fn open(&self, worker: &str) -> Box<dyn Store>;
+    fn open(&self, worker: &str) -> Box<dyn WorkerStore>;
 
     /// Lets a worker die after its ending is safe and before it is published.
-    fn die_finishing(&self, store: Box<dyn Store>, lease: &Lease, ending: Ending);
+    fn die_finishing(&self, store: Box<dyn WorkerStore>, lease: &Lease, ending: Ending);
 
     /// Lets a worker die.
-    fn die(&self, store: Box<dyn Store>, worker: &WorkerId) {
+    fn die(&self, store: Box<dyn WorkerStore>, worker: &WorkerId) {
         let _ = worker;
         drop(store);
     }
@@ -72,7 +72,7 @@ pub trait Bench: Sync {
     fn paths(&self) -> RunPaths;
 
     /// Opens the run for a worker and recovers it.
-    fn worker(&self, worker: &str) -> Box<dyn Store> {
+    fn worker(&self, worker: &str) -> Box<dyn WorkerStore> {
         let store = self.open(worker);
         store.recover(at(0)).expect("recovery works");
         store
@@ -97,8 +97,8 @@ impl CsvBench {
     }
 
     /// Returns how the run is opened for a worker whose notices go to `notices`.
-    pub fn options(&self, worker: &str, notices: NoticeSink) -> CsvStoreOptions {
-        CsvStoreOptions {
+    pub fn options(&self, worker: &str, notices: NoticeSink) -> FileStoreOptions {
+        FileStoreOptions {
             workspace: Workspace::new(self.workspace.root()),
             run_id: run_id(),
             identity: WorkerIdentity {
@@ -137,12 +137,12 @@ impl CsvBench {
 }
 
 impl Bench for CsvBench {
-    fn open(&self, worker: &str) -> Box<dyn Store> {
-        let store = CsvStore::open(self.options(worker, Arc::new(|_| {})));
+    fn open(&self, worker: &str) -> Box<dyn WorkerStore> {
+        let store = FileStore::open(self.options(worker, Arc::new(|_| {})));
         Box::new(store.expect("the run can be opened"))
     }
 
-    fn die_finishing(&self, store: Box<dyn Store>, lease: &Lease, ending: Ending) {
+    fn die_finishing(&self, store: Box<dyn WorkerStore>, lease: &Lease, ending: Ending) {
         // The ending is in the journal before the job's lock is taken, which it never gets.
         let path = self.paths().state_file(&lease.job_id, StateFile::Lock);
         let lock = FileLock::try_acquire(&path).expect("locks work");
@@ -157,7 +157,7 @@ impl Bench for CsvBench {
 
     // A program that another test starts just now shares our locks until it runs:
     // a worker is dead when its journal is free.
-    fn die(&self, store: Box<dyn Store>, worker: &WorkerId) {
+    fn die(&self, store: Box<dyn WorkerStore>, worker: &WorkerId) {
         drop(store);
         wait_until_free(&self.paths().journal(worker));
     }
@@ -224,11 +224,11 @@ impl MemoryBench {
 }
 
 impl Bench for MemoryBench {
-    fn open(&self, worker: &str) -> Box<dyn Store> {
+    fn open(&self, worker: &str) -> Box<dyn WorkerStore> {
         Box::new(self.run.handle(&worker_id(worker)))
     }
 
-    fn die_finishing(&self, store: Box<dyn Store>, lease: &Lease, ending: Ending) {
+    fn die_finishing(&self, store: Box<dyn WorkerStore>, lease: &Lease, ending: Ending) {
         self.run.cut_off(&lease.worker_id);
         let outcome = store.finish(lease, ending);
         assert!(outcome.is_err(), "{outcome:?}");
@@ -300,7 +300,7 @@ fn facts(worker: &str) -> WorkerFacts {
 
 /// Takes a job that can be taken.
 #[track_caller]
-pub fn take(store: &dyn Store, job: &JobId, entry: Entry, now: Timestamp) -> Lease {
+pub fn take(store: &dyn WorkerStore, job: &JobId, entry: Entry, now: Timestamp) -> Lease {
     match store.claim(job, entry, now).expect("the store works") {
         Claim::Taken(lease) => lease,
         other => panic!("{job} cannot be taken as {entry:?}: {other:?}"),
@@ -309,7 +309,7 @@ pub fn take(store: &dyn Store, job: &JobId, entry: Entry, now: Timestamp) -> Lea
 
 /// Returns the state of a job as a handle sees it.
 #[track_caller]
-pub fn state(store: &dyn Store, job: &JobId) -> JobState {
+pub fn state(store: &dyn WorkerStore, job: &JobId) -> JobState {
     let run = store.jobs(at(0)).expect("the run can be read");
     let record = run.jobs.into_iter().find(|record| record.job_id == *job);
     match record.expect("the job is listed").standing {

@@ -11,18 +11,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use archi3d::domain::id::{JobId, Nonce, RunId, WorkerId};
-use archi3d::domain::job::{Entry, JobEvent, JobState};
-use archi3d::domain::lease::{Lease, Rhythm, Verdict};
-use archi3d::domain::naming;
-use archi3d::domain::purchase::OpenIntent;
-use archi3d::domain::time::Timestamp;
-use archi3d::store::error::IoContext;
-use archi3d::store::{
+use archi3d_core::domain::id::{JobId, Nonce, RunId, WorkerId};
+use archi3d_core::domain::job::{Entry, JobEvent, JobState};
+use archi3d_core::domain::lease::{Lease, Rhythm, Verdict};
+use archi3d_core::domain::naming;
+use archi3d_core::domain::purchase::OpenIntent;
+use archi3d_core::domain::time::Timestamp;
+use archi3d_core::store::error::IoContext;
+use archi3d_core::store::{
     Beat, Claim, Ending, Finish, JobRecord, Recovery, ReleaseReason, Restored, RunJobs, Setback,
-    Store, StoreError, Withdrawal,
+    StoreError, Withdrawal, WorkerStore,
 };
-use archi3d::workspace::paths::{RunPaths, Workspace};
+use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
 mod job;
 
@@ -206,7 +206,7 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
+impl WorkerStore for MemoryStore {
     fn run_id(&self) -> &RunId {
         &self.run.run_id
     }

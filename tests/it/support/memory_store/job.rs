@@ -5,21 +5,21 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use archi3d::domain::id::{Nonce, WorkerId};
-use archi3d::domain::job::{Entry, JobEvent, JobState};
-use archi3d::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
-use archi3d::domain::naming;
-use archi3d::domain::patch::Patch;
-use archi3d::domain::purchase::OpenPurchase;
-use archi3d::domain::retry::ErrorClass;
-use archi3d::domain::time::Timestamp;
-use archi3d::platform;
-use archi3d::store::error::IoContext;
-use archi3d::store::{
+use archi3d_core::domain::id::{Nonce, WorkerId};
+use archi3d_core::domain::job::{Entry, JobEvent, JobState};
+use archi3d_core::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
+use archi3d_core::domain::naming;
+use archi3d_core::domain::patch::Patch;
+use archi3d_core::domain::purchase::OpenPurchase;
+use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::domain::time::Timestamp;
+use archi3d_core::platform;
+use archi3d_core::store::error::IoContext;
+use archi3d_core::store::{
     Ending, Finish, Holder, JobRecord, Outcome, Restored, Standing, StoreError, Withdrawal,
 };
-use archi3d::workspace::artifact;
-use archi3d::workspace::paths::{RunPaths, Workspace};
+use archi3d_core::workspace::artifact;
+use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
 /// A job and everything known about it.
 #[derive(Debug)]

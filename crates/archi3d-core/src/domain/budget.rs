@@ -1,0 +1,516 @@
+//! Money: what is spent, what is reserved, and whether one more job may start.
+//!
+//! A job's price is reserved before it starts and settled when it ends. A
+//! reservation whose worker died stays, so it counts as spent, until an attempt that
+//! asks for the purchase ends it, one that buys again reserves beside it, or a
+//! journal tells what was billed. Pure sums over
+//! the lines of a ledger; where the lines are is none of its business.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+use crate::domain::lease::Lease;
+use crate::domain::money::Usd;
+use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+
+/// From this share of a limit on, a person is warned.
+pub const WARN_FROM: f64 = 0.8;
+
+/// Whose money it is about: one attempt of one job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stake {
+    /// The run.
+    pub run_id: RunId,
+    /// The job.
+    pub job_id: JobId,
+    /// Which attempt.
+    pub attempt: u32,
+    /// What names the attempt; its money is settled once.
+    pub nonce: Nonce,
+    /// Who makes the attempt.
+    pub worker_id: WorkerId,
+}
+
+impl From<&Lease> for Stake {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            run_id: lease.run_id.clone(),
+            job_id: lease.job_id.clone(),
+            attempt: lease.attempt,
+            nonce: lease.nonce.clone(),
+            worker_id: lease.worker_id.clone(),
+        }
+    }
+}
+
+/// One line of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Line")]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// Whose money.
+    #[serde(flatten)]
+    pub stake: Stake,
+    /// What happened to it.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Whether a person said so, who knows what was billed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+}
+
+/// An entry as it is read: a parser knows each field of a flat line at once, and
+/// has to keep them all to find nested ones.
+#[derive(Deserialize)]
+struct Line {
+    at: Timestamp,
+    run_id: RunId,
+    job_id: JobId,
+    attempt: u32,
+    nonce: Nonce,
+    worker_id: WorkerId,
+    event: Event,
+    usd: f64,
+    #[serde(default)]
+    by_hand: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    Reserved,
+    Settled,
+}
+
+impl From<Line> for Entry {
+    fn from(line: Line) -> Self {
+        let usd = line.usd;
+        Self {
+            at: line.at,
+            stake: Stake {
+                run_id: line.run_id,
+                job_id: line.job_id,
+                attempt: line.attempt,
+                nonce: line.nonce,
+                worker_id: line.worker_id,
+            },
+            change: match line.event {
+                Event::Reserved => Change::Reserved { usd },
+                Event::Settled => Change::Settled { usd },
+            },
+            by_hand: line.by_hand,
+        }
+    }
+}
+
+/// What happened to the money of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Change {
+    /// So much is set aside; replaces an earlier reservation of the same job.
+    Reserved {
+        /// The worst case, in dollars.
+        usd: f64,
+    },
+    /// The attempt's money is settled and so much was spent.
+    Settled {
+        /// What it cost, in dollars.
+        usd: f64,
+    },
+}
+
+/// The limits in force; nothing means no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Caps {
+    /// For the whole run.
+    #[serde(rename = "budget_run_usd")]
+    pub run_usd: Option<f64>,
+    /// For one day, in UTC, over all runs of the workspace.
+    #[serde(rename = "budget_day_usd")]
+    pub day_usd: Option<f64>,
+}
+
+impl Caps {
+    /// Tells whether there is any limit.
+    pub fn any(self) -> bool {
+        self.run_usd.is_some() || self.day_usd.is_some()
+    }
+}
+
+/// More than this is no cost of one job.
+const MAX_USD: f64 = 100_000.0;
+
+/// Returns what an adapter says something cost, if it can be true.
+pub fn plain_usd(usd: f64) -> Option<f64> {
+    (0.0..=MAX_USD).contains(&usd).then_some(usd)
+}
+
+/// Returns an amount as the sums take it: what is less than nothing counts as nothing.
+fn money(usd: f64) -> Usd {
+    Usd::of(usd).or_nothing()
+}
+
+fn dollars(known: Option<&Usd>) -> f64 {
+    known.copied().unwrap_or_default().dollars()
+}
+
+/// The sums of a ledger.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    spent_by_run: BTreeMap<RunId, Usd>,
+    spent_by_day: BTreeMap<String, Usd>,
+    reserved: BTreeMap<(RunId, JobId), Reservation>,
+    /// Every attempt that a line names, and whether its money is settled.
+    attempts: HashMap<Nonce, bool>,
+    /// Jobs that turned out dearer than what was reserved for them, and on which day.
+    dearer: BTreeMap<(RunId, JobId), (Usd, String)>,
+    by_hand: Vec<ByHand>,
+}
+
+/// What a person said was billed for a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByHand {
+    /// The attempt whose reservation that ended.
+    pub stake: Stake,
+    /// How much.
+    pub usd: f64,
+    /// When it was said.
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Reservation {
+    stake: Stake,
+    usd: Usd,
+    day: String,
+    /// Whether it was taken over from an attempt that may have been billed.
+    taken_over: bool,
+}
+
+/// The answer to a wish to start a job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Grant {
+    /// It may start; the tightest limit as it stands then, if there is one.
+    Yes(Option<Level>),
+    /// It may not, because of this limit as it stands now.
+    No(Level),
+}
+
+/// How a limit stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Which limit.
+    pub cap: CapKind,
+    /// The limit.
+    pub cap_usd: f64,
+    /// What was spent of it.
+    pub spent_usd: f64,
+    /// What is set aside of it.
+    pub reserved_usd: f64,
+}
+
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Level", 5)?;
+        fields.serialize_field("cap", &self.cap)?;
+        fields.serialize_field("cap_usd", &self.cap_usd)?;
+        fields.serialize_field("spent_usd", &self.spent_usd)?;
+        fields.serialize_field("reserved_usd", &self.reserved_usd)?;
+        fields.serialize_field("left_usd", &self.left_usd())?;
+        fields.end()
+    }
+}
+
+impl Level {
+    /// Returns what is left of the limit.
+    pub fn left_usd(&self) -> f64 {
+        let committed = money(self.spent_usd) + money(self.reserved_usd);
+        (money(self.cap_usd) - committed).or_nothing().dollars()
+    }
+
+    /// Returns how much of the limit is spent or set aside; 1 is all of it.
+    pub fn used(&self) -> f64 {
+        if self.cap_usd > 0.0 {
+            (self.spent_usd + self.reserved_usd) / self.cap_usd
+        } else {
+            1.0
+        }
+    }
+}
+
+/// Which limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapKind {
+    /// The run's.
+    Run,
+    /// The day's.
+    Day,
+}
+
+impl CapKind {
+    /// Returns the word for people and logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// How the money of a run stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Standing {
+    /// What was spent.
+    pub spent_usd: f64,
+    /// What is set aside.
+    pub reserved_usd: f64,
+}
+
+/// What becomes of a reservation when its attempt is over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bill {
+    /// So much was spent, which may be nothing.
+    Settled(f64),
+    /// It may have been billed: the reservation stays for the next attempt.
+    InDoubt,
+}
+
+impl Bill {
+    /// Decides about an attempt that failed: `cost_usd` is what it cost all the
+    /// same, where that is known. The next attempt re-attaches to an open purchase
+    /// and ends its bill.
+    pub fn of_failure(class: ErrorClass, cost_usd: Option<f64>, purchase_open: bool) -> Self {
+        match cost_usd {
+            _ if purchase_open => Self::InDoubt,
+            Some(usd) => Self::Settled(usd),
+            None if class == ErrorClass::Unknown => Self::InDoubt,
+            None => Self::Settled(0.0),
+        }
+    }
+}
+
+impl Ledger {
+    /// Takes one line in. The money of an attempt is settled once, whoever tells
+    /// it again.
+    pub fn take(&mut self, entry: &Entry) {
+        let Entry {
+            at,
+            stake,
+            change,
+            by_hand,
+        } = entry;
+        if self.is_settled(&stake.nonce) {
+            return;
+        }
+        self.attempts.insert(stake.nonce.clone(), false);
+        let key = (stake.run_id.clone(), stake.job_id.clone());
+        match *change {
+            Change::Reserved { usd } => {
+                let earlier = self.reserved.get(&key);
+                let raised = earlier.is_some_and(|earlier| {
+                    earlier.stake.nonce == stake.nonce && money(usd) > earlier.usd
+                });
+                let reservation = Reservation {
+                    stake: stake.clone(),
+                    usd: money(usd),
+                    day: day_of(*at),
+                    taken_over: earlier.is_some_and(|earlier| {
+                        earlier.taken_over || earlier.stake.nonce != stake.nonce
+                    }),
+                };
+                if raised {
+                    self.note_dearer(&key, money(usd), *at);
+                }
+                self.reserved.insert(key, reservation);
+            }
+            Change::Settled { usd } => {
+                if *by_hand {
+                    let (stake, at) = (stake.clone(), *at);
+                    self.by_hand.push(ByHand { stake, usd, at });
+                }
+                let usd = money(usd);
+                if usd == Usd::ZERO && !by_hand && !self.may_free(stake) {
+                    return;
+                }
+                self.attempts.insert(stake.nonce.clone(), true);
+                let reserved = self.reserved.get(&key).map_or(Usd::ZERO, |own| own.usd);
+                if usd > reserved {
+                    self.note_dearer(&key, usd, *at);
+                }
+                // Money counts for the day on which it was granted.
+                let day = match self.reserved.get(&key) {
+                    // A bill is also that of the attempts before it.
+                    Some(own)
+                        if own.stake.nonce == stake.nonce
+                            || (own.stake.attempt < stake.attempt && usd > Usd::ZERO) =>
+                    {
+                        let day = own.day.clone();
+                        self.reserved.remove(&key);
+                        day
+                    }
+                    _ => day_of(*at),
+                };
+                *self.spent_by_run.entry(key.0).or_default() += usd;
+                *self.spent_by_day.entry(day).or_default() += usd;
+            }
+        }
+    }
+
+    fn note_dearer(&mut self, key: &(RunId, JobId), usd: Usd, at: Timestamp) {
+        let noted = self.dearer.entry(key.clone()).or_default();
+        *noted = (noted.0.max(usd), day_of(at));
+    }
+
+    /// Returns the jobs that turned out dearer than what was reserved for them, each
+    /// with what it cost: those of a run, and those of today of every run.
+    pub fn dearer(
+        &self,
+        run: &RunId,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&RunId, &JobId, f64)> {
+        let today = day_of(now);
+        let jobs = self.dearer.iter();
+        jobs.filter(move |((of, _), (_, day))| of == run || *day == today)
+            .map(|((run, job), (cost, _))| (run, job, cost.dollars()))
+    }
+
+    /// Decides whether a job that costs `price` may start. What is reserved for
+    /// the same job already does not count twice.
+    pub fn grant(&self, run: &RunId, job: &JobId, price: f64, caps: Caps, now: Timestamp) -> Grant {
+        let others = |r: &Reservation| r.stake.run_id != *run || r.stake.job_id != *job;
+        self.decide(run, price, caps, now, &others)
+    }
+
+    /// Decides the same where what is reserved for the job already is written off:
+    /// it counts, and the price comes on top.
+    pub fn grant_additional(&self, run: &RunId, price: f64, caps: Caps, now: Timestamp) -> Grant {
+        self.decide(run, price, caps, now, &|_| true)
+    }
+
+    fn decide(
+        &self,
+        run: &RunId,
+        price: f64,
+        caps: Caps,
+        now: Timestamp,
+        counts: &dyn Fn(&Reservation) -> bool,
+    ) -> Grant {
+        let mut tightest: Option<Level> = None;
+        for mut level in self.levels(run, caps, now, counts) {
+            let committed = money(level.spent_usd) + money(level.reserved_usd);
+            if committed + money(price) > money(level.cap_usd) {
+                return Grant::No(level);
+            }
+            level.reserved_usd = (money(level.reserved_usd) + money(price)).dollars();
+            if tightest.is_none_or(|other| other.used() < level.used()) {
+                tightest = Some(level);
+            }
+        }
+        Grant::Yes(tightest)
+    }
+
+    /// Returns how every limit stands, the run's first.
+    pub fn level(&self, run: &RunId, caps: Caps, now: Timestamp) -> Vec<Level> {
+        self.levels(run, caps, now, &|_| true)
+    }
+
+    fn levels(
+        &self,
+        run: &RunId,
+        caps: Caps,
+        now: Timestamp,
+        counts: &dyn Fn(&Reservation) -> bool,
+    ) -> Vec<Level> {
+        let today = day_of(now);
+        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Usd {
+            let kept = self.reserved.values().filter(|r| counts(r) && keep(r));
+            kept.map(|r| r.usd).sum()
+        };
+        let run_level = caps.run_usd.map(|cap_usd| Level {
+            cap: CapKind::Run,
+            cap_usd,
+            spent_usd: dollars(self.spent_by_run.get(run)),
+            reserved_usd: reserved(&|r| r.stake.run_id == *run).dollars(),
+        });
+        let day_level = caps.day_usd.map(|cap_usd| Level {
+            cap: CapKind::Day,
+            cap_usd,
+            spent_usd: dollars(self.spent_by_day.get(&today)),
+            reserved_usd: reserved(&|r| r.day == today).dollars(),
+        });
+        run_level.into_iter().chain(day_level).collect()
+    }
+
+    /// Returns how the money of a run stands.
+    pub fn standing(&self, run: &RunId) -> Standing {
+        let reserved = self.reserved.values().filter(|r| r.stake.run_id == *run);
+        Standing {
+            spent_usd: dollars(self.spent_by_run.get(run)),
+            reserved_usd: reserved.map(|r| r.usd).sum::<Usd>().dollars(),
+        }
+    }
+
+    /// Returns what is reserved for a job, if anything is.
+    pub fn reserved_for(&self, run: &RunId, job: &JobId) -> Option<f64> {
+        let key = (run.clone(), job.clone());
+        self.reserved.get(&key).map(|r| r.usd.dollars())
+    }
+
+    /// Returns what of that counts for today.
+    pub fn reserved_today(&self, run: &RunId, job: &JobId, now: Timestamp) -> Option<f64> {
+        let own = self.reserved.get(&(run.clone(), job.clone()));
+        let own = own.filter(|own| own.day == day_of(now));
+        own.map(|own| own.usd.dollars())
+    }
+
+    /// Returns every reservation of a run, with whose it is.
+    pub fn open(&self, run: &RunId) -> Vec<(Stake, f64)> {
+        let of_run = self.reserved.values().filter(|r| r.stake.run_id == *run);
+        of_run.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
+    }
+
+    /// Returns every reservation of any run that counts for today.
+    pub fn open_today(&self, now: Timestamp) -> Vec<(Stake, f64)> {
+        let today = day_of(now);
+        let open = self.reserved.values().filter(|r| r.day == today);
+        open.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
+    }
+
+    /// Tells whether the reservation of an attempt ends if it was not billed. That
+    /// says nothing of an attempt before it whose reservation it took over.
+    pub fn may_free(&self, stake: &Stake) -> bool {
+        let key = (stake.run_id.clone(), stake.job_id.clone());
+        let own = self.reserved.get(&key);
+        own.is_some_and(|own| own.stake.nonce == stake.nonce && !own.taken_over)
+    }
+
+    /// Returns what people said was billed for jobs of a run, in the order in which
+    /// they said it.
+    pub fn by_hand(&self, run: &RunId) -> impl Iterator<Item = &ByHand> {
+        let said = self.by_hand.iter();
+        said.filter(move |said| said.stake.run_id == *run)
+    }
+
+    /// Tells whether any line names an attempt.
+    pub fn knows(&self, nonce: &Nonce) -> bool {
+        self.attempts.contains_key(nonce)
+    }
+
+    /// Tells whether the money of an attempt is settled.
+    pub fn is_settled(&self, nonce: &Nonce) -> bool {
+        self.attempts.get(nonce) == Some(&true)
+    }
+}
+
+fn day_of(at: Timestamp) -> String {
+    at.iso().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests;

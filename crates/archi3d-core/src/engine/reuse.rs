@@ -1,0 +1,387 @@
+//! Copying an earlier identical result instead of buying it again.
+//!
+//! Decided before a job is claimed, so nothing is reserved or waited for on its
+//! account. A copy is published like every other result; its files are compared
+//! with their hashes on the way. A redo asks for a new result and gets one.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::domain::content::ContentKey;
+use crate::domain::job::Entry;
+use crate::domain::lease::Lease;
+use crate::domain::naming;
+use crate::domain::patch::{Price, Product, REUSED, Span};
+use crate::domain::time::Timestamp;
+use crate::engine::event::EventKind;
+use crate::engine::output::{self, Checked};
+use crate::engine::queue::Waiting;
+use crate::engine::{Carrier, Halt, Pool};
+use crate::store::reuse::{ReuseIndex, Source};
+use crate::store::{Artifact, Claim, JobRecord, ReleaseReason};
+use crate::workspace::artifact;
+
+/// How long a job waits for one with the same inputs that runs.
+const TWIN_PAUSE: Duration = Duration::from_millis(50);
+
+/// The largest `metadata.json` that is carried over.
+const MAX_METADATA: u64 = 4 << 20;
+
+/// The inputs that jobs of this pool are being made from.
+#[derive(Debug, Default)]
+pub(super) struct Twins(Mutex<HashSet<ContentKey>>);
+
+/// Lets jobs with the same inputs go on when the first one has ended.
+pub(super) struct First<'a> {
+    twins: &'a Twins,
+    key: ContentKey,
+}
+
+impl Twins {
+    /// Returns nothing if a job with the same inputs is being made.
+    fn first(&self, key: &ContentKey) -> Option<First<'_>> {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        running.insert(key.clone()).then(|| First {
+            twins: self,
+            key: key.clone(),
+        })
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        let running = self.twins.0.lock();
+        let mut running = running.unwrap_or_else(PoisonError::into_inner);
+        running.remove(&self.key);
+    }
+}
+
+/// What is to be done with a job.
+pub(super) enum Turned<'a> {
+    /// It is to be made, and others with the same inputs wait meanwhile.
+    Make(Box<Waiting>, Option<First<'a>>),
+    /// It was dealt with.
+    Done,
+}
+
+impl Pool<'_> {
+    /// Copies an earlier result for the job if there is one.
+    pub(super) fn try_reuse(&self, waiting: Waiting) -> Turned<'_> {
+        let wanted = !waiting.plain && waiting.planned.entry != Entry::Redo;
+        let index = self.conditions.reuse.as_ref().filter(|_| wanted);
+        let Some(index) = index.filter(|_| !self.conditions.dry_run) else {
+            return Turned::Make(Box::new(waiting), None);
+        };
+        let Some((key, version)) = self.inputs_of(&waiting.planned.job) else {
+            return Turned::Make(Box::new(waiting), None);
+        };
+        let version = version.as_deref();
+        let mut found = index.find(&key, version, false);
+        let mut first = None;
+        if matches!(found, Ok(None)) {
+            first = self.twins.first(&key);
+            if first.is_none() {
+                self.queue.put_back(waiting, TWIN_PAUSE);
+                self.claim_answered(false);
+                return Turned::Done;
+            }
+            // The one that was first until now may have left a result.
+            found = index.find(&key, version, true);
+        }
+        match found {
+            Ok(Some(source)) => self.claim_and_copy(waiting, index, &source, &key),
+            Ok(None) => Turned::Make(Box::new(waiting), first),
+            Err(error) => {
+                // Without knowing, buying could be a mistake that costs.
+                self.queue.put_back(waiting, Duration::ZERO);
+                self.claim_answered(false);
+                self.store_failed("cannot look for earlier results", &error);
+                Turned::Done
+            }
+        }
+    }
+
+    /// Copies an earlier result for a job that is ours already, if there is one; otherwise
+    /// returns it to be made.
+    pub(super) fn copy_handed(
+        &self,
+        waiting: Waiting,
+        lease: &Lease,
+    ) -> Option<(Waiting, Option<First<'_>>)> {
+        // What was bought for it already is worth more than a copy.
+        let bought = lease.request_id.is_some() && !self.forgets(lease);
+        let wanted = lease.entry != Entry::Redo && !bought && self.open_intent(lease).is_none();
+        let index = self.conditions.reuse.as_ref().filter(|_| wanted);
+        let Some(index) = index.filter(|_| !self.conditions.dry_run) else {
+            return Some((waiting, None));
+        };
+        let Some((key, version)) = self.inputs_of(&waiting.planned.job) else {
+            return Some((waiting, None));
+        };
+        let version = version.as_deref();
+        let found = match index.find(&key, version, false) {
+            Ok(None) => match self.twins.first(&key) {
+                None => {
+                    let later = self.clock.now().plus(TWIN_PAUSE);
+                    self.give_back_until(lease, Some(later));
+                    return None;
+                }
+                // The one that was first until now may have left a result.
+                Some(first) => match index.find(&key, version, true) {
+                    Ok(None) => return Some((waiting, Some(first))),
+                    found => found,
+                },
+            },
+            found => found,
+        };
+        match found {
+            Ok(Some(source)) => self.copy(waiting, lease, index, &source, &key),
+            Ok(None) => return Some((waiting, None)),
+            Err(error) => {
+                self.give_back_until(lease, None);
+                self.store_failed("cannot look for earlier results", &error);
+            }
+        }
+        None
+    }
+
+    fn give_back_until(&self, lease: &Lease, until: Option<Timestamp>) {
+        let now = self.clock.now();
+        let given = self.store.release(lease, ReleaseReason::Retry, until, now);
+        if let Err(error) = given {
+            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+        }
+    }
+
+    /// Returns what tells a job's inputs from all others, and the version that makes it;
+    /// what is wrong with its adapter or its pictures is told when it runs.
+    fn inputs_of(&self, job: &JobRecord) -> Option<(ContentKey, Option<String>)> {
+        let carrier = self.carrier_of(job).ok()?;
+        let pictures = output::resolve_images(&self.conditions.workspace, &job.images).ok()?;
+        let version = carrier.adapter.version().map(str::to_owned);
+        Some((content_key(carrier, &pictures)?, version))
+    }
+
+    fn claim_and_copy(
+        &self,
+        waiting: Waiting,
+        index: &Arc<dyn ReuseIndex>,
+        source: &Source,
+        key: &ContentKey,
+    ) -> Turned<'_> {
+        let job_id = waiting.planned.job.job_id.clone();
+        let claim = self
+            .store
+            .claim(&job_id, waiting.planned.entry, self.clock.now());
+        let taken = matches!(claim, Ok(Claim::Taken(_)));
+        self.claim_answered(taken && !waiting.tried);
+        match claim {
+            // What was bought for it already is worth more than a copy.
+            Ok(Claim::Taken(lease))
+                if lease.request_id.is_some() && !self.forgets(&lease)
+                    || self.open_intent(&lease).is_some() =>
+            {
+                self.step_back(waiting, &lease, true);
+            }
+            Ok(Claim::Taken(lease)) => self.copy(waiting, &lease, index, source, key),
+            other => self.claim_refused(waiting, other),
+        }
+        Turned::Done
+    }
+
+    fn copy(
+        &self,
+        waiting: Waiting,
+        lease: &Lease,
+        index: &Arc<dyn ReuseIndex>,
+        source: &Source,
+        key: &ContentKey,
+    ) {
+        let started = Instant::now();
+        let job = &waiting.planned.job;
+        self.report(EventKind::JobStarted {
+            job_id: job.job_id.clone(),
+            attempt: lease.attempt,
+            algo: self.algo_of(job),
+            entry: lease.entry,
+        });
+        let algo = self.algo_of(job);
+        let names = [&job.product_id, &job.variant, &algo].map(String::as_str);
+        let about = output::about(self.store.run_id(), &job.job_id, names);
+        let copied = copy_result(source, &lease.staging, key, about);
+        let artifacts = match copied {
+            Ok(artifacts) => artifacts,
+            Err(reason) if is_sound(source) => {
+                self.copy_unwritten(lease, source, &reason);
+                return;
+            }
+            Err(reason) => {
+                index.refuse(source);
+                self.report(EventKind::Warning {
+                    message: format!(
+                        "the result of job {} of run {} cannot be reused: {reason}",
+                        source.job_id, source.run_id
+                    ),
+                });
+                self.step_back(waiting, lease, false);
+                return;
+            }
+        };
+        self.report(EventKind::JobReused {
+            job_id: job.job_id.clone(),
+            attempt: lease.attempt,
+            from_run: source.run_id.clone(),
+            from_job: source.job_id.clone(),
+        });
+        let checked = Checked {
+            ignored: Vec::new(),
+            product: self.product_of(&waiting, lease, source),
+            artifacts,
+            content_key: Some(key.clone()),
+            reused: true,
+        };
+        let span = Span {
+            start: lease.claimed_at,
+            duration: started.elapsed(),
+        };
+        self.settle_made(&waiting, lease, checked, span);
+    }
+
+    /// Gives a job back whose copy our own disk did not take: to buy it instead
+    /// would cost money for nothing.
+    fn copy_unwritten(&self, lease: &Lease, source: &Source, reason: &str) {
+        let words = "the copy could not be written";
+        self.give_back(lease, ReleaseReason::StoreTrouble, words);
+        self.halt(Halt::Store);
+        self.report(EventKind::Warning {
+            message: format!(
+                "the result of job {} of run {} could not be copied for job {}, which was given \
+                 back: {reason}. Nothing new starts; see to the disk and run the same command again",
+                source.job_id, source.run_id, lease.job_id
+            ),
+        });
+    }
+
+    fn product_of(&self, waiting: &Waiting, lease: &Lease, source: &Source) -> Product {
+        let folder = self.store.output_dir(&lease.job_id);
+        let folder = self.conditions.workspace.relative(&folder);
+        let folder = folder.unwrap_or_default();
+        let there = |name: &String| source.artifacts.iter().any(|file| file.name == *name);
+        let previews = (1..=naming::MAX_PREVIEWS).map(naming::preview_png);
+        let carrier = self.carrier_of(&waiting.planned.job).ok();
+        Product {
+            object: format!("{folder}/{}", naming::GENERATED_GLB),
+            previews: previews
+                .filter(there)
+                .map(|name| format!("{folder}/{name}"))
+                .collect(),
+            algo_version: source.algo_version.clone(),
+            price: Price {
+                unit_usd: carrier.and_then(|carrier| carrier.price.unit_usd),
+                estimated_usd: Some(0.0),
+                source: Some(REUSED.to_owned()),
+            },
+        }
+    }
+
+    /// Gives a job back that was taken for a copy, to be looked at again at once;
+    /// with `plain` it is then made whatever results there are.
+    fn step_back(&self, mut waiting: Waiting, lease: &Lease, plain: bool) {
+        let now = self.clock.now();
+        let reason = ReleaseReason::Retry;
+        if let Err(error) = self.store.release(lease, reason, None, now) {
+            self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
+            return;
+        }
+        waiting.planned.entry = Entry::Fresh;
+        waiting.plain = plain;
+        waiting.tried = true;
+        self.requeue(waiting, Duration::ZERO);
+    }
+}
+
+/// Returns what tells a job's inputs and parameters from all others; nothing if
+/// its results are not worth reusing or a picture cannot be read.
+pub(super) fn content_key(carrier: &Carrier, pictures: &[PathBuf]) -> Option<ContentKey> {
+    let recipe = carrier.recipe.as_ref()?;
+    let hashes = pictures.iter().map(|path| artifact::hash_file(path));
+    Some(recipe.key(&hashes.collect::<io::Result<Vec<_>>>().ok()?))
+}
+
+/// Tells whether a result is what it was when it was made.
+fn is_sound(source: &Source) -> bool {
+    let mut copied = source
+        .artifacts
+        .iter()
+        .filter(|file| file.name != naming::METADATA_JSON);
+    copied.all(|file| artifact::is_intact(&source.folder, &file.name, file.size, &file.sha256))
+        && artifact::check_model(&source.folder.join(naming::GENERATED_GLB)).is_ok()
+}
+
+/// Copies every file of a result and compares the copies with their hashes.
+fn copy_result(
+    source: &Source,
+    staging: &Path,
+    key: &ContentKey,
+    about: Value,
+) -> Result<Vec<Artifact>, String> {
+    let mut artifacts = Vec::new();
+    for file in &source.artifacts {
+        if file.name == naming::METADATA_JSON {
+            continue;
+        }
+        let inside = Path::new(&file.name)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        if !inside {
+            return Err(format!("it names {:?}", file.name));
+        }
+        let to = staging.join(&file.name);
+        let copied = fs::create_dir_all(to.parent().unwrap_or(staging))
+            .and_then(|()| fs::copy(source.folder.join(&file.name), &to));
+        copied.map_err(|error| format!("{}: {error}", file.name))?;
+        if !artifact::is_intact(staging, &file.name, file.size, &file.sha256) {
+            return Err(format!("{} is not what it was", file.name));
+        }
+        artifacts.push(file.clone());
+    }
+    let model = staging.join(naming::GENERATED_GLB);
+    artifact::check_model(&model).map_err(|error| error.to_string())?;
+    artifacts.push(write_metadata(source, staging, key, about, &artifacts)?);
+    artifacts.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(artifacts)
+}
+
+/// Writes what the first result's adapter told, and where the copy comes from.
+fn write_metadata(
+    source: &Source,
+    staging: &Path,
+    key: &ContentKey,
+    about: Value,
+    artifacts: &[Artifact],
+) -> Result<Artifact, String> {
+    let told = crate::workspace::durable::read_plain(
+        &source.folder.join(naming::METADATA_JSON),
+        MAX_METADATA,
+    );
+    let told: Option<Value> = told.ok().and_then(|b| serde_json::from_slice(&b).ok());
+    let adapter = told.and_then(|mut told| Some(told.get_mut("adapter")?.take()));
+    let mut whole = about;
+    whole["adapter"] = json!(adapter);
+    whole["reused_from"] = json!({
+        "run_id": source.run_id,
+        "job_id": source.job_id,
+        "attempt": source.attempt,
+        "algo_version": source.algo_version,
+        "content_key": key,
+    });
+    whole["artifacts"] = json!(artifacts);
+    let file = artifact::write_json(staging, &whole).map_err(|error| error.to_string())?;
+    Ok(Artifact::from(file))
+}

@@ -1,0 +1,413 @@
+//! Jobs that the store hands out, claimed for the threads that wait and for no more.
+//!
+//! A store that many machines share does not list its jobs. Before it is asked, every
+//! algorithm says how many of its jobs may start now: what is closed, paused, out of money or
+//! without a place is not asked for, so nothing is claimed only to be given back. One thread
+//! asks for all that wait.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::cancel::Stage;
+use crate::domain::id::{AlgoKey, JobId};
+use crate::domain::lease::Lease;
+use crate::engine::breaker::PAUSE;
+use crate::engine::budget::Funding;
+use crate::engine::event::EventKind;
+use crate::engine::lanes::Admitted;
+use crate::engine::queue::Waiting;
+use crate::engine::waits::Cause;
+use crate::engine::{Halt, PlannedJob, Pool};
+use crate::store::providers::{Closable, Permit};
+use crate::store::{JobRecord, Lane, Next, ReleaseReason, Want};
+
+/// No thread waits longer than this at a time, so that it notices a stop.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+/// What the threads of a pool know of the jobs they are handed.
+#[derive(Default)]
+pub(super) struct Served(Mutex<Buffer>);
+
+#[derive(Default)]
+struct Buffer {
+    /// Jobs that are ours and that a thread will start at once.
+    ready: VecDeque<Handed>,
+    /// How many threads wait for one.
+    waiting: usize,
+    /// Whether one of them asks the store this moment.
+    asking: bool,
+    /// Nobody need ask before this moment.
+    again: Option<Instant>,
+    /// Since when the store has had nothing for us.
+    idle_since: Option<Instant>,
+    /// Since when providers have refused a job without a pause of ours.
+    refused_since: HashMap<JobId, Instant>,
+}
+
+/// A job that is ours, with its place at its provider.
+struct Handed {
+    waiting: Waiting,
+    lease: Lease,
+    admitted: Admitted,
+}
+
+/// The places that were taken for the jobs of one lane.
+struct Room {
+    lane: usize,
+    want: Lane,
+    places: Vec<Admitted>,
+    probe: Option<Arc<Permit>>,
+}
+
+/// What came of asking the store.
+enum Asked {
+    Some,
+    Nothing(Duration),
+    Drained,
+}
+
+impl Served {
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes since when a provider has refused a job; it is handed out again later.
+    pub(super) fn refused(&self, job: &JobId, since: Option<Instant>) {
+        if let Some(since) = since {
+            let mut buffer = self.buffer();
+            buffer.refused_since.entry(job.clone()).or_insert(since);
+        }
+    }
+
+    /// Lets whoever waits ask the store at once.
+    pub(super) fn wake(&self) {
+        self.buffer().again = None;
+    }
+}
+
+impl Pool<'_> {
+    /// What every thread does where the store hands jobs out.
+    pub(super) fn take_served(&self, served: &Served) {
+        loop {
+            if self.cancel.stage() != Stage::Go || self.halted().is_some() {
+                break;
+            }
+            if let Some(handed) = served.buffer().ready.pop_front() {
+                self.run_handed(served, handed);
+                continue;
+            }
+            if self.limit_is_reached() {
+                self.halt(Halt::Limit);
+                break;
+            }
+            let pause = match self.ask_for_waiting(served) {
+                Asked::Some => continue,
+                Asked::Nothing(pause) => pause,
+                Asked::Drained if self.heartbeat.has_jobs() => LONGEST_WAIT,
+                Asked::Drained if self.stays(served) => LONGEST_WAIT,
+                Asked::Drained => break,
+            };
+            self.tell_of_waits();
+            self.cancel.wait_for(Stage::Drain, pause.min(LONGEST_WAIT));
+        }
+        let left: Vec<Handed> = served.buffer().ready.drain(..).collect();
+        for handed in left {
+            handed.admitted.refund();
+            self.give_back(&handed.lease, ReleaseReason::Interrupted, "interrupted");
+        }
+    }
+
+    /// Tells whether the worker stays although there is nothing to do.
+    fn stays(&self, served: &Served) -> bool {
+        let since = *served.buffer().idle_since.get_or_insert_with(Instant::now);
+        let until_idle = self.conditions.until_idle;
+        until_idle.is_some_and(|most| since.elapsed() < most)
+    }
+
+    fn limit_is_reached(&self) -> bool {
+        let limit = self.conditions.limit;
+        limit.is_some_and(|limit| self.starts().started >= limit)
+    }
+
+    /// Asks the store for the jobs of all threads that wait, unless another thread does.
+    fn ask_for_waiting(&self, served: &Served) -> Asked {
+        let most = {
+            let mut buffer = served.buffer();
+            if buffer.asking {
+                buffer.waiting += 1;
+                drop(buffer);
+                self.cancel.wait_for(Stage::Drain, Duration::from_millis(1));
+                let mut buffer = served.buffer();
+                buffer.waiting -= 1;
+                return Asked::Some;
+            }
+            let now = Instant::now();
+            if let Some(again) = buffer.again.filter(|again| *again > now) {
+                return Asked::Nothing(again - now);
+            }
+            buffer.asking = true;
+            1 + buffer.waiting
+        };
+        let most = match self.conditions.limit {
+            Some(limit) => most.min(limit.saturating_sub(self.starts().started)),
+            None => most,
+        };
+        let asked = self.ask_store(served, most);
+        let mut buffer = served.buffer();
+        buffer.asking = false;
+        match asked {
+            Asked::Some => (buffer.again, buffer.idle_since) = (None, None),
+            Asked::Nothing(pause) => buffer.again = Some(Instant::now() + pause),
+            Asked::Drained => buffer.again = Some(Instant::now() + LONGEST_WAIT),
+        }
+        asked
+    }
+
+    fn ask_store(&self, served: &Served, most: usize) -> Asked {
+        let mut rooms = self.rooms(most);
+        if rooms.is_empty() {
+            return Asked::Drained;
+        }
+        let lanes: Vec<Lane> = rooms.iter().map(|room| room.want.clone()).collect();
+        let want = Want {
+            lanes: &lanes,
+            most,
+        };
+        let next = self.store.claim_next(&want, self.clock.now());
+        let asked = match next {
+            Ok(Next::Jobs(jobs)) => {
+                let mut buffer = served.buffer();
+                for (job, lease) in jobs {
+                    if let Some(handed) = self.handed(&mut rooms, &buffer, job, lease) {
+                        buffer.ready.push_back(handed);
+                    }
+                }
+                Asked::Some
+            }
+            Ok(Next::Nothing(pause)) => Asked::Nothing(pause),
+            Ok(Next::Drained) => Asked::Drained,
+            Err(error) => {
+                self.store_failed("cannot ask for jobs", &error);
+                Asked::Drained
+            }
+        };
+        for place in rooms.into_iter().flat_map(|room| room.places) {
+            place.refund();
+        }
+        asked
+    }
+
+    fn handed(
+        &self,
+        rooms: &mut [Room],
+        buffer: &Buffer,
+        job: JobRecord,
+        lease: Lease,
+    ) -> Option<Handed> {
+        let algo = self.algo_of(&job);
+        let room = rooms
+            .iter_mut()
+            .find(|room| room.want.algo.as_str() == algo);
+        let Some((room, admitted)) = room.and_then(|room| {
+            let place = room.places.pop()?;
+            Some((room, place))
+        }) else {
+            // More than was asked for: nobody starts it here.
+            self.give_back(&lease, ReleaseReason::Retry, "not asked for");
+            return None;
+        };
+        let waiting = Waiting {
+            failures: lease.failures,
+            tried: false,
+            plain: false,
+            lane: room.lane,
+            canary: self.conditions.canary.is_some(),
+            place: 0,
+            refused_since: buffer.refused_since.get(&job.job_id).copied(),
+            probe: room.probe.clone(),
+            planned: PlannedJob {
+                entry: lease.entry,
+                job,
+            },
+        };
+        Some(Handed {
+            waiting,
+            lease,
+            admitted,
+        })
+    }
+
+    /// Takes the places that algorithms have for at most `most` jobs each: none where they wait
+    /// for a moment. What only a person can open is left out.
+    fn rooms(&self, most: usize) -> Vec<Room> {
+        let lanes: Vec<(usize, AlgoKey)> = self
+            .lanes
+            .algos()
+            .filter_map(|(lane, algo)| Some((lane, AlgoKey::parse(algo).ok()?)))
+            .collect();
+        lanes
+            .into_iter()
+            .filter_map(|(lane, algo)| self.room(lane, algo, most))
+            .collect()
+    }
+
+    fn room(&self, lane: usize, algo: AlgoKey, most: usize) -> Option<Room> {
+        let Some(Ok(carrier)) = self.carriers.get(&algo) else {
+            return None;
+        };
+        let obstacle = carrier.obstacle_now(self.conditions.workspace.root());
+        if let Some(reason) = obstacle.or_else(|| self.denied_to(carrier, algo.as_str())) {
+            self.note_unusable(algo.as_str(), reason);
+            return None;
+        }
+        let most = if self.provider_is_open(lane)? {
+            most
+        } else {
+            0
+        };
+        let (most, probe) = self.unless_paused(lane, &algo, carrier.breaker_failures, most)?;
+        let bought_only = !self.lane_is_affordable(&algo, carrier);
+        let mut places = Vec::new();
+        while places.len() < most {
+            match self.place(lane) {
+                Some(place) => places.push(place),
+                None => break,
+            }
+        }
+        Some(Room {
+            lane,
+            want: Lane {
+                algo,
+                most: places.len(),
+                bought_only,
+            },
+            places,
+            probe,
+        })
+    }
+
+    /// Tells whether the provider of a lane is open; nothing where only a person can open it.
+    fn provider_is_open(&self, lane: usize) -> Option<bool> {
+        let Some(gate) = self.lanes.gate_of(lane) else {
+            return Some(true);
+        };
+        if !gate.waits.may_look() {
+            return Some(false);
+        }
+        let now = self.clock.now();
+        let providers = &self.conditions.providers;
+        match providers.closed_to_worker(Closable::Provider, &gate.provider, now) {
+            Ok(None) => Some(true),
+            Ok(Some(closure)) => match closure.until {
+                Some(until) => {
+                    gate.waits.refused(Cause::Closed(until, closure.reason));
+                    Some(false)
+                }
+                None => self.note_closed(&gate.provider, closure.reason),
+            },
+            Err(error) => {
+                let reason = format!("whether it is open cannot be read: {}", error.in_full());
+                self.note_closed(&gate.provider, reason)
+            }
+        }
+    }
+
+    /// Returns how many jobs of an algorithm may start; of a paused one at most one, on trial.
+    fn unless_paused(
+        &self,
+        lane: usize,
+        algo: &AlgoKey,
+        breaker_failures: u32,
+        most: usize,
+    ) -> Option<(usize, Option<Arc<Permit>>)> {
+        if breaker_failures == 0 {
+            return Some((most, None));
+        }
+        let providers = &self.conditions.providers;
+        let now = self.clock.now();
+        let pause = match providers.closed(Closable::Algo, algo, now) {
+            Ok(None) => return Some((most, None)),
+            Ok(Some(pause)) => pause,
+            Err(error) => {
+                let reason = format!("whether it is paused cannot be read: {}", error.in_full());
+                self.note_paused(algo, &reason);
+                return None;
+            }
+        };
+        if now < pause.closed_at.plus(PAUSE) {
+            self.note_paused(algo, &pause.reason);
+            return None;
+        }
+        match providers.try_probe(algo) {
+            Ok(Some(probe)) => {
+                self.report(EventKind::Notice {
+                    message: format!(
+                        "algo {algo} was paused; one job tries whether it works again"
+                    ),
+                });
+                Some((1, Some(Arc::new(probe))))
+            }
+            _ => {
+                if let Some(gate) = self.lanes.gate_of(lane) {
+                    gate.waits.refused(Cause::Probe(algo.to_string()));
+                }
+                Some((0, None))
+            }
+        }
+    }
+
+    fn note_closed(&self, provider: &AlgoKey, reason: String) -> Option<bool> {
+        self.count(|tally| drop(tally.closed.insert(provider.clone(), reason)));
+        None
+    }
+
+    fn note_paused(&self, algo: &AlgoKey, reason: &str) {
+        self.count(|tally| drop(tally.paused.insert(algo.clone(), (reason.to_owned(), 0))));
+    }
+
+    fn note_unusable(&self, algo: &str, reason: String) {
+        self.count(|tally| drop(tally.unusable.insert(algo.to_owned(), (reason, 0))));
+    }
+
+    /// Counts the jobs that nobody took of algorithms that could not start.
+    pub(super) fn count_unclaimed(&self, unclaimed: &BTreeMap<String, usize>) {
+        for (algo, jobs) in unclaimed {
+            let key = AlgoKey::parse(algo).ok();
+            let carrier = key
+                .as_ref()
+                .and_then(|key| self.carriers.get(key)?.as_ref().ok());
+            let provider = carrier.and_then(|carrier| carrier.provider.as_ref());
+            self.count(|tally| {
+                let closed = provider.is_some_and(|key| tally.closed.contains_key(key));
+                let paused = key.and_then(|key| tally.paused.get_mut(&key));
+                let counts = tally.unusable.get_mut(algo).into_iter().chain(paused);
+                let told = counts.map(|(_, count)| *count = *jobs).count() > 0;
+                tally.summary.blocked += if closed || told { *jobs } else { 0 };
+            });
+        }
+    }
+
+    /// Runs a job that is ours already.
+    fn run_handed(&self, served: &Served, handed: Handed) {
+        let Handed {
+            waiting,
+            lease,
+            admitted,
+        } = handed;
+        self.starts().started += usize::from(lease.failures == 0);
+        let Some((waiting, _first)) = self.copy_handed(waiting, &lease) else {
+            admitted.refund();
+            return;
+        };
+        match self.fund(&waiting.planned.job, &lease) {
+            Funding::Granted => self.carry_out(waiting, &lease),
+            funding => {
+                admitted.refund();
+                self.give_back_unfunded(waiting, &lease, funding);
+                return;
+            }
+        }
+        served.wake();
+    }
+}

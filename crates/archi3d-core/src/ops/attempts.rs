@@ -1,0 +1,173 @@
+//! `run attempts`: every attempt of a run, with what it led to and what it cost.
+
+use serde::Serialize;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::item_name::{ItemName, any_matches};
+use crate::domain::lease::Rhythm;
+use crate::ops::find::{JobName, JobNames, find_job, job_names};
+use crate::ops::{OpsContext, OpsError, cost};
+use crate::store::attempt::RunAttempts;
+use crate::store::files;
+
+pub use crate::store::attempt::{AttemptOutcome, AttemptRecord};
+
+/// What the attempts of a run or of one job come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptsReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The attempts, by job in the order of the manifest, then by number.
+    pub attempts: Vec<NamedAttempt>,
+    /// How many jobs they are of.
+    #[serde(skip)]
+    pub jobs: usize,
+    /// What they cost together, as far as anybody knows; a purchase that several of
+    /// them were about counts once.
+    pub cost_usd: f64,
+    /// How many lines of the journals could not be read.
+    pub damaged_lines: usize,
+    /// What could not be read, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// An attempt, and what its job is known by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedAttempt {
+    /// The attempt.
+    #[serde(flatten)]
+    pub record: AttemptRecord,
+    /// The job.
+    #[serde(flatten)]
+    pub name: JobName,
+}
+
+/// Reads the attempts of a run, or of the one job or the products given; `job` may be
+/// the beginning of its id, or its product. Takes no lock and changes nothing.
+pub fn run_attempts(
+    context: &OpsContext,
+    run_id: &RunId,
+    job: Option<&str>,
+    items: &[ItemName],
+) -> Result<AttemptsReport, OpsError> {
+    let now = context.clock.now();
+    let found = files::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
+    let mut names = job_names(context, run_id, |_| true);
+    let tried = found.attempts.iter().map(|attempt| &attempt.job_id);
+    for id in found.jobs.iter().chain(tried) {
+        names.entry(id.clone()).or_default();
+    }
+    let job = job.map(|job| known_job(&names, run_id, job)).transpose()?;
+    names.retain(|id, name| {
+        job.as_ref().is_none_or(|job| id == job)
+            && any_matches(items, &name.product_id, &name.variant)
+    });
+    Ok(shape(run_id, found, &names))
+}
+
+fn known_job(names: &JobNames, run_id: &RunId, job: &str) -> Result<JobId, OpsError> {
+    let names = names.iter().map(|(id, name)| (id.clone(), name.clone()));
+    let mut names: Vec<(JobId, JobName)> = names.collect();
+    names.sort_by(|a, b| a.0.cmp(&b.0));
+    find_job(&names, run_id, job).cloned()
+}
+
+/// Puts the attempts of the jobs that have a name together.
+fn shape(run_id: &RunId, found: RunAttempts, names: &JobNames) -> AttemptsReport {
+    let mut attempts = found.attempts;
+    attempts.retain(|attempt| names.contains_key(&attempt.job_id));
+    let mut jobs: Vec<&str> = attempts.iter().map(|a| a.job_id.as_str()).collect();
+    jobs.dedup();
+    AttemptsReport {
+        run_id: run_id.clone(),
+        jobs: jobs.len(),
+        cost_usd: cost::billed_usd(&attempts),
+        attempts: attempts
+            .into_iter()
+            .map(|record| NamedAttempt {
+                name: names.get(&record.job_id).cloned().unwrap_or_default(),
+                record,
+            })
+            .collect(),
+        damaged_lines: found.damaged_lines,
+        warnings: found.warnings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::{Nonce, WorkerId};
+    use crate::domain::job::Entry;
+    use crate::domain::time::Timestamp;
+
+    fn attempt(job: &str, number: u32, cost_usd: Option<f64>) -> AttemptRecord {
+        AttemptRecord {
+            job_id: JobId::parse(job).expect("valid"),
+            attempt: number,
+            worker: WorkerId::parse("w-1-x").expect("valid"),
+            host: None,
+            entry: Entry::Fresh,
+            started: Timestamp::parse("2026-01-01T00:00:00Z").expect("valid"),
+            ended: None,
+            outcome: AttemptOutcome::Completed,
+            class: None,
+            duration_s: None,
+            cost_usd,
+            request_id: None,
+            resumed: false,
+            price_source: None,
+            simulated: false,
+            nonce: Nonce::new("n"),
+            cut_off: false,
+            void: false,
+            intent_at: None,
+            submitted_at: None,
+            error: None,
+        }
+    }
+
+    fn found() -> RunAttempts {
+        RunAttempts {
+            attempts: vec![
+                attempt("aa1", 1, Some(0.5)),
+                attempt("aa1", 2, None),
+                attempt("bb2", 1, Some(0.25)),
+            ],
+            jobs: ["aa1", "bb2", "cc3"]
+                .map(|id| JobId::parse(id).expect("valid"))
+                .to_vec(),
+            ..RunAttempts::default()
+        }
+    }
+
+    fn names(ids: &[&str]) -> JobNames {
+        let names = ids.iter().map(|id| JobId::parse(id).expect("valid"));
+        names.map(|id| (id, JobName::default())).collect()
+    }
+
+    #[test]
+    fn a_purchase_that_several_attempts_were_about_counts_once() {
+        let mut found = found();
+        for record in &mut found.attempts[..2] {
+            record.request_id = Some("req-1".into());
+            record.cost_usd = Some(0.5);
+        }
+        let report = shape(
+            &RunId::parse("r").expect("valid"),
+            found,
+            &names(&["aa1", "bb2"]),
+        );
+        assert!((report.cost_usd - 0.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn jobs_and_costs_are_counted_over_what_is_shown() {
+        let run = RunId::parse("r").expect("valid");
+        let all = shape(&run, found(), &names(&["aa1", "bb2", "cc3"]));
+        assert_eq!((all.attempts.len(), all.jobs), (3, 2));
+        assert!((all.cost_usd - 0.75).abs() < 1e-9);
+        let one = shape(&run, found(), &names(&["bb2"]));
+        assert_eq!((one.attempts.len(), one.jobs), (1, 1));
+    }
+}

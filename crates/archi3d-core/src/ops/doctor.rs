@@ -1,0 +1,158 @@
+//! `doctor`: a check-up of the whole workspace, and the mending of what can be
+//! mended without losing or buying anything.
+//!
+//! The check-up writes nothing and takes no lock but one that nobody waits for.
+//! One file per family of checks; what a finding means is in `domain::finding`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::SystemClock;
+use crate::config::{ConfigError, Os, Settings, Sources};
+use crate::domain::finding::{Code, Finding, is_healthy};
+use crate::domain::id::RunId;
+use crate::domain::time::Clock;
+use crate::ops::{OpsContext, OpsError, real_env};
+use crate::table::Table;
+use crate::workspace::paths::Workspace;
+
+mod copies;
+mod exam;
+mod ledger;
+mod links;
+mod locks;
+mod place;
+mod repair;
+mod rows;
+mod runs;
+mod setup;
+mod tables;
+
+pub use locks::{Probe, probe_lock};
+pub use repair::repair;
+
+/// What is to be looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DoctorRequest {
+    /// Only this run, beside the workspace as a whole.
+    pub run_id: Option<RunId>,
+    /// Also read every result and compare it with its record.
+    pub deep: bool,
+}
+
+/// What a check-up found.
+#[derive(Debug, Default)]
+pub struct Checkup {
+    /// What the place is like: names and what they say, in order.
+    pub facts: Vec<(&'static str, String)>,
+    /// What was found, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+impl Checkup {
+    /// Tells whether nothing is wrong; notes do not count.
+    pub fn is_healthy(&self) -> bool {
+        is_healthy(&self.findings)
+    }
+
+    fn fact(&mut self, name: &'static str, value: impl Into<String>) {
+        self.facts.push((name, value.into()));
+    }
+
+    fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+}
+
+/// Who is looked at: a workspace, with its settings if these can be read.
+pub struct Target {
+    /// The folder everything is in.
+    pub workspace: Workspace,
+    clock: Arc<dyn Clock>,
+    context: Result<OpsContext, ConfigError>,
+}
+
+impl Target {
+    /// Finds the workspace, the one given or else the one that is configured, also
+    /// if its configuration is wrong.
+    pub fn find(given: Option<&Path>) -> Result<Self, OpsError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        match OpsContext::open(given) {
+            Ok(context) => Ok(Self {
+                workspace: context.workspace.clone(),
+                clock,
+                context: Ok(context),
+            }),
+            Err(OpsError::Config(
+                error @ (ConfigError::Invalid { .. } | ConfigError::Unreadable { .. }),
+            )) => {
+                let current_dir = std::env::current_dir().unwrap_or_default();
+                let folder = Settings::locate(&Sources {
+                    workspace: given.map(Path::to_owned),
+                    current_dir,
+                    env: &real_env,
+                    os: Os::current(),
+                })?;
+                Ok(Self {
+                    workspace: Workspace::new(folder),
+                    clock,
+                    context: Err(error),
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Looks at everything and changes nothing.
+pub fn examine(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
+    let workspace = &target.workspace;
+    if let Some(run_id) = &request.run_id {
+        check_known(workspace, run_id)?;
+    }
+    let mut checkup = Checkup::default();
+    place::look(workspace, &mut checkup);
+    links::look(workspace, &mut checkup);
+    locks::look(workspace, &mut checkup);
+    let mut table = tables::look(workspace, &mut checkup);
+    copies::look(workspace, table.as_ref(), &mut checkup);
+    runs::look(target, request, table.as_mut(), &mut checkup);
+    setup::look(target, table.as_ref(), &mut checkup);
+    // The largest thing in memory, and nobody needs it any more.
+    drop(table);
+    ledger::look(target, request, &mut checkup);
+    let only = request.run_id.as_ref().map(ToString::to_string);
+    checkup.findings.retain(|finding| {
+        let other = |only: &String| finding.run_id.as_ref().is_some_and(|run| run != only);
+        !only.as_ref().is_some_and(other)
+    });
+    checkup
+        .findings
+        .sort_by(|a, b| b.severity.cmp(&a.severity).then(a.code.cmp(&b.code)));
+    Ok(checkup)
+}
+
+fn check_known(workspace: &Workspace, run_id: &RunId) -> Result<(), OpsError> {
+    let has_rows = || {
+        let table = crate::ops::table_file::read(&workspace.registry());
+        table.is_ok_and(|table| table.is_some_and(|table| has_run(&table, run_id)))
+    };
+    if workspace.run(run_id).root().exists() || has_rows() {
+        return Ok(());
+    }
+    Err(OpsError::Setup {
+        message: format!("run {run_id} has neither a folder nor a row"),
+        hint: Some("check --run-id, or leave it out to look at all runs".into()),
+    })
+}
+
+fn has_run(table: &Table, run_id: &RunId) -> bool {
+    !table.rows_of("run_id", run_id.as_str()).is_empty()
+}
+
+/// Returns a finding about something that could not be looked at.
+fn unreadable(path: &str, error: &dyn std::fmt::Display) -> Finding {
+    Finding::new(Code::Unreadable, format!("cannot be looked at: {error}"))
+        .at(path, None)
+        .fix("check its permissions and its owner")
+}

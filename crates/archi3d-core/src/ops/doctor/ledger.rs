@@ -1,0 +1,107 @@
+//! The ledger of money against its other copy and the journals of the runs.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use crate::domain::budget::Ledger;
+use crate::domain::finding::{Code, Finding};
+use crate::domain::id::RunId;
+use crate::domain::text::{counted, shell_word};
+use crate::ops::lost_money;
+use crate::store::files::LedgerFile;
+
+use super::{Checkup, DoctorRequest, Target, runs, unreadable};
+
+const SHOWN: &str = "tables/budget.jsonl";
+
+/// A line is written to both copies within a moment.
+const BETWEEN_WRITES: Duration = Duration::from_millis(50);
+
+pub(super) fn look(target: &Target, request: &DoctorRequest, checkup: &mut Checkup) {
+    let workspace = &target.workspace;
+    let mut file = LedgerFile::new(workspace);
+    if let Err(error) = file.look() {
+        let finding = Finding::new(Code::LedgerUnreadable, format!("cannot be read: {error}"));
+        let fix = "see that it is a plain file that you may read";
+        return checkup.find(finding.at(SHOWN, None).fix(fix));
+    }
+    if file.damaged() > 0 {
+        let lines = counted(file.damaged(), "line");
+        let what = format!("{lines} cannot be read");
+        let fix = "remove these lines; a worker under a limit writes back what the journals tell";
+        checkup.find(
+            Finding::new(Code::LedgerUnreadable, what)
+                .at(SHOWN, None)
+                .fix(fix),
+        );
+    }
+    look_beside(&mut file, checkup);
+    // What cannot be listed was told with the runs.
+    let folders = runs::folders(workspace, &mut Checkup::default());
+    let wanted = |run| request.run_id.as_ref().is_none_or(|only| only == run);
+    for run_id in folders.iter().filter(|run| wanted(*run)) {
+        let now = target.clock.now();
+        let look = |ask: &mut dyn FnMut(&Ledger)| {
+            match file.look() {
+                Ok(ledger) => ask(ledger),
+                Err(_) => ask(&Ledger::default()),
+            }
+            Ok(())
+        };
+        let lost = match lost_money::of_run(workspace, run_id, now, look) {
+            Ok(lost) => lost,
+            Err(error) => {
+                let finding = unreadable(&format!("runs/{run_id}/state"), &error);
+                checkup.find(finding.of_run(run_id));
+                continue;
+            }
+        };
+        let known: Vec<f64> = lost.iter().filter_map(|one| one.usd).collect();
+        if known.is_empty() {
+            continue;
+        }
+        let sum: f64 = known.iter().sum();
+        let what = format!(
+            "run {run_id}: the journals tell of {}, ${sum:.2} together, that the ledger does not \
+             know",
+            counted(known.len(), "purchase")
+        );
+        checkup.find(behind(run_id, what));
+    }
+}
+
+/// Tells of lines that the ledger has lost and its other copy has.
+fn look_beside(file: &mut LedgerFile, checkup: &mut Checkup) {
+    let mut lost = file.take_lost();
+    if !lost.is_empty() {
+        // Somebody may have been between his two writes.
+        thread::sleep(BETWEEN_WRITES);
+        lost = match file.look() {
+            Ok(_) => file.take_lost(),
+            Err(_) => Vec::new(),
+        };
+    }
+    let mut runs: BTreeMap<RunId, usize> = BTreeMap::new();
+    for entry in lost {
+        *runs.entry(entry.stake.run_id).or_default() += 1;
+    }
+    for (run_id, lines) in runs {
+        let what = format!(
+            "run {run_id}: the ledger lacks {} that its other copy, runs/.budget/ledger.jsonl, has",
+            counted(lines, "line")
+        );
+        checkup.find(behind(&run_id, what));
+    }
+}
+
+/// Returns the finding about money of a run that the ledger has lost.
+fn behind(run_id: &RunId, what: String) -> Finding {
+    let fix = format!(
+        "archi3d run worker --run-id {} --budget-usd 0 writes them back and buys nothing new; jobs \
+         that cost nothing and purchases that are made already go on",
+        shell_word(run_id.as_str())
+    );
+    let finding = Finding::new(Code::LedgerBehind, what).of_run(run_id);
+    finding.at(SHOWN, None).fix(fix)
+}

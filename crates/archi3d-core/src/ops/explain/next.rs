@@ -1,0 +1,129 @@
+//! What to do next, for every reason a job can have.
+
+use crate::domain::job::{JobState, Status};
+use crate::domain::money::Usd;
+use crate::store::files::Kept;
+use crate::store::{JobRecord, Standing};
+
+use crate::ops::view::explain::{NextStep, Numbers, RunOptions, Step};
+
+/// Returns what to do next.
+pub(super) fn next_steps(
+    record: &JobRecord,
+    (code, planned): (&str, &str),
+    numbers: &Numbers,
+    kept: &[Kept],
+) -> Vec<NextStep> {
+    let run = |only_status: Option<Status>| RunOptions {
+        only_status,
+        ..RunOptions::default()
+    };
+    let plain = Step::Run(RunOptions::default());
+    let resumed = Step::Run(run(Some(Status::Running)));
+    let again = Step::Run(run(Some(Status::Failed)));
+    let bought_again = Step::Run(RunOptions {
+        resubmit_unknown: true,
+        ..run(Some(Status::Failed))
+    });
+    let step = |what: &str, step: Step| NextStep {
+        what: what.to_owned(),
+        step,
+    };
+    let mut steps = Vec::new();
+    let has_result = matches!(&record.standing, Standing::Known { state, .. }
+        if matches!(state, JobState::Completed { simulated: false, .. }));
+    if !has_result && kept.iter().any(|kept| kept.whole) {
+        steps.push(step(
+            "bring in the model that is kept, without buying",
+            Step::Adopt,
+        ));
+    }
+    if let Some(closed) = &numbers.closed {
+        let open = Step::Resume(closed.provider.clone());
+        steps.push(step("open the provider when it can be used again", open));
+    }
+    if let Some(pause) = &numbers.paused {
+        let resume = Step::Resume(pause.provider.clone());
+        steps.push(step("resume its algorithm when it works again", resume));
+    }
+    let own = match code {
+        "cancel_asked" => Some(step("take the request back", Step::UndoCancel)),
+        "completed" => {
+            let redo = RunOptions {
+                redo: true,
+                ..RunOptions::default()
+            };
+            Some(step("make it again", Step::Run(redo)))
+        }
+        "resumable" | "finished_unpublished" => Some(step("resume it", resumed)),
+        "possibly_billed" if numbers.request_id.is_some() || planned == "possibly_bought" => {
+            Some(step("ask the provider for its result", again))
+        }
+        "possibly_billed" => Some(step(
+            "buy it again, if the provider knows nothing of it",
+            bought_again,
+        )),
+        "retries_used_up" => {
+            let several = RunOptions {
+                retries: Some(3),
+                ..run(Some(Status::Failed))
+            };
+            Some(step("try it again, several times", Step::Run(several)))
+        }
+        "bad_input" | "permanent" | "out_of_credit" | "failed" => {
+            Some(step("try it again once the cause is fixed", again))
+        }
+        "cancelled" => Some(step("put it back", Step::UndoCancel)),
+        "running" | "slow" | "stalled" => Some(step("watch it", Step::Watch)),
+        "unusable_algo" => Some(step("see what is wrong with it", Step::ListAdapters)),
+        "not_in_manifest" if record.standing == Standing::NotInManifest => {
+            Some(step("bring both tables together", Step::CompleteBatch))
+        }
+        "not_registered" | "not_in_manifest" => Some(step("make its row again", Step::RebuildRows)),
+        "ask_first" => {
+            let waits = record.standing.holder_died();
+            let ended = if waits { plain } else { resumed };
+            steps.push(step("end it as failed, to be looked at", ended));
+            Some(step(
+                "then buy it again, if the provider knows nothing of it",
+                bought_again,
+            ))
+        }
+        "over_budget" => Some(step(&more_money(numbers), plain)),
+        "unknown_price" => Some(step(
+            "give it a unit_price_usd in config/adapters.yaml, then see",
+            Step::Plan,
+        )),
+        _ if matches!(&record.standing, Standing::Known { state, .. }
+            if state.status() != Status::Running) =>
+        {
+            Some(step("run it", plain))
+        }
+        _ => None,
+    };
+    steps.extend(own);
+    let over = matches!(&record.standing, Standing::Known { state, .. }
+        if matches!(state.status(), Status::Failed | Status::Cancelled));
+    if numbers.reserved_usd.is_some() && over {
+        let what = "if it will not run again: note what the provider billed, 0 if nothing";
+        steps.push(step(what, Step::Settle));
+    }
+    steps
+}
+
+/// Says when a job that a limit refuses can run.
+fn more_money(numbers: &Numbers) -> String {
+    let price = Usd::of(numbers.unit_usd.unwrap_or_default())
+        - Usd::of(numbers.reserved_usd.unwrap_or_default());
+    let refuses = |of: &str| {
+        let mut limits = numbers.money.limits.iter();
+        limits.any(|limit| limit.of == of && limit.left_usd < price)
+    };
+    if refuses("run") {
+        "run it once budget.run_usd in config/global.yaml is raised".to_owned()
+    } else {
+        "run it tomorrow (a day ends at midnight UTC), or once budget.day_usd in \
+         config/global.yaml is raised"
+            .to_owned()
+    }
+}

@@ -1,0 +1,488 @@
+//! What would become of each job, asked in the order in which a worker asks:
+//! selection, `--limit`, canaries, an earlier result, the adapter, its provider,
+//! its breaker, the money, the pictures.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use crate::domain::budget::{Caps, Ledger};
+use crate::domain::content::ContentKey;
+use crate::domain::filter::JobFilter;
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Entry;
+use crate::domain::money::Usd;
+use crate::domain::retry::OnInterrupt;
+use crate::domain::select::{Decision, Seen as State, SkipReason};
+use crate::domain::time::Timestamp;
+use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::ops::find::JobName;
+use crate::ops::money::{self, Limit};
+use crate::ops::reuse::Forecast;
+use crate::ops::select::{self, WorkerRequest, arrange, carrier, finds, is_findable, on_trial};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::providers::{Closable, Closure};
+use crate::store::{JobRecord, Standing, files};
+use crate::workspace::pictures::PictureMarks;
+
+use super::words::{entered, left_out, unusable};
+use crate::ops::view::plan::{Identical, JobPlan, PlannedAction, Price, Reason};
+
+/// Everything that decides about a job.
+pub(in crate::ops) struct Planner<'a> {
+    pub(super) context: &'a OpsContext,
+    pub(super) request: &'a WorkerRequest,
+    pub(super) ledger: &'a Ledger,
+    pub(super) now: Timestamp,
+    pub(super) caps: Caps,
+    pub(super) limits: Vec<Limit>,
+    pub(super) carriers: Carriers,
+    /// What the jobs planned so far would add to the ledger.
+    pub(super) planned: Usd,
+    /// The same of this day.
+    pub(super) planned_today: Usd,
+    /// What jobs of an algorithm turned out to cost, where that is more than its price.
+    pub(super) highest_cost: HashMap<String, f64>,
+    pub(super) warnings: Vec<String>,
+    /// How the pictures looked when the jobs were made.
+    marks: PictureMarks,
+    /// Those that are other pictures now.
+    pub(super) replaced: BTreeSet<String>,
+    closed: Vec<Closure>,
+    paused: Vec<Closure>,
+    unpublished: HashMap<JobId, u32>,
+    /// Earlier results, with `--reuse`.
+    reuse: Option<Forecast<'a>>,
+    /// The same without it, to tell what it would save.
+    offered: Option<Offered<'a>>,
+    pub(super) identical: Identical,
+    /// What goes into the jobs that would be made.
+    keys: HashSet<ContentKey>,
+    /// What is wrong with pictures that were looked at.
+    pictures: HashMap<Vec<String>, Option<String>>,
+    started: usize,
+}
+
+/// As long are pictures read only to tell what `--reuse` would save.
+const LONGEST_LOOK: Duration = Duration::from_secs(3);
+
+/// Earlier results that were not asked for.
+struct Offered<'a> {
+    forecast: Forecast<'a>,
+    until: Instant,
+}
+
+/// What a look at a job's state tells.
+enum Seen {
+    Left(JobPlan),
+    Selected(PlannedJob),
+}
+
+type Decided = (PlannedAction, Reason, Price);
+
+impl<'a> Planner<'a> {
+    pub(in crate::ops) fn new(
+        context: &'a OpsContext,
+        request: &'a WorkerRequest,
+        ledger: &'a Ledger,
+        now: Timestamp,
+    ) -> Result<Self, OpsError> {
+        let caps = money::caps(context, request);
+        // A folder that cannot be read closes nothing.
+        let providers = context.providers();
+        let all = |what| providers.all_closed(what, now).unwrap_or_default();
+        Ok(Self {
+            context,
+            request,
+            ledger,
+            now,
+            limits: money::in_ledger(ledger, &request.run_id, caps, now).limits,
+            caps,
+            closed: all(Closable::Provider),
+            paused: all(Closable::Algo),
+            unpublished: files::unpublished(&context.workspace, &request.run_id)?,
+            carriers: HashMap::new(),
+            reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            offered: None,
+            identical: Identical::default(),
+            keys: HashSet::new(),
+            pictures: HashMap::new(),
+            marks: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
+            replaced: BTreeSet::new(),
+            started: 0,
+            planned: Usd::ZERO,
+            planned_today: Usd::ZERO,
+            highest_cost: money::highest_cost(context, request, ledger, now)?,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// From now on looks whether identical results exist that `--reuse` would copy.
+    pub(super) fn looking_for_copies(mut self) -> Self {
+        if self.reuse.is_none() && !self.request.dry_run {
+            self.offered = Some(Offered {
+                forecast: Forecast::new(self.context),
+                until: Instant::now() + LONGEST_LOOK,
+            });
+        }
+        self
+    }
+
+    /// Counts a job that would be bought although an identical result exists.
+    fn count_identical(&mut self, planned: &PlannedJob, price: &Price) {
+        let Some(offered) = &self.offered else {
+            return;
+        };
+        let forecast = &offered.forecast;
+        if planned.entry == Entry::Redo || price.expected <= Usd::ZERO || forecast.is_empty() {
+            return;
+        }
+        if Instant::now() > offered.until {
+            self.identical.at_least = true;
+            return;
+        }
+        let key = forecast.key_of(&planned.job, self.request.adapter.as_ref());
+        let source = key.and_then(|(key, version)| {
+            let found = forecast.source_of(&key, version.as_deref());
+            found.ok().flatten()
+        });
+        if source.is_some() {
+            self.identical.results += 1;
+            self.identical.saves_usd += price.expected;
+        }
+    }
+
+    /// Returns what carries a job out that was decided about.
+    pub(in crate::ops) fn carrier_of(&self, job: &JobRecord) -> Option<&Carrier> {
+        self.carriers.get(self.key_of(job)?)?.as_ref().ok()
+    }
+
+    pub(in crate::ops) fn run_id(&self) -> &RunId {
+        &self.request.run_id
+    }
+
+    pub(in crate::ops) fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// Returns why the algorithm of a job is paused, if it is.
+    pub(in crate::ops) fn pause_of(&self, job: &JobRecord) -> Option<&Closure> {
+        let kept = self.carrier_of(job)?.breaker_failures > 0;
+        let key = self.key_of(job).filter(|_| kept)?;
+        self.paused.iter().find(|pause| pause.provider == *key)
+    }
+
+    /// Decides about every job that the filters match.
+    pub(in crate::ops) fn plan_all(
+        &mut self,
+        jobs: Vec<JobRecord>,
+        filter: &JobFilter<'_>,
+    ) -> Vec<JobPlan> {
+        let mut places = Vec::with_capacity(jobs.len());
+        let mut selected = Vec::new();
+        for job in jobs {
+            if select::is_meant(filter, &job) {
+                places.push(match self.look(job) {
+                    Seen::Left(plan) => Some(plan),
+                    Seen::Selected(planned) => {
+                        selected.push(planned);
+                        None
+                    }
+                });
+            }
+        }
+        arrange(self.request, &mut selected, &self.carriers);
+        let may_start = on_trial(self.request, &selected);
+        let planned: Vec<JobPlan> = selected
+            .into_iter()
+            .zip(may_start)
+            .map(|(planned, may_start)| self.decide(planned, may_start))
+            .collect();
+        let mut planned = planned.into_iter();
+        places
+            .into_iter()
+            .filter_map(|left| left.or_else(|| planned.next()))
+            .collect()
+    }
+
+    /// Decides about one job alone.
+    pub(in crate::ops) fn plan(&mut self, job: JobRecord) -> JobPlan {
+        match self.look(job) {
+            Seen::Left(plan) => plan,
+            Seen::Selected(planned) => self.decide(planned, true),
+        }
+    }
+
+    fn look(&mut self, job: JobRecord) -> Seen {
+        if let Some(key) = self.key_of(&job).cloned()
+            && !self.carriers.contains_key(&key)
+        {
+            let built = carrier(self.context, self.request, &key);
+            self.carriers.insert(key, built);
+        }
+        let asked = matches!(
+            &job.standing,
+            Standing::Known { holder: Some(holder), .. } if holder.cancel_asked
+        );
+        let (fate, reason) = match job.standing.seen() {
+            None => (PlannedAction::Skip, left_out(&job.standing)),
+            Some(_) if self.unpublished.contains_key(&job.job_id) => {
+                let words = "finished by a worker that died; the next start publishes them";
+                (
+                    PlannedAction::Skip,
+                    Reason::new("finished_unpublished", words),
+                )
+            }
+            Some(seen) => match self.request.selection().decide(State {
+                findable: self.is_findable(&job),
+                ..seen
+            }) {
+                Decision::Run(Entry::Takeover) if asked => {
+                    let words = "with a cancel requested; the next worker cancels them";
+                    (PlannedAction::Skip, Reason::new("cancel_asked", words))
+                }
+                Decision::Run(entry) => return Seen::Selected(PlannedJob { job, entry }),
+                Decision::Skip(reason) => {
+                    let held = reason == SkipReason::Held;
+                    let fate = if held {
+                        PlannedAction::Busy
+                    } else {
+                        PlannedAction::Skip
+                    };
+                    (fate, Reason::new(reason.code(), reason.words()))
+                }
+            },
+        };
+        Seen::Left(self.told(job, (fate, reason, Price::default())))
+    }
+
+    fn decide(&mut self, planned: PlannedJob, may_start: bool) -> JobPlan {
+        let decided = self.fate(&planned, may_start);
+        self.told(planned.job, decided)
+    }
+
+    fn told(&self, job: JobRecord, (fate, reason, price): Decided) -> JobPlan {
+        let mut name = JobName::of(&job);
+        if let Some(key) = self.key_of(&job) {
+            name.algo = key.to_string();
+        }
+        JobPlan {
+            job_id: job.job_id,
+            name,
+            fate,
+            reason,
+            price,
+        }
+    }
+
+    pub(super) fn key_of<'j>(&'j self, job: &'j JobRecord) -> Option<&'j AlgoKey> {
+        self.request.adapter.as_ref().or(job.algo.as_ref().ok())
+    }
+
+    /// Counts a job that is taken, whatever comes of it: `--limit` counts it too.
+    fn taken(&mut self, fate: PlannedAction, reason: Reason, price: Price) -> Decided {
+        self.started += 1;
+        self.planned += price.new;
+        self.planned_today += price.new_today;
+        (fate, reason, price)
+    }
+
+    fn fate(&mut self, planned: &PlannedJob, may_start: bool) -> Decided {
+        let nothing = Price::default();
+        let limit = self.request.limit;
+        if limit.is_some_and(|limit| self.started >= limit) {
+            let reason = Reason::new("over_limit", "beyond --limit");
+            return (PlannedAction::Skip, reason, nothing);
+        }
+        if !may_start {
+            let words = "waiting for the canaries of their algorithm to be looked at";
+            return (
+                PlannedAction::Blocked,
+                Reason::new("after_canary", words),
+                nothing,
+            );
+        }
+        let (copied, key) = self.reuse(planned);
+        if let Some(reason) = copied {
+            return self.taken(PlannedAction::Reuse, reason, nothing);
+        }
+        if let Some(blocked) = self.blocked_before_claim(planned) {
+            return blocked;
+        }
+        let (fate, reason) = self.entered(planned);
+        let price = self.price(&planned.job, fate);
+        if let Some(reason) = self.too_dear(fate, &price) {
+            return (PlannedAction::Blocked, reason, nothing);
+        }
+        if let Some(reason) = self.fails_at_once(planned) {
+            return self.taken(PlannedAction::Blocked, reason, nothing);
+        }
+        self.keys.extend(key);
+        if fate == PlannedAction::Run {
+            self.count_identical(planned, &price);
+        }
+        self.taken(fate, reason, price)
+    }
+
+    /// Returns why a job's result would be copied, with `--reuse`, from an earlier
+    /// job or from one of this plan; otherwise what goes into it.
+    fn reuse(&mut self, planned: &PlannedJob) -> (Option<Reason>, Option<ContentKey>) {
+        let wanted = planned.entry != Entry::Redo && !self.reattaches(&planned.job);
+        let Some(forecast) = &self.reuse else {
+            return (None, None);
+        };
+        let forced = self.request.adapter.as_ref();
+        let Some((key, version)) = forecast.key_of(&planned.job, forced) else {
+            return (None, None);
+        };
+        if !wanted {
+            return (None, Some(key));
+        }
+        match forecast.source_of(&key, version.as_deref()) {
+            Ok(Some(from)) => {
+                let from = format!("identical to job {} of run {}", from.job_id, from.run_id);
+                let reason = Reason::new("identical", "identical to an earlier job");
+                (Some(reason.with_detail(from)), None)
+            }
+            Ok(None) if self.keys.contains(&key) => {
+                let words = "identical to an earlier job of this plan";
+                (Some(Reason::new("twin", words)), None)
+            }
+            Ok(None) => (None, Some(key)),
+            Err(error) => {
+                let warning = format!("cannot look for earlier results: {error}");
+                self.warnings.push(warning);
+                (None, Some(key))
+            }
+        }
+    }
+
+    /// Returns why the algorithm of a job keeps it back; some time after its last failure
+    /// one job tries it.
+    fn blocked_by_breaker(&self, job: &JobRecord) -> Option<Decided> {
+        let pause = self.pause_of(job)?;
+        if self.now >= pause.closed_at.plus(BREAKER_PAUSE) {
+            return None;
+        }
+        let words = format!(
+            "of algo {}, which is paused after failures until `archi3d adapters resume {0}`",
+            pause.provider
+        );
+        let reason = Reason::new("paused", words);
+        Some((PlannedAction::Blocked, reason, Price::default()))
+    }
+
+    fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
+        let job = &planned.job;
+        let why = match self.key_of(job).map(|key| &self.carriers[key]) {
+            Some(Ok(carrier)) if carrier.obstacle.is_some() => {
+                carrier.obstacle.clone().unwrap_or_default()
+            }
+            Some(Ok(carrier)) => {
+                let until_opened = |closure: &&Closure| closure.until.is_none();
+                let Some(closure) = self.closure_of(carrier).filter(until_opened) else {
+                    return self.blocked_by_breaker(job);
+                };
+                let words = format!(
+                    "of provider {}, which is closed until `archi3d adapters resume {0}`",
+                    closure.provider
+                );
+                let reason = Reason::new("provider_closed", words);
+                return Some((PlannedAction::Blocked, reason, Price::default()));
+            }
+            Some(Err(_)) if self.request.dry_run => return None,
+            Some(Err(why)) => why.clone(),
+            None => job.algo.as_ref().err().cloned().unwrap_or_default(),
+        };
+        Some((PlannedAction::Blocked, unusable(&why), Price::default()))
+    }
+
+    /// Tells whether an earlier attempt bought it and its result would be asked for.
+    pub(super) fn reattaches(&self, job: &JobRecord) -> bool {
+        let bought = matches!(
+            &job.standing,
+            Standing::Known {
+                purchase: Some(_),
+                ..
+            }
+        );
+        let looks = !self.request.resubmit_unknown && self.is_findable(job);
+        (bought || looks) && !self.request.dry_run && !self.request.forget_requests
+    }
+
+    fn is_findable(&self, job: &JobRecord) -> bool {
+        is_findable(
+            job,
+            |key| matches!(self.carriers.get(key), Some(Ok(carrier)) if finds(carrier)),
+        )
+    }
+
+    fn entered(&self, planned: &PlannedJob) -> (PlannedAction, Reason) {
+        let job = &planned.job;
+        let not_before = match &job.standing {
+            Standing::Known { not_before, .. } => *not_before,
+            _ => None,
+        };
+        let (fate, plain) = if self.reattaches(job) {
+            let reason = if self.is_findable(job) {
+                let words = "possibly bought by an earlier attempt; their provider is asked";
+                Reason::new("possibly_bought", words)
+            } else {
+                Reason::new("bought", "bought by an earlier attempt")
+            };
+            (PlannedAction::Reattach, reason)
+        } else {
+            (PlannedAction::Run, entered(planned.entry))
+        };
+        let closure = self
+            .carrier_of(job)
+            .and_then(|carrier| self.closure_of(carrier));
+        let reason = if let Some(closure) = closure {
+            let until = closure.until.map(Timestamp::iso).unwrap_or_default();
+            let words = format!("waiting for provider {} until {until}", closure.provider);
+            Reason::new("waits_for_provider", words)
+        } else if not_before.is_some_and(|at| at > self.now) {
+            Reason::new("waits_to_retry", "waiting for their next attempt")
+        } else if let Some(pause) = self.pause_of(job) {
+            let words = format!(
+                "of algo {}, which is paused after failures and is tried with one job first",
+                pause.provider
+            );
+            Reason::new("paused_before", words)
+        } else {
+            plain
+        };
+        (fate, reason)
+    }
+
+    /// Returns why a job would be taken and fail before its adapter starts.
+    fn fails_at_once(&mut self, planned: &PlannedJob) -> Option<Reason> {
+        let job = &planned.job;
+        let asks = self
+            .carrier_of(job)
+            .is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask);
+        let unbought = matches!(&job.standing, Standing::Known { purchase: None, .. });
+        let died = planned.entry == Entry::Takeover || job.standing.holder_died();
+        if died && asks && unbought && !self.request.dry_run {
+            let words = "interrupted and possibly billed; they would end as failed to be looked at";
+            return Some(Reason::new("ask_first", words));
+        }
+        if !self.pictures.contains_key(&job.images) {
+            let workspace = &self.context.workspace;
+            let replaced = self.marks.replaced(workspace, &job.images);
+            self.replaced
+                .extend(replaced.into_iter().map(str::to_owned));
+            let why = unusable_picture(workspace, &job.images);
+            self.pictures.insert(job.images.clone(), why);
+        }
+        let why = self.pictures[&job.images].clone();
+        let words = "which would fail: a picture is missing or cannot be used";
+        why.map(|why| {
+            Reason::new("unusable_picture", words).with_detail(format!("would fail: {why}"))
+        })
+    }
+
+    fn closure_of(&self, carrier: &Carrier) -> Option<&Closure> {
+        let provider = carrier.provider.as_ref()?;
+        self.closed.iter().find(|c| c.provider == *provider)
+    }
+}

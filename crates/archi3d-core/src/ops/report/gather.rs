@@ -1,0 +1,560 @@
+//! From the tables to what a report shows. Reads tables and journals; the models and
+//! pictures themselves are looked at elsewhere.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::domain::id::RunId;
+use crate::domain::job::{JobState, Status};
+use crate::domain::lease::Rhythm;
+use crate::domain::money::Usd;
+use crate::domain::naming::GENERATED_GLB;
+use crate::domain::patch::DRY_RUN;
+use crate::ops::compute;
+use crate::ops::cost::{self, JobCost};
+use crate::ops::judge;
+use crate::ops::report::chosen::Candidate;
+use crate::ops::report::data::{
+    Accept, Algo, Cost, Data, Item, Job, LeftOut, Measure, Pose, Run, SCHEMA, Score,
+};
+use crate::ops::report::{ReportRequest, setup};
+use crate::ops::table_file::{self, Columns};
+use crate::ops::view::cost::By;
+use crate::ops::{OpsContext, OpsError};
+use crate::store::files;
+use crate::store::{JobRecord, Standing, consumed};
+use crate::table::Table;
+
+/// A report before anybody has looked at its models and pictures.
+pub(super) struct Gathered {
+    pub(super) data: Data,
+    /// For each job, what it made as the table names it.
+    pub(super) models: Vec<ModelFiles>,
+    /// For each item, its pictures and its real model as the table names them.
+    pub(super) items: Vec<ItemFiles>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a job made, as the table names it; empty where there is nothing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelFiles {
+    pub(super) model: String,
+    pub(super) preview: String,
+}
+
+/// The files of an item, as the table names them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ItemFiles {
+    pub(super) pictures: Vec<String>,
+    pub(super) truth: String,
+}
+
+/// The levels of a category, the closest first.
+const CATEGORIES: [&str; 3] = ["category_l3", "category_l2", "category_l1"];
+
+/// The cells that are read of a row.
+const COLUMNS: &[&str] = &[
+    "run_id",
+    "job_id",
+    "product_id",
+    "variant",
+    "product_name",
+    "category_l3",
+    "category_l2",
+    "category_l1",
+    "algo",
+    "status",
+    "generation_duration_s",
+    "gen_object_path",
+    "preview_1_path",
+    "error_msg",
+    "price_source",
+    "gt_object_path",
+    "created_at",
+    "used_image_1_path",
+    "used_image_2_path",
+    "used_image_3_path",
+    "used_image_4_path",
+    "used_image_5_path",
+    "used_image_6_path",
+    "fscore",
+    "precision",
+    "recall",
+    "chamfer_l2",
+    "fscore_status",
+    "fscore_scale",
+    "fscore_rot_w",
+    "fscore_rot_x",
+    "fscore_rot_y",
+    "fscore_rot_z",
+    "fscore_tx",
+    "fscore_ty",
+    "fscore_tz",
+    "fscore_error",
+    "fscore_pose",
+    "fscore_pose_margin",
+    "fscore_model_sha256",
+];
+
+/// One row of the registry by column name.
+struct Row<'t> {
+    table: &'t Table,
+    columns: &'t Columns,
+    number: usize,
+}
+
+impl Row<'_> {
+    fn text(&self, name: &str) -> String {
+        let index = COLUMNS.iter().position(|column| *column == name);
+        let text = index.and_then(|index| {
+            let cell = self.columns.text(self.table, self.number, index);
+            cell.ok().map(std::borrow::Cow::into_owned)
+        });
+        text.unwrap_or_default()
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        let value: f64 = self.text(name).trim().parse().ok()?;
+        value.is_finite().then_some(value)
+    }
+
+    /// Returns the run and the job.
+    fn key(&self) -> (String, String) {
+        (self.text("run_id"), self.text("job_id"))
+    }
+}
+
+/// Reads everything that the runs asked for tell.
+pub(super) fn gather(context: &OpsContext, request: &ReportRequest) -> Result<Gathered, OpsError> {
+    let registry = context.workspace.registry();
+    let table = table_file::read(&registry)?.ok_or_else(|| {
+        setup(
+            "there is no tables/generations.csv yet",
+            "archi3d batch create makes it",
+        )
+    })?;
+    let columns = Columns::find(&table, COLUMNS);
+    let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
+    let mut gathering = Gathering::new(context, request)?;
+    let row = |number| Row {
+        table: &table,
+        columns: &columns,
+        number,
+    };
+    let rows: Vec<Row<'_>> = (0..table.len())
+        .map(row)
+        .filter(|row| wanted.contains(row.text("run_id").as_str()))
+        .collect();
+    let candidates: Vec<Candidate> = rows.iter().map(|row| gathering.candidate(row)).collect();
+    gathering
+        .warnings
+        .extend(request.chosen.unmatched(&candidates));
+    let chosen = request.chosen.of(&candidates);
+    let options = request.chosen.options();
+    if !chosen.contains(&true) && !options.is_empty() {
+        let said = gathering.warnings.join("; ");
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(": {said}")
+        };
+        return Err(setup(
+            &format!("no job fits {options}{said}"),
+            "`archi3d run status --list` shows the jobs of a run",
+        ));
+    }
+    for ((row, candidate), chosen) in rows.iter().zip(&candidates).zip(chosen) {
+        let spent = gathering.take_cost(row, chosen);
+        if chosen {
+            gathering.add(row, &candidate.state, spent);
+        } else {
+            gathering.not_chosen += 1;
+        }
+    }
+    if options.is_empty() {
+        gathering.take_remaining_costs();
+    }
+    Ok(gathering.finish(request))
+}
+
+/// How a job stands, as `run status` says it.
+struct Stands {
+    state: String,
+    is_rehearsed: bool,
+}
+
+struct Gathering<'a> {
+    context: &'a OpsContext,
+    stands: HashMap<(String, String), Stands>,
+    costs: HashMap<(String, String), JobCost>,
+    reserved: HashMap<(String, String), Usd>,
+    lines: BTreeMap<(String, String), Cost>,
+    places: HashMap<(String, String), usize>,
+    items: Vec<Item>,
+    files: Vec<ItemFiles>,
+    jobs: Vec<Job>,
+    models: Vec<ModelFiles>,
+    created: BTreeMap<String, String>,
+    rehearsed: usize,
+    not_chosen: usize,
+    not_registered: usize,
+    accepts: Vec<Accept>,
+    votes: usize,
+    warnings: Vec<String>,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(context: &'a OpsContext, request: &ReportRequest) -> Result<Self, OpsError> {
+        let (verdicts, votes) = judge::verdicts(context)?;
+        let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
+        let of_runs = verdicts
+            .into_iter()
+            .filter(|one| wanted.contains(one.run_id.as_str()));
+        let mut gathering = Self {
+            context,
+            stands: HashMap::new(),
+            costs: HashMap::new(),
+            reserved: HashMap::new(),
+            lines: BTreeMap::new(),
+            places: HashMap::new(),
+            items: Vec::new(),
+            files: Vec::new(),
+            jobs: Vec::new(),
+            models: Vec::new(),
+            created: BTreeMap::new(),
+            rehearsed: 0,
+            not_chosen: 0,
+            not_registered: 0,
+            accepts: of_runs
+                .map(|one| Accept {
+                    job_id: one.job_id,
+                    run_id: one.run_id,
+                    judge: one.judge,
+                    accepted: one.accepted,
+                })
+                .collect(),
+            votes,
+            warnings: Vec::new(),
+        };
+        for run in request.all_runs() {
+            gathering.read_run(run)?;
+        }
+        Ok(gathering)
+    }
+
+    fn read_run(&mut self, run: &RunId) -> Result<(), OpsError> {
+        let context = self.context;
+        let report = cost::cost_report(context, Some(run), By::Run, false)?;
+        self.warnings.extend(report.warnings);
+        for open in &report.ledger.open {
+            let key = (run.to_string(), open.job_id.to_string());
+            *self.reserved.entry(key).or_default() += Usd::of(open.usd);
+        }
+        for (job, cost) in cost::by_job(context, run)? {
+            self.costs.insert((run.to_string(), job.to_string()), cost);
+        }
+        let now = context.clock.now();
+        match files::read_run(&context.workspace, run, Rhythm::default(), now) {
+            Ok(jobs) => consumed(jobs.jobs).for_each(|job| self.note_standing(run, &job)),
+            Err(error) => self.warnings.push(format!(
+                "states are those of the table alone, because run {run} cannot be read: {error}"
+            )),
+        }
+        Ok(())
+    }
+
+    fn note_standing(&mut self, run: &RunId, job: &JobRecord) {
+        let state = match &job.standing {
+            Standing::Known { state, .. } => state,
+            Standing::NotRegistered => {
+                self.not_registered += 1;
+                return;
+            }
+            Standing::Unknown(_) | Standing::NotInManifest | Standing::Renamed => return,
+        };
+        let stands = Stands {
+            state: state.status().to_string(),
+            is_rehearsed: matches!(
+                state,
+                JobState::Completed {
+                    simulated: true,
+                    ..
+                }
+            ),
+        };
+        let key = (run.to_string(), job.job_id.to_string());
+        self.stands.insert(key, stands);
+    }
+
+    fn candidate(&self, row: &Row<'_>) -> Candidate {
+        let stands = self.stands.get(&row.key());
+        Candidate {
+            job_id: row.text("job_id"),
+            product: row.text("product_id"),
+            variant: row.text("variant"),
+            algo: row.text("algo"),
+            state: stands.map_or_else(|| row.text("status"), |stands| stands.state.clone()),
+            categories: CATEGORIES.map(|level| row.text(level)),
+        }
+    }
+
+    /// Takes a row's money, so that what remains belongs to no row; it counts if the
+    /// row is `chosen`, rehearsed or not.
+    fn take_cost(&mut self, row: &Row<'_>, chosen: bool) -> JobCost {
+        let key = row.key();
+        let cost = self.costs.remove(&key).unwrap_or_default();
+        let reserved = self.reserved.remove(&key).unwrap_or_default();
+        if chosen {
+            self.count(key.0, row.text("algo"), cost, reserved);
+        }
+        cost
+    }
+
+    fn take_remaining_costs(&mut self) {
+        let mut remaining: BTreeMap<String, (JobCost, Usd)> = BTreeMap::new();
+        for ((run, _), cost) in std::mem::take(&mut self.costs) {
+            let (sum, _) = remaining.entry(run).or_default();
+            sum.billed = Some(sum.billed.unwrap_or_default() + cost.billed.unwrap_or_default());
+            sum.unknown += cost.unknown;
+        }
+        for ((run, _), usd) in std::mem::take(&mut self.reserved) {
+            remaining.entry(run).or_default().1 += usd;
+        }
+        for (run, (cost, reserved)) in remaining {
+            if cost.billed != Some(Usd::ZERO) || cost.unknown > 0 || reserved != Usd::ZERO {
+                self.count(run, cost::NOT_REGISTERED.to_owned(), cost, reserved);
+            }
+        }
+    }
+
+    fn count(&mut self, run_id: String, algo: String, cost: JobCost, reserved: Usd) {
+        let key = (run_id.clone(), algo.clone());
+        let line = self.lines.entry(key).or_insert(Cost {
+            run_id,
+            algo,
+            spent_micros: 0,
+            reserved_micros: 0,
+            unknown: 0,
+        });
+        line.spent_micros += cost.billed.unwrap_or_default().micros();
+        line.reserved_micros += reserved.micros();
+        line.unknown += cost.unknown;
+    }
+
+    fn add(&mut self, row: &Row<'_>, state: &str, cost: JobCost) {
+        let (run, job_id) = row.key();
+        let is_completed = state == Status::Completed.word();
+        let known = self.stands.get(&(run.clone(), job_id.clone()));
+        let is_rehearsed = known.is_some_and(|stands| stands.is_rehearsed)
+            || is_completed && row.text("price_source") == DRY_RUN;
+        if is_rehearsed {
+            self.rehearsed += 1;
+            return;
+        }
+        let created = row.text("created_at");
+        let first = self
+            .created
+            .entry(run.clone())
+            .or_insert_with(|| created.clone());
+        if !created.is_empty() && (first.is_empty() || created < *first) {
+            *first = created;
+        }
+        let error = Some(row.text("error_msg")).filter(|text| !text.is_empty() && !is_completed);
+        let item = self.item(row);
+        let model = Some(row.text("gen_object_path")).filter(|path| !path.is_empty());
+        // What a worker made and died before noting in the table lies where it belongs.
+        let usual = || format!("runs/{run}/outputs/{job_id}/{GENERATED_GLB}");
+        self.models.push(ModelFiles {
+            model: if is_completed {
+                model.unwrap_or_else(usual)
+            } else {
+                String::new()
+            },
+            preview: row.text("preview_1_path"),
+        });
+        self.jobs.push(Job {
+            run_id: run,
+            item,
+            algo: row.text("algo"),
+            state: state.to_owned(),
+            error_class: cost
+                .class
+                .filter(|_| error.is_some())
+                .map(|class| class.word().to_owned()),
+            error,
+            seconds: row.number("generation_duration_s"),
+            cost_micros: cost.billed.map(Usd::micros),
+            attempts: cost.attempts,
+            model: None,
+            score: score(row),
+            measures: self.measures(row),
+            job_id,
+        });
+    }
+
+    /// Reads what the scorers of this workspace wrote into a row.
+    fn measures(&self, row: &Row<'_>) -> Vec<Measure> {
+        let cell = |column: &str| {
+            let text = row.table.text(row.number, row.table.column(column)?);
+            text.ok().map(std::borrow::Cow::into_owned)
+        };
+        let prefixes = self.context.settings.scorers.iter().map(compute::prefix_of);
+        let prefixes: Vec<&str> = prefixes.collect();
+        let owner = |name: &str| {
+            let fitting = prefixes.iter().filter(|prefix| name.starts_with(**prefix));
+            fitting.max_by_key(|prefix| prefix.len()).copied()
+        };
+        let mut found = Vec::new();
+        for prefix in prefixes.iter().copied() {
+            if cell(&format!("{prefix}_status")).as_deref() != Some("ok") {
+                continue;
+            }
+            let of = cell(&format!("{prefix}_model_sha256")).unwrap_or_default();
+            for name in row.table.columns() {
+                let is_own = name.strip_prefix(prefix).is_some_and(|rest| {
+                    !compute::BOOKKEEPING.contains(&rest) && owner(name) == Some(prefix)
+                });
+                let value = cell(name).filter(|value| is_own && !value.is_empty());
+                found.extend(value.map(|value| Measure {
+                    name: name.clone(),
+                    value,
+                    of: of.clone(),
+                }));
+            }
+        }
+        found
+    }
+
+    fn item(&mut self, row: &Row<'_>) -> usize {
+        let key = (row.text("product_id"), row.text("variant"));
+        if let Some(place) = self.places.get(&key) {
+            return *place;
+        }
+        let category = CATEGORIES
+            .iter()
+            .map(|level| row.text(level))
+            .find(|text| !text.is_empty());
+        self.items.push(Item {
+            product_id: key.0.clone(),
+            variant: key.1.clone(),
+            name: row.text("product_name"),
+            category: category.unwrap_or_default(),
+            pictures: Vec::new(),
+            missing: 0,
+            truth: None,
+        });
+        self.files.push(ItemFiles {
+            pictures: (1..=6)
+                .map(|number| row.text(&format!("used_image_{number}_path")))
+                .filter(|path| !path.is_empty())
+                .collect(),
+            truth: row.text("gt_object_path"),
+        });
+        let place = self.items.len() - 1;
+        self.places.insert(key, place);
+        place
+    }
+
+    fn finish(self, request: &ReportRequest) -> Gathered {
+        let mut algos: Vec<String> = Vec::new();
+        for job in &self.jobs {
+            if !algos.contains(&job.algo) {
+                algos.push(job.algo.clone());
+            }
+        }
+        algos.sort();
+        let configured = &self.context.settings.algos;
+        let price = |algo: &str| {
+            let known = configured.iter().find(|known| known.key.as_str() == algo);
+            known.and_then(|settings| settings.unit_price_usd)
+        };
+        let runs: Vec<Run> = request
+            .all_runs()
+            .map(|run| Run {
+                run_id: run.to_string(),
+                created_at: self
+                    .created
+                    .get(run.as_str())
+                    .cloned()
+                    .filter(|at| !at.is_empty()),
+            })
+            .collect();
+        let left_out = [
+            (self.rehearsed, "only rehearsed, not made".to_owned()),
+            (
+                self.not_chosen,
+                format!("not chosen by {}", request.chosen.options()),
+            ),
+            (
+                self.not_registered,
+                "in the manifest of the run, but not in tables/generations.csv".to_owned(),
+            ),
+        ];
+        let left_out = left_out.into_iter().filter(|(jobs, _)| *jobs > 0);
+        Gathered {
+            data: Data {
+                schema: SCHEMA,
+                made_at: self.context.clock.now().iso(),
+                archi3d: env!("CARGO_PKG_VERSION"),
+                title: request.title(),
+                runs,
+                against: request.against.as_ref().map(ToString::to_string),
+                algos: algos
+                    .into_iter()
+                    .map(|algo| Algo {
+                        unit_price_usd: price(&algo),
+                        algo,
+                    })
+                    .collect(),
+                items: self.items,
+                jobs: self.jobs,
+                costs: self.lines.into_values().collect(),
+                accepts: self.accepts,
+                votes: self.votes,
+                left_out: left_out
+                    .map(|(jobs, reason)| LeftOut { reason, jobs })
+                    .collect(),
+            },
+            models: self.models,
+            items: self.files,
+            warnings: self.warnings,
+        }
+    }
+}
+
+/// Reads what `compute fscore` wrote into a row.
+fn score(row: &Row<'_>) -> Option<Score> {
+    let status = row.text("fscore_status");
+    if status.is_empty() {
+        return None;
+    }
+    let all = |names: &[&str]| -> Option<Vec<f64>> {
+        names.iter().map(|name| row.number(name)).collect()
+    };
+    let turn = all(&[
+        "fscore_rot_w",
+        "fscore_rot_x",
+        "fscore_rot_y",
+        "fscore_rot_z",
+    ]);
+    let shift = all(&["fscore_tx", "fscore_ty", "fscore_tz"]);
+    let pose = row.number("fscore_scale").zip(turn).zip(shift);
+    let told = |name: &str| Some(row.text(name)).filter(|text| !text.is_empty());
+    Some(Score {
+        error: told("fscore_error"),
+        stands: told("fscore_pose"),
+        margin: row.number("fscore_pose_margin"),
+        of: row.text("fscore_model_sha256"),
+        fscore: row.number("fscore"),
+        precision: row.number("precision"),
+        recall: row.number("recall"),
+        chamfer_l2: row.number("chamfer_l2"),
+        status,
+        pose: pose.and_then(|((scale, turn), shift)| {
+            Some(Pose {
+                scale,
+                turn: turn.try_into().ok()?,
+                shift: shift.try_into().ok()?,
+            })
+        }),
+    })
+}

@@ -1,0 +1,299 @@
+//! `run worker`: opens the store and the adapters of a run and lets the engine
+//! carry out its jobs.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::cancel::{Cancel, Stage};
+use crate::domain::id::RunId;
+use crate::domain::patch::WorkerFacts;
+use crate::domain::select::SkipReason;
+use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
+use crate::engine::{self, Conditions, PlannedJob};
+use crate::ops::budget::{Question, caps};
+use crate::ops::run_log::RunLog;
+use crate::ops::select::{self, WorkerRequest};
+use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
+use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
+use crate::store::{NoticeSink, StoreNotice, WorkerStore};
+use crate::workspace::pictures::PictureMarks;
+
+mod prepare;
+mod spending;
+
+use prepare::{Prepared, list, prepare, words};
+
+pub use spending::question;
+
+/// Asks a person and returns whether the answer was yes.
+pub type Ask<'a> = &'a (dyn Fn(&Question) -> bool + Sync);
+
+/// Runs the jobs that `request` selects and reports everything to `sink`. What
+/// needs to be confirmed and was not is refused.
+pub fn run_worker(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    cancel: &Cancel,
+    sink: Arc<dyn Sink>,
+) -> Result<Summary, OpsError> {
+    run_worker_asking(context, request, cancel, sink, &|_| false)
+}
+
+/// The same, with somebody to ask before something expensive starts.
+pub fn run_worker_asking(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    cancel: &Cancel,
+    sink: Arc<dyn Sink>,
+    ask: Ask<'_>,
+) -> Result<Summary, OpsError> {
+    let forced = request.adapter.as_ref();
+    if let Some(key) = forced {
+        select::known_algo(context, key)?;
+    }
+    let identity = identity::worker_identity(&context.settings);
+    let worker = identity.facts.clone();
+    let worker_id = identity.worker_id.clone();
+    let log = Arc::new(OnceLock::new());
+    let notices = notice_sink(context, request, sink.clone(), log.clone());
+    let store = FileStore::open(FileStoreOptions {
+        identity,
+        rhythm: request.rhythm,
+        rehearsal: request.dry_run,
+        allow_unsafe_locks: request.allow_unsafe_locks,
+        notices: notices.clone(),
+        ..context.store_options(&request.run_id)
+    })?;
+    // Only now: a run that cannot be opened must leave no log behind.
+    let path = context.workspace.log("worker");
+    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, &worker_id, sink.clone())));
+    let reporter = Reporter {
+        context,
+        run_id: &request.run_id,
+        sinks: Sinks(vec![sink, log.clone()]),
+    };
+    if let Some(moved) = log.moved() {
+        reporter.notice(moved);
+    }
+    let ended = AtomicBool::new(false);
+    let budget = Arc::new(FileBudget::new(&context.workspace, notices));
+    std::thread::scope(|scope| {
+        scope.spawn(|| hurry_when_killed(&store, &budget, cancel, &ended));
+        let _end = RaiseOnDrop(&ended);
+        let crew = Crew {
+            worker: &worker,
+            worker_id: worker_id.as_str(),
+            ask,
+            budget: Arc::clone(&budget),
+        };
+        work(&store, request, &reporter, cancel, &crew)
+    })
+}
+
+/// Raises a flag when it goes out of scope, also by a panic: others wait for it.
+struct RaiseOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for RaiseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Stops the store and the budget from waiting for other tools once everything is to be killed.
+fn hurry_when_killed(store: &FileStore, budget: &FileBudget, cancel: &Cancel, ended: &AtomicBool) {
+    while !ended.load(Ordering::SeqCst) {
+        if cancel.wait_for(Stage::Kill, Duration::from_millis(20)) {
+            store.hurry();
+            budget.hurry();
+            return;
+        }
+    }
+}
+
+/// Who works, and who can be asked.
+struct Crew<'a> {
+    worker: &'a WorkerFacts,
+    worker_id: &'a str,
+    ask: Ask<'a>,
+    budget: Arc<FileBudget>,
+}
+
+fn work(
+    store: &FileStore,
+    request: &WorkerRequest,
+    reporter: &Reporter<'_>,
+    cancel: &Cancel,
+    crew: &Crew<'_>,
+) -> Result<Summary, OpsError> {
+    let context = reporter.context;
+    // What was opened is closed; trouble with that is the next start's.
+    let close = || drop(store.close(context.clock.now()));
+    let mut prepared = prepare(store, request, reporter).inspect_err(|error| {
+        let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
+        reporter.report(EventKind::WorkerSummary(Summary {
+            max_parallel: request.max_parallel,
+            dry_run: request.dry_run,
+            stopped_by: Some(if interrupted { "interrupted" } else { "store" }.into()),
+            ..Summary::default()
+        }));
+    })?;
+    let carriers = select::carriers(context, request, &prepared.jobs, &|text| {
+        reporter.warn(text);
+    });
+    select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| close())?;
+    select::arrange(request, &mut prepared.jobs, &carriers);
+    let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.budget);
+    spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| close())?;
+    let max_parallel =
+        capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
+    reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
+        jobs_filter: request
+            .query
+            .jobs
+            .as_ref()
+            .map(|filter| filter.text().to_owned()),
+        jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
+        only_status: words(&request.selection().statuses()).join(","),
+        algo: list(&request.query.algo),
+        max_parallel,
+        adapter: request.adapter.as_ref().map(ToString::to_string),
+        dry_run: request.dry_run,
+        fail_fast: request.fail_fast,
+        redo: request.redo,
+        limit: request.limit,
+        order: request.spending.order.word().to_owned(),
+        canary: request.spending.canary.map(|canary| canary.per_algo),
+        caps: caps(&context.settings, request.spending.budget_usd),
+        total_jobs: prepared.jobs.len(),
+        jobs_of_algo: jobs_of_algo(request, &prepared.jobs),
+        expected_cost_usd: due.usd,
+        unpriced_jobs: due.unpriced,
+        reuse: request.reuse,
+        worker_id: crew.worker_id.to_owned(),
+        worker: crew.worker.clone(),
+    })));
+    prepared.report_oddities(request, reporter);
+    let money = spending::money(reporter, request, &crew.budget).inspect_err(|_| close())?;
+    let conditions = Conditions {
+        workspace: context.workspace.clone(),
+        worker: crew.worker.clone(),
+        max_parallel,
+        dry_run: request.dry_run,
+        fail_fast: request.fail_fast,
+        limit: request.limit,
+        until_idle: None,
+        forced: request.adapter.clone(),
+        rhythm: request.rhythm,
+        resubmit_unknown: request.resubmit_unknown,
+        forget_requests: request.forget_requests,
+        providers: context.providers(),
+        money,
+        canary: request.spending.canary,
+        reuse: request.reuse.then(|| reuse::index(context)),
+        pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
+    };
+    let Prepared {
+        jobs,
+        rolled_forward,
+        skips,
+        matched,
+        contradictions,
+        ..
+    } = prepared;
+    let mut summary = engine::run(
+        store,
+        engine::Source::Listed(jobs),
+        &carriers,
+        &conditions,
+        &context.clock,
+        cancel,
+        &reporter.sinks,
+    );
+    summary.contradicted = contradictions > 0;
+    summary.rolled_forward += rolled_forward;
+    if matched == 0 && summary.stopped_by.is_none() {
+        summary.stopped_by = Some(NO_MATCH.to_owned());
+    }
+    let count = |reason| skips.get(&reason).map_or(0, Vec::len);
+    summary.skipped += skips.values().map(Vec::len).sum::<usize>();
+    summary.busy += count(SkipReason::Held);
+    summary.resumable = count(SkipReason::Resumable);
+    reporter.report(EventKind::WorkerSummary(summary.clone()));
+    Ok(summary)
+}
+
+/// Sends events of this operation to every sink.
+struct Reporter<'a> {
+    context: &'a OpsContext,
+    run_id: &'a RunId,
+    sinks: Sinks,
+}
+
+impl Reporter<'_> {
+    fn report(&self, kind: EventKind) {
+        self.sinks.report(&Event {
+            at: self.context.clock.now(),
+            run_id: self.run_id.clone(),
+            kind,
+        });
+    }
+
+    fn warn(&self, message: String) {
+        self.report(EventKind::Warning { message });
+    }
+
+    fn notice(&self, message: String) {
+        self.report(EventKind::Notice { message });
+    }
+}
+
+/// Passes on what the store has to tell: to `sink`, and to the log once it is open.
+fn notice_sink(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    sink: Arc<dyn Sink>,
+    log: Arc<OnceLock<Arc<RunLog>>>,
+) -> NoticeSink {
+    let clock = context.clock.clone();
+    let run_id = request.run_id.clone();
+    Arc::new(move |notice| {
+        let message = notice_text(notice);
+        let event = Event {
+            at: clock.now(),
+            run_id: run_id.clone(),
+            kind: EventKind::Warning { message },
+        };
+        sink.report(&event);
+        if let Some(log) = log.get() {
+            log.report(&event);
+        }
+    })
+}
+
+/// Says what the store has to tell.
+pub(super) fn notice_text(notice: StoreNotice) -> String {
+    match notice {
+        StoreNotice::WaitingFor { lock, waited } => format!(
+            "waiting for {lock} for {} s: another program holds it; nothing is lost meanwhile",
+            waited.as_secs()
+        ),
+        StoreNotice::RegistryBlocked { reason } => format!(
+            "tables/generations.csv cannot be written now: {reason}; finished results are safe and it is tried again"
+        ),
+        StoreNotice::Warning(message) => message,
+    }
+}
+
+/// Counts jobs by the algorithm that carries them out.
+fn jobs_of_algo(request: &WorkerRequest, jobs: &[PlannedJob]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for planned in jobs {
+        let algo = request.adapter.as_ref().or(planned.job.algo.as_ref().ok());
+        if let Some(algo) = algo {
+            *counts.entry(algo.to_string()).or_default() += 1;
+        }
+    }
+    counts
+}

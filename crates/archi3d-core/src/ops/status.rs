@@ -1,0 +1,371 @@
+//! `run status`: how the jobs of a run stand, how fast it goes, when it will be
+//! done, what it costs, who works on it, what failed.
+//!
+//! Reads only, and takes no lock: every figure comes from the registry, the names
+//! of the markers, the leases of running jobs and the ledger.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Status;
+use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::money::Usd;
+use crate::domain::text::pattern_of;
+use crate::domain::time::Timestamp;
+use crate::ops::find::{JobName, JobNames, job_names};
+use crate::ops::money::{self, Money};
+use crate::ops::plan::past_medians;
+use crate::ops::view::status::{
+    AlgoStatus, FailedJob, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJob,
+};
+use crate::ops::{OpsContext, OpsError, budget};
+use crate::store::files;
+use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
+use crate::store::providers::{Closable, Closure};
+
+/// A job that takes longer than so many times the median is slow.
+const SLOW: f64 = 2.0;
+
+/// After so many missed beats a holder that lives is said to stall.
+const MISSED_BEATS: u32 = 3;
+
+/// Reads how the run stands; takes no lock and changes nothing.
+pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
+    let now = context.clock.now();
+    let caps = budget::caps(&context.settings, None);
+    let (seen, money) = rayon::join(
+        || files::overview(&context.workspace, run_id, Rhythm::default(), now),
+        || money::of_run(context, run_id, caps, now),
+    );
+    let (seen, money) = (seen?, money?);
+    let providers = context.providers();
+    // What cannot be read closes nothing.
+    let all = |what| providers.all_closed(what, now).unwrap_or_default();
+    let (closed, paused) = (all(Closable::Provider), all(Closable::Algo));
+    let running = seen.running.iter().map(|job| &job.job_id);
+    let failed = seen.failures.iter().map(|job| &job.job_id);
+    let named: HashSet<&JobId> = running.chain(failed).collect();
+    let names = if named.is_empty() {
+        JobNames::new()
+    } else {
+        job_names(context, run_id, |id| named.contains(id))
+    };
+    let mut status = shape(context, run_id, seen, &names, money, now);
+    status.closed = closed_here(context, closed, &status.algos);
+    let of_run = |pause: &Closure| {
+        let mut algos = status.algos.iter();
+        algos.any(|algo| algo.algo == pause.provider.as_str())
+    };
+    status.paused = paused.into_iter().filter(of_run).collect();
+    Ok(status)
+}
+
+fn shape(
+    context: &OpsContext,
+    run_id: &RunId,
+    seen: Overview,
+    names: &JobNames,
+    money: Money,
+    now: Timestamp,
+) -> RunStatus {
+    let name = |job: &JobId| names.get(job).cloned().unwrap_or_default();
+    let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
+    let mut usual = Usual::of(&seen);
+    if usual.lacks_figures(&seen) {
+        // What cannot be read is told elsewhere; then the run's own times must do.
+        usual.add(&seen, &past_medians(context, &mut Vec::new()));
+    }
+    let algos: Vec<AlgoStatus> = seen
+        .algos
+        .iter()
+        .map(|algo| AlgoStatus {
+            algo: algo.algo.clone(),
+            counts: algo.counts,
+            rehearsed: algo.rehearsed,
+            median_s: forecast::median(&mut algo.took_s.clone()),
+            cost_usd: algo.cost,
+            unit_usd: price(&algo.algo),
+        })
+        .collect();
+    let count = |status: Status| algos.iter().map(|algo| algo.counts[status as usize]).sum();
+    let counts = Status::ALL.map(count);
+    let rehearsed = algos.iter().map(|algo| algo.rehearsed).sum();
+    let (pace, time_left) = usual.forecast(&seen, now);
+    // What was only rehearsed, the next worker makes.
+    let open = |algo: &AlgoStatus| {
+        let waiting =
+            [Status::Enqueued, Status::Running].map(|status| algo.counts[status as usize]);
+        waiting.iter().sum::<usize>() + algo.rehearsed
+    };
+    let price = |algo: &AlgoStatus| Some(Usd::of(algo.unit_usd?).times(open(algo)));
+    let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
+    let money = MoneyToFinish {
+        of_run: money,
+        to_finish_usd: algos.iter().filter_map(price).sum(),
+        unpriced: unpriced.map(open).sum(),
+    };
+    let running = seen
+        .running
+        .iter()
+        .map(|job| running_job(job, name(&job.job_id), &algos, now))
+        .collect();
+    RunStatus {
+        run_id: run_id.clone(),
+        at: now,
+        counts,
+        total: seen.total,
+        unknown_status: seen.unknown_status,
+        without_row: seen.without_row,
+        worker_lives: seen.worker_lives,
+        rehearsed,
+        made: count(Status::Completed).saturating_sub(rehearsed),
+        pace,
+        time_left,
+        money,
+        running,
+        closed: Vec::new(),
+        paused: Vec::new(),
+        failure_groups: group(&seen, name),
+        failures: seen
+            .failures
+            .into_iter()
+            .map(|job| FailedJob {
+                name: name(&job.job_id),
+                job_id: job.job_id,
+                message: job.message,
+            })
+            .collect(),
+        algos,
+        warnings: seen.warnings,
+    }
+}
+
+/// Leaves out providers that no algorithm of the run uses.
+fn closed_here(context: &OpsContext, closed: Vec<Closure>, algos: &[AlgoStatus]) -> Vec<Closure> {
+    let used: Vec<AlgoKey> = algos
+        .iter()
+        .filter_map(|algo| context.settings.algo(&algo.algo))
+        .filter_map(|settings| crate::ops::adapters::provider_of(settings).ok())
+        .collect();
+    let mut closed = closed;
+    closed.retain(|closure| used.contains(&closure.provider));
+    closed
+}
+
+/// How long jobs take, by algorithm, in seconds.
+struct Usual {
+    /// Judged by the jobs that ended last.
+    of_algo: Vec<Option<f64>>,
+    of_all: Option<f64>,
+    /// Whether only rehearsals ended lately.
+    rehearsal: bool,
+}
+
+impl Usual {
+    fn of(seen: &Overview) -> Self {
+        let rehearsal = seen.recent.iter().all(|job| job.simulated);
+        let recent = seen.recent.iter();
+        let counted: Vec<_> = recent.filter(|job| job.simulated == rehearsal).collect();
+        let of_algo = |(place, algo): (usize, &AlgoOverview)| {
+            let last: Vec<f64> = counted
+                .iter()
+                .filter(|job| job.algo == place)
+                .map(|job| job.took_s)
+                .collect();
+            // The mean, not the median: it is the sum of all that is asked for.
+            forecast::mean(&last).or_else(|| forecast::mean(&algo.took_s))
+        };
+        let all: Vec<f64> = counted.iter().map(|job| job.took_s).collect();
+        Self {
+            of_algo: seen.algos.iter().enumerate().map(of_algo).collect(),
+            of_all: forecast::mean(&all),
+            rehearsal,
+        }
+    }
+
+    /// Tells whether jobs of an algorithm are to come of which none has ended in this run.
+    fn lacks_figures(&self, seen: &Overview) -> bool {
+        let to_come = |place: usize, algo: &AlgoOverview| {
+            algo.count(Status::Enqueued) > 0 || seen.running.iter().any(|job| job.algo == place)
+        };
+        let mut algos = seen.algos.iter().enumerate();
+        !self.rehearsal
+            && !seen.running.is_empty()
+            && algos.any(|(place, algo)| self.of_algo[place].is_none() && to_come(place, algo))
+    }
+
+    /// Adds how long jobs took in other runs, where this one does not tell.
+    fn add(&mut self, seen: &Overview, past: &HashMap<String, f64>) {
+        for (known, algo) in self.of_algo.iter_mut().zip(&seen.algos) {
+            *known = known.or_else(|| past.get(&algo.algo).copied());
+        }
+    }
+
+    fn each_s(&self, algo: usize) -> Option<f64> {
+        self.of_algo[algo].or(self.of_all)
+    }
+
+    /// Returns the pace of the run and how long the rest takes.
+    fn forecast(&self, seen: &Overview, now: Timestamp) -> (Option<Pace>, Option<Duration>) {
+        let ago = |at: Timestamp| now.since(at).as_secs_f64();
+        let counted = seen.recent.iter().filter(|j| j.simulated == self.rehearsal);
+        let ended: Vec<Stretch> = counted
+            .map(|job| Stretch {
+                began_ago: ago(job.ended) + job.took_s,
+                ended_ago: ago(job.ended),
+            })
+            .collect();
+        let live = seen.running.iter().filter_map(|job| {
+            let holder = job.holder.as_ref().filter(|h| h.verdict != Verdict::Dead)?;
+            Some((job.algo, ago(holder.since?)))
+        });
+        let live: Vec<(usize, f64)> = live.collect();
+        let running: Vec<Stretch> = live
+            .iter()
+            .map(|(_, age)| Stretch {
+                began_ago: *age,
+                ended_ago: 0.0,
+            })
+            .collect();
+        let pace = forecast::pace(&ended, &running);
+        if live.is_empty() {
+            return (pace, None);
+        }
+        let waiting = seen.algos.iter().enumerate().map(|(place, algo)| {
+            let jobs = algo.count(Status::Enqueued);
+            let each_s = if jobs == 0 {
+                Some(0.0)
+            } else {
+                self.each_s(place)
+            };
+            Some(Portion {
+                jobs,
+                each_s: each_s?,
+                at_once: None,
+                per_min: None,
+            })
+        });
+        let underway = live.iter().map(|(algo, age_s)| {
+            Some(Underway {
+                age_s: *age_s,
+                usual_s: self.each_s(*algo)?,
+            })
+        });
+        let waiting: Option<Vec<Portion>> = waiting.collect();
+        let underway: Option<Vec<Underway>> = underway.collect();
+        let parallel = forecast::at_work(pace, self.of_all, live.len());
+        let left = waiting
+            .zip(underway)
+            .map(|(waiting, underway)| forecast::time_left(&waiting, &underway, parallel));
+        (pace, left)
+    }
+}
+
+fn running_job(job: &Held, name: JobName, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
+    let holder = job.holder.as_ref();
+    let age = holder.and_then(|h| h.since).map(|since| now.since(since));
+    let last_beat_age = holder.and_then(|h| h.last_beat).map(|beat| now.since(beat));
+    let verdict = Liveness::of(holder.map(|h| h.verdict));
+    let algo = &algos[job.algo];
+    let late = |age: Duration| {
+        let median = algo.median_s.filter(|_| verdict != Liveness::Dead);
+        median.is_some_and(|median| age.as_secs_f64() > SLOW * median.max(1.0))
+    };
+    let patience = Rhythm::default().heartbeat * MISSED_BEATS;
+    RunningJob {
+        job_id: job.job_id.clone(),
+        name: JobName {
+            algo: algo.algo.clone(),
+            ..name
+        },
+        attempt: job.attempt,
+        worker: holder.map_or_else(|| "nobody".into(), |h| h.worker.clone()),
+        host: holder.and_then(|h| h.host.clone()),
+        age,
+        last_beat_age,
+        verdict,
+        progress: job.progress.clone(),
+        slow: age.is_some_and(late),
+        cancel_asked: holder.is_some_and(|h| h.cancel_asked),
+        stalled: verdict == Liveness::Silent
+            || (verdict == Liveness::Alive && last_beat_age.is_some_and(|age| age > patience)),
+    }
+}
+
+/// Groups failures that say the same but for names and numbers.
+fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup> {
+    let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
+    for job in &seen.failures {
+        let algo = &seen.algos[job.algo].algo;
+        let group = groups
+            .entry(pattern_of(&job.message))
+            .or_insert_with(|| FailureGroup {
+                count: 0,
+                message: String::new(),
+                job_id: job.job_id.clone(),
+                name: JobName::default(),
+                last: None,
+                algos: Vec::new(),
+            });
+        group.count += 1;
+        if group.message.is_empty() || job.ended > group.last {
+            group.message.clone_from(&job.message);
+            group.job_id = job.job_id.clone();
+            group.last = job.ended;
+        }
+        if !group.algos.contains(algo) {
+            group.algos.push(algo.clone());
+        }
+    }
+    let mut groups: Vec<FailureGroup> = groups.into_values().collect();
+    for group in &mut groups {
+        group.name = name(&group.job_id);
+    }
+    groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last.cmp(&a.last)));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::overview::EndedJob;
+
+    fn algo(name: &str, waiting: usize) -> AlgoOverview {
+        let mut algo = AlgoOverview {
+            algo: name.to_owned(),
+            ..AlgoOverview::default()
+        };
+        algo.counts[Status::Enqueued as usize] = waiting;
+        algo
+    }
+
+    #[test]
+    fn an_algorithm_that_has_not_run_here_takes_as_long_as_elsewhere() {
+        let now = Timestamp::parse("2026-01-01T00:00:10Z").expect("valid");
+        let mut seen = Overview {
+            algos: vec![algo("quick", 0), algo("slow", 8)],
+            recent: vec![EndedJob {
+                algo: 0,
+                ended: now,
+                took_s: 0.1,
+                simulated: false,
+            }],
+            ..Overview::default()
+        };
+        let mut usual = Usual::of(&seen);
+        assert!(!usual.lacks_figures(&seen), "nobody works, nothing is due");
+        seen.running.push(Held {
+            job_id: JobId::parse("j").expect("valid"),
+            algo: 1,
+            attempt: 1,
+            holder: None,
+            progress: None,
+        });
+        assert!(usual.lacks_figures(&seen));
+        let past = HashMap::from([("slow".to_owned(), 6.0), ("quick".to_owned(), 9.0)]);
+        usual.add(&seen, &past);
+        assert_eq!((usual.each_s(0), usual.each_s(1)), (Some(0.1), Some(6.0)));
+    }
+}

@@ -1,0 +1,554 @@
+//! The ledger file: `tables/budget.jsonl`, appended and read under
+//! `tables/budget.lock`, shared by every worker of the workspace, and kept twice
+//! (`pair`): what one copy has lost comes back from the other one before the next
+//! dollar is promised, and where both have lost what a process knows, it stops.
+//!
+//! Used by the budget; whoever only shows money reads it through
+//! [`LedgerFile::look`], which takes no lock and writes nothing.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
+use crate::domain::id::{JobId, RunId};
+use crate::domain::time::Timestamp;
+use crate::platform::fault;
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::Workspace;
+
+mod accounted;
+mod pair;
+
+use pair::{News, Pair};
+
+pub use accounted::Journals;
+
+/// Nobody holds the lock for longer than one line takes to write.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Nobody waits longer who was told to hurry.
+const SHORT_WAIT: Duration = Duration::from_millis(200);
+
+/// A process's view of the ledger; reads only what was added since it last looked.
+#[derive(Debug)]
+pub struct LedgerFile {
+    pair: Pair,
+    lock: PathBuf,
+    /// The folder of the other copy.
+    safe: PathBuf,
+    ledger: Ledger,
+    damaged: usize,
+    /// What the ledger lacked and the other copy has.
+    lost: Vec<Entry>,
+    /// Whether the sums are of two copies that differ, which nobody has mended yet.
+    provisional: bool,
+    hurry: Arc<AtomicBool>,
+}
+
+impl LedgerFile {
+    /// Names the ledger of a workspace; nothing is created.
+    pub fn new(workspace: &Workspace) -> Self {
+        Self {
+            pair: Pair::new(workspace),
+            lock: workspace.tables().join("budget.lock"),
+            safe: workspace.budget(),
+            ledger: Ledger::default(),
+            damaged: 0,
+            lost: Vec::new(),
+            provisional: false,
+            hurry: Arc::default(),
+        }
+    }
+
+    /// Returns what is raised when there is no time to wait for others.
+    pub fn hurry(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.hurry)
+    }
+
+    /// Returns where the ledger is.
+    pub fn path(&self) -> &Path {
+        &self.pair.ledger
+    }
+
+    /// Returns the lines that the ledger had lost and its other copy has, and forgets
+    /// them. What was only looked at is still lost there.
+    pub fn take_lost(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Returns how many lines could not be read when it was last looked at.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    /// Reserves the price of a job if the limits allow it. When this returns
+    /// [`Grant::Yes`], the reservation survives the process and a power loss.
+    pub fn reserve(
+        &mut self,
+        stake: &Stake,
+        price: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> io::Result<Grant> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        let (run, job) = (&stake.run_id, &stake.job_id);
+        let grant = self.ledger.grant(run, job, price, caps, now);
+        if matches!(grant, Grant::Yes(_)) {
+            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            file.sync_data()?;
+            fault::here("ledger.synced");
+        }
+        Ok(grant)
+    }
+
+    /// Reserves the price of a job beside what an earlier attempt of it has
+    /// reserved, which counts as spent then. If the limits do not allow that,
+    /// nothing changes.
+    pub fn reserve_additional(
+        &mut self,
+        stake: &Stake,
+        price: f64,
+        caps: Caps,
+        now: Timestamp,
+    ) -> io::Result<Grant> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        let grant = self
+            .ledger
+            .grant_additional(&stake.run_id, price, caps, now);
+        if matches!(grant, Grant::Yes(_)) {
+            if let Some((earlier, usd)) = self.reserved_for(stake) {
+                self.append_settled(&earlier, usd, now)?;
+            }
+            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            file.sync_data()?;
+        }
+        Ok(grant)
+    }
+
+    /// Counts what an earlier attempt of the job has reserved as spent, so that
+    /// the next one does not take it over.
+    pub fn write_off(&mut self, stake: &Stake, now: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        match self.reserved_for(stake) {
+            Some((earlier, usd)) => self.append_settled(&earlier, usd, now),
+            None => Ok(()),
+        }
+    }
+
+    fn reserved_for(&self, stake: &Stake) -> Option<(Stake, f64)> {
+        let open = self.ledger.open(&stake.run_id);
+        open.into_iter().find(|(own, _)| own.job_id == stake.job_id)
+    }
+
+    /// Settles an attempt with what it really cost. Settling again changes
+    /// nothing. Not synced: a journal tells the same after a power loss.
+    pub fn settle(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        self.append_settled(stake, usd, now)
+    }
+
+    /// Settles what is reserved for a job because a person says what it cost;
+    /// returns whose it was and how much, or nothing if nothing is reserved. Synced:
+    /// no journal tells the same.
+    pub fn settle_by_hand(
+        &mut self,
+        run: &RunId,
+        job: &JobId,
+        usd: f64,
+        now: Timestamp,
+    ) -> io::Result<Option<(Stake, f64)>> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        let open = self.ledger.open(run);
+        let Some((stake, reserved)) = open.into_iter().find(|(stake, _)| stake.job_id == *job)
+        else {
+            return Ok(None);
+        };
+        let file = self.append_entry(&Entry {
+            at: now,
+            stake: stake.clone(),
+            change: Change::Settled { usd },
+            by_hand: true,
+        })?;
+        file.sync_data()?;
+        Ok(Some((stake, reserved)))
+    }
+
+    /// Writes a line back that was lost, unless one names the attempt meanwhile.
+    pub fn restore(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        if self.ledger.knows(&stake.nonce) {
+            return Ok(());
+        }
+        self.append(stake, change, at).map(drop)
+    }
+
+    /// Sees that both copies of the ledger say the same, and mends the one that does not.
+    pub fn mend(&mut self) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()
+    }
+
+    /// Returns the journals that the ledger accounts for.
+    pub fn accounted(&self) -> io::Result<Journals> {
+        accounted::read(&self.safe, &self.pair)
+    }
+
+    /// Notes that the ledger accounts for these journals of ended workers too.
+    pub fn account_for(&mut self, journals: Journals) -> io::Result<()> {
+        let _lock = self.lock()?;
+        self.agree()?;
+        let mut all = accounted::read(&self.safe, &self.pair)?;
+        all.extend(journals);
+        accounted::write(&self.safe, &self.pair, all)
+    }
+
+    /// Returns the sums as they are now, without taking the lock. A workspace
+    /// without a ledger has an empty one.
+    pub fn look(&mut self) -> io::Result<&Ledger> {
+        self.catch_up()?;
+        Ok(&self.ledger)
+    }
+
+    /// Reads the whole ledger of a workspace as [`LedgerFile::look`] does, to keep it.
+    pub fn read(workspace: &Workspace) -> io::Result<Ledger> {
+        let mut file = Self::new(workspace);
+        file.catch_up()?;
+        Ok(file.ledger)
+    }
+
+    fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
+        let nothing = usd <= 0.0 && !self.ledger.may_free(stake);
+        if nothing || self.ledger.is_settled(&stake.nonce) {
+            return Ok(());
+        }
+        self.append(stake, Change::Settled { usd }, now).map(drop)
+    }
+
+    fn lock(&self) -> io::Result<FileLock> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(lock) = FileLock::try_acquire(&self.lock)? {
+                return Ok(lock);
+            }
+            let hurried = self.hurry.load(Ordering::SeqCst);
+            let longest = if hurried { SHORT_WAIT } else { LONGEST_WAIT };
+            if start.elapsed() > longest {
+                let (lock, waited) = (self.lock.display(), start.elapsed().as_secs());
+                return Err(io::Error::other(format!(
+                    "{lock} has been locked for {waited} s"
+                )));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(16));
+        }
+    }
+
+    /// Reads the lines that were added, as far as both copies tell them. Takes no lock
+    /// and writes nothing; copies that differ are put together in memory by whoever
+    /// has read nothing before, and left to whoever holds the lock by the others.
+    fn catch_up(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.provisional) {
+            self.forget();
+            self.pair.rewind();
+        }
+        let fresh = self.pair.is_unread();
+        let (ledger, damaged) = (&mut self.ledger, &mut self.damaged);
+        let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
+        self.provisional = news == News::Alone;
+        if fresh && news == News::Differ {
+            let mended = self.pair.put_together()?;
+            self.lost = mended.lost;
+            self.forget();
+            self.take(&mended.bytes);
+            self.provisional = true;
+        }
+        Ok(())
+    }
+
+    /// Reads the lines that were added and sees that both copies say the same; the
+    /// caller holds the lock.
+    fn agree(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.provisional) {
+            self.forget();
+            self.pair.rewind();
+        }
+        let (ledger, damaged) = (&mut self.ledger, &mut self.damaged);
+        let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
+        if news == News::Agree {
+            return Ok(());
+        }
+        let mended = self.pair.put_together()?;
+        fault::io("ledger.mending")?;
+        self.pair.rewrite(&mended.bytes)?;
+        self.lost = mended.lost;
+        self.forget();
+        self.take(&mended.bytes);
+        Ok(())
+    }
+
+    fn take(&mut self, lines: &[u8]) {
+        for line in lines.split(|byte| *byte == b'\n') {
+            take(&mut self.ledger, &mut self.damaged, line);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.ledger = Ledger::default();
+        self.damaged = 0;
+    }
+
+    fn append(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<File> {
+        let stake = stake.clone();
+        self.append_entry(&Entry {
+            at,
+            stake,
+            change,
+            by_hand: false,
+        })
+    }
+
+    fn append_entry(&mut self, entry: &Entry) -> io::Result<File> {
+        let mut line = serde_json::to_vec(entry).expect("an entry has only plain fields");
+        line.push(b'\n');
+        let file = self.pair.append(&line)?;
+        self.ledger.take(entry);
+        Ok(file)
+    }
+}
+
+/// Takes one line into the sums, or counts it as damaged.
+fn take(ledger: &mut Ledger, damaged: &mut usize, line: &[u8]) {
+    match serde_json::from_slice::<Entry>(line) {
+        Ok(entry) => ledger.take(&entry),
+        Err(_) if line.trim_ascii().is_empty() => {}
+        Err(_) => *damaged += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::budget::Standing;
+    use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
+
+    struct Bench {
+        _folder: tempfile::TempDir,
+        workspace: Workspace,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let workspace = Workspace::new(folder.path());
+            std::fs::create_dir(workspace.tables()).unwrap();
+            Self {
+                _folder: folder,
+                workspace,
+            }
+        }
+
+        fn open(&self) -> LedgerFile {
+            LedgerFile::new(&self.workspace)
+        }
+
+        fn append(&self, bytes: &[u8]) {
+            let path = self.workspace.tables().join("budget.jsonl");
+            let mut file = crate::workspace::durable::open_append(&path).unwrap();
+            std::io::Write::write_all(&mut file, bytes).unwrap();
+        }
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-01-01T00:00:00Z").unwrap()
+    }
+
+    fn stake(job: u8, attempt: u32) -> Stake {
+        Stake {
+            run_id: RunId::parse("r").unwrap(),
+            job_id: JobId::parse(&format!("j{job}")).unwrap(),
+            attempt,
+            nonce: Nonce::new(format!("{job}-{attempt}")),
+            worker_id: WorkerId::parse("w").unwrap(),
+        }
+    }
+
+    const DOLLAR: Caps = Caps {
+        run_usd: Some(1.0),
+        day_usd: None,
+    };
+
+    fn standing(ledger: &mut LedgerFile) -> (f64, f64) {
+        let run = RunId::parse("r").unwrap();
+        let Standing {
+            spent_usd,
+            reserved_usd,
+        } = ledger.look().unwrap().standing(&run);
+        (spent_usd, reserved_usd)
+    }
+
+    #[test]
+    fn two_processes_share_one_ledger_and_a_torn_line_harms_nobody() {
+        let bench = Bench::new();
+        let (mut one, mut two) = (bench.open(), bench.open());
+        let grant = one.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::Yes(_)));
+        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::No(_)));
+        bench.append(b"{\"at\":");
+        one.settle(&stake(1, 1), 0.2, now()).unwrap();
+        assert_eq!(standing(&mut two), (0.2, 0.0));
+        assert_eq!(two.damaged(), 0, "what was never finished is gone");
+        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        assert!(matches!(grant, Grant::Yes(_)));
+    }
+
+    #[test]
+    fn settling_again_writes_nothing() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger
+            .reserve(&stake(1, 1), 0.6, Caps::default(), now())
+            .unwrap();
+        for _ in 0..3 {
+            ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
+        }
+        let text = std::fs::read_to_string(ledger.path()).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+    }
+
+    #[test]
+    fn what_is_written_off_is_spent_and_not_taken_over() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        let first = stake(1, 1);
+        ledger.reserve(&first, 0.6, Caps::default(), now()).unwrap();
+        let second = stake(1, 2);
+        let grant = ledger
+            .reserve_additional(&second, 0.6, DOLLAR, now())
+            .unwrap();
+        assert!(matches!(grant, Grant::No(_)));
+        assert_eq!(standing(&mut ledger), (0.0, 0.6), "nothing changed");
+        ledger
+            .reserve_additional(&second, 0.4, DOLLAR, now())
+            .expect("the rest of the dollar");
+        assert_eq!(standing(&mut ledger), (0.6, 0.4));
+        ledger.write_off(&second, now()).unwrap();
+        assert_eq!(standing(&mut ledger), (1.0, 0.0));
+    }
+
+    #[test]
+    fn a_job_that_costs_nothing_leaves_no_file() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger.settle(&stake(1, 1), 0.0, now()).unwrap();
+        assert_eq!(standing(&mut ledger), (0.0, 0.0));
+        assert!(!ledger.path().exists());
+    }
+
+    #[test]
+    fn whoever_is_in_a_hurry_does_not_wait_for_the_lock() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        let held = FileLock::try_acquire(&ledger.lock).unwrap().unwrap();
+        ledger.hurry().store(true, Ordering::SeqCst);
+        let error = ledger.settle(&stake(1, 1), 0.6, now()).unwrap_err();
+        assert!(error.to_string().contains("has been locked"), "{error}");
+        drop(held);
+        ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
+        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+    }
+
+    /// What can become of a file while workers have it open.
+    fn harms() -> Vec<fn(&Path)> {
+        vec![
+            |path| std::fs::remove_file(path).unwrap(),
+            |path| std::fs::write(path, b"").unwrap(),
+            |path| {
+                let text = std::fs::read(path).unwrap();
+                std::fs::write(path, &text[..text.len() / 2]).unwrap();
+            },
+            |path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                std::fs::write(path, text.replace("0.6", "0.1")).unwrap();
+            },
+            |path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                let first = text.lines().next().unwrap().to_owned() + "\n";
+                std::fs::remove_file(path).unwrap();
+                std::fs::write(path, first).unwrap();
+            },
+        ]
+    }
+
+    #[test]
+    fn a_copy_that_is_harmed_is_mended_by_whoever_needs_it_next() {
+        for harm in harms() {
+            for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
+                let bench = Bench::new();
+                let (mut spends, mut waits) = (bench.open(), bench.open());
+                assert_eq!(standing(&mut waits), (0.0, 0.0));
+                spends.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+                spends.settle(&stake(1, 1), 0.6, now()).unwrap();
+                let whole = std::fs::read(spends.path()).unwrap();
+                harm(&bench.workspace.root().join(name));
+                assert_eq!(standing(&mut bench.open()), (0.6, 0.0), "{name}");
+                let grant = waits.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+                assert!(matches!(grant, Grant::No(_)), "{name}");
+                assert_eq!(std::fs::read(spends.path()).unwrap(), whole, "{name}");
+                spends.settle(&stake(3, 1), 0.1, now()).unwrap();
+                assert_eq!(standing(&mut waits), (0.7, 0.0), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_both_copies_are_harmed_whoever_knows_more_stops() {
+        for harm in harms().into_iter().take(3) {
+            let bench = Bench::new();
+            let mut ledger = bench.open();
+            ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+            for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
+                harm(&bench.workspace.root().join(name));
+            }
+            let error = ledger.reserve(&stake(2, 1), 0.1, DOLLAR, now());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("while this worker spent money"), "{error}");
+            assert_eq!(
+                standing(&mut ledger),
+                (0.0, 0.6),
+                "what is known, stays known"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ledger_without_a_second_copy_gets_one_and_keeps_every_byte() {
+        let bench = Bench::new();
+        let mut ledger = bench.open();
+        ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        std::fs::remove_dir_all(bench.workspace.budget()).unwrap();
+        bench.append(b"spoilt\n");
+        let mut later = bench.open();
+        assert_eq!(standing(&mut later), (0.0, 0.6));
+        later.settle(&stake(1, 1), 0.5, now()).unwrap();
+        assert_eq!((standing(&mut later), later.damaged()), ((0.5, 0.0), 1));
+        let copy = bench.workspace.budget().join("ledger.jsonl");
+        assert_eq!(
+            std::fs::read(copy).unwrap(),
+            std::fs::read(later.path()).unwrap()
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! The registry on disk: read when it changed, replaced in one piece.
+//!
+//! The parsed table is kept between folds. Its file is kept open too, so that
+//! its inode number cannot be given to another file while we compare.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::Status;
+use crate::domain::patch::DRY_RUN;
+use crate::domain::reconcile::DOWNGRADED;
+use crate::domain::time::Timestamp;
+use crate::platform::{self, FileVersion};
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
+
+use super::RowBrief;
+use super::manifest::ManifestRow;
+use crate::table::codec::decode;
+use crate::table::{Table, TableError};
+
+/// Larger tables are refused rather than bringing the machine down.
+const MAX_TABLE_BYTES: u64 = 8 << 30;
+
+/// The columns without which a row cannot be found.
+pub(super) const KEY_COLUMNS: &[&str] = &["run_id", "job_id"];
+
+/// The registry file and what we know of it.
+#[derive(Debug)]
+pub(super) struct Registry {
+    path: PathBuf,
+    tag: String,
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    _file: File,
+    version: FileVersion,
+    table: Table,
+}
+
+impl Registry {
+    /// Names the file; nothing is read yet. `tag` names our temporary files.
+    pub(super) fn new(path: PathBuf, tag: &str) -> Self {
+        Self {
+            path,
+            tag: tag.to_owned(),
+            held: None,
+        }
+    }
+
+    /// Returns the table as it is on disk now.
+    pub(super) fn load(&mut self) -> Result<&mut Table, StoreError> {
+        if !self.is_current()? {
+            self.held = None;
+            self.held = Some(self.read()?);
+        }
+        let held = self.held.as_mut().expect("was just read");
+        Ok(&mut held.table)
+    }
+
+    /// Tells whether the table we hold is the one on disk.
+    pub(super) fn is_current(&self) -> Result<bool, StoreError> {
+        let Some(held) = &self.held else {
+            return Ok(false);
+        };
+        match fs::symlink_metadata(&self.path) {
+            Ok(metadata) => Ok(platform::version(&metadata) == held.version),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).context("look at", &self.path),
+        }
+    }
+
+    /// Writes the held table; the caller holds the registry's lock.
+    pub(super) fn save(&mut self) -> Result<(), StoreError> {
+        let Some(held) = self.held.take() else {
+            return Ok(());
+        };
+        // On an error the changed table is dropped: the next load reads the old file.
+        let file = durable::replace(&self.path, held.table.bytes(), &self.tag)
+            .context("replace", &self.path)?;
+        let version = platform::version(&file.metadata().context("look at", &self.path)?);
+        self.held = Some(Held {
+            _file: file,
+            version,
+            table: held.table,
+        });
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Held, StoreError> {
+        let file = open_table(&self.path)?;
+        let version = platform::version(&file.metadata().context("look at", &self.path)?);
+        let keep = file.try_clone().context("open", &self.path)?;
+        let bytes = durable::read_open(file, MAX_TABLE_BYTES).context("read", &self.path)?;
+        let table = parse_table(bytes, &self.path)?;
+        table
+            .require(KEY_COLUMNS)
+            .and_then(|()| table.require(&["status"]))
+            .map_err(|error| content_error(&error, &self.path))?;
+        Ok(Held {
+            _file: keep,
+            version,
+            table,
+        })
+    }
+}
+
+/// Says what to do about a table that is not there: where runs have left records,
+/// the registry can be made again from them.
+pub fn missing_hint(path: &Path) -> String {
+    let root = path.parent().and_then(Path::parent);
+    if root.is_some_and(|root| Workspace::new(root).has_records()) {
+        "`archi3d registry rebuild` makes it again from what the runs have recorded".into()
+    } else {
+        "run `archi3d batch create` first, or pass the right --workspace".into()
+    }
+}
+
+/// Opens a table file, refusing what is no plain file with words that help.
+pub(super) fn open_table(path: &Path) -> Result<File, StoreError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::Setup {
+                what: "there is no such table".into(),
+                path: path.to_owned(),
+                hint: missing_hint(path),
+            });
+        }
+        Err(error) => return Err(error).context("look at", path),
+    };
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() {
+            "a folder stands where a table should be"
+        } else if metadata.is_symlink() {
+            "a table must be a plain file, not a link"
+        } else {
+            "a table must be a plain file"
+        };
+        return Err(StoreError::Setup {
+            what: what.into(),
+            path: path.to_owned(),
+            hint: "move it away and put the real file there".into(),
+        });
+    }
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    platform::without_waiting(&mut options)
+        .open(path)
+        .context("open", path)
+}
+
+/// Reads and parses a table file.
+pub(super) fn read_table(path: &Path) -> Result<Table, StoreError> {
+    let file = open_table(path)?;
+    let bytes = durable::read_open(file, MAX_TABLE_BYTES).context("read", path)?;
+    parse_table(bytes, path)
+}
+
+fn parse_table(bytes: Vec<u8>, path: &Path) -> Result<Table, StoreError> {
+    Table::parse(bytes).map_err(|error| content_error(&error, path))
+}
+
+/// Turns a table error into one that names the file.
+pub(super) fn content_error(error: &TableError, path: &Path) -> StoreError {
+    StoreError::Content {
+        what: error.to_string(),
+        path: path.to_owned(),
+        hint: format!("{}; the file was not changed", error.hint()),
+    }
+}
+
+/// What one job's row says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    /// The row's number.
+    pub(super) number: usize,
+    /// How many rows have the same key.
+    pub(super) copies: usize,
+    /// The status, or the word we do not know.
+    pub(super) status: Result<Status, String>,
+    pub(super) start: Option<Timestamp>,
+    pub(super) rehearsal: bool,
+    pub(super) error: String,
+    pub(super) created_at: String,
+    pub(super) image_set_hash: String,
+}
+
+impl Row {
+    /// Returns how much the row counts among copies: what one of them has
+    /// bought must not be bought again because another one knows nothing of it.
+    fn weight(&self) -> u8 {
+        match &self.status {
+            Ok(Status::Completed) if !self.rehearsal => 5,
+            Ok(Status::Failed) => 4,
+            Ok(Status::Running) => 3,
+            Ok(Status::Cancelled) | Err(_) => 2,
+            Ok(Status::Completed) => 1,
+            Ok(Status::Enqueued) => 0,
+        }
+    }
+
+    /// Returns the cells that a claim needs; what `before` has too is shared with it.
+    pub(super) fn brief(&self, before: Option<&RowBrief>) -> RowBrief {
+        let shared = |text: &str, of: fn(&RowBrief) -> &Arc<str>| match before.map(of) {
+            Some(same) if **same == *text => same.clone(),
+            _ => text.into(),
+        };
+        RowBrief {
+            status: self.status.clone().unwrap_or(Status::Enqueued),
+            start: self.start,
+            rehearsal: self.rehearsal,
+            downgraded: self.status == Ok(Status::Failed) && self.error.ends_with(DOWNGRADED),
+            created_at: shared(&self.created_at, |row| &row.created_at),
+            image_set_hash: shared(&self.image_set_hash, |row| &row.image_set_hash),
+        }
+    }
+}
+
+/// Where a registry has the cells we read; looked up once per table.
+#[derive(Debug, Clone)]
+pub(super) struct RowColumns {
+    pub(super) job_id: Option<usize>,
+    pub(super) status: Option<usize>,
+    start: Option<usize>,
+    end: Option<usize>,
+    algo: Option<usize>,
+    product_id: Option<usize>,
+    variant: Option<usize>,
+    images: Vec<usize>,
+    /// The columns of a [`Row`], rising, each with its place in [`RowCells`].
+    of_row: Vec<(usize, usize)>,
+}
+
+/// Where the cells of a [`Row`] are: status, start, price source, error, creation
+/// and picture hash.
+type RowCells = [Range<usize>; 6];
+
+impl RowColumns {
+    /// Finds the columns of `table`.
+    pub(super) fn of(table: &Table) -> Self {
+        let names = [
+            "status",
+            "generation_start",
+            "price_source",
+            "error_msg",
+            "created_at",
+            "image_set_hash",
+        ];
+        let places = names.iter().enumerate();
+        let mut of_row: Vec<(usize, usize)> = places
+            .filter_map(|(place, name)| Some((table.column(name)?, place)))
+            .collect();
+        of_row.sort_unstable();
+        Self {
+            of_row,
+            job_id: table.column("job_id"),
+            status: table.column("status"),
+            start: table.column("generation_start"),
+            end: table.column("generation_end"),
+            algo: table.column("algo"),
+            product_id: table.column("product_id"),
+            variant: table.column("variant"),
+            images: (1..)
+                .map_while(|n| table.column(&format!("used_image_{n}_path")))
+                .collect(),
+        }
+    }
+
+    /// Returns the status and the start of a row: all that a fold needs to see.
+    pub(super) fn status_and_start(
+        &self,
+        table: &Table,
+        row: usize,
+    ) -> (Result<Status, String>, Option<Timestamp>) {
+        let status = text(table, row, self.status);
+        let start = Timestamp::parse(&text(table, row, self.start));
+        (Status::parse(&status).ok_or(status), start)
+    }
+
+    /// Returns when the row says that its job ended.
+    pub(super) fn ended(&self, table: &Table, row: usize) -> Option<Timestamp> {
+        Timestamp::parse(&text(table, row, self.end))
+    }
+
+    /// Reads the row at `number`, in one pass over its cells.
+    pub(super) fn read(&self, table: &Table, number: usize, copies: usize) -> Row {
+        let mut cells = RowCells::default();
+        table.spans(number, &self.of_row, &mut cells);
+        let [
+            status,
+            start,
+            price_source,
+            error,
+            created_at,
+            image_set_hash,
+        ] = cells.map(|span| text_of(decode(&table.bytes()[span])));
+        Row {
+            number,
+            copies,
+            start: Timestamp::parse(&start),
+            status: Status::parse(&status).ok_or_else(|| status.into_owned()),
+            rehearsal: price_source == DRY_RUN,
+            error: error.into_owned(),
+            created_at: created_at.into_owned(),
+            image_set_hash: image_set_hash.into_owned(),
+        }
+    }
+
+    /// Returns a job that only the registry has, in the form of a manifest's row.
+    pub(super) fn as_listed(&self, table: &Table, number: usize, job_id: JobId) -> ManifestRow {
+        let images = self.images.iter();
+        ManifestRow {
+            job_id,
+            product_id: text(table, number, self.product_id),
+            variant: text(table, number, self.variant),
+            algo: text(table, number, self.algo),
+            images: images
+                .map(|column| text(table, number, Some(*column)))
+                .filter(|path| !path.is_empty())
+                .collect(),
+        }
+    }
+
+    /// Returns the row of one job, if it has one; of several, the one that says most.
+    pub(super) fn find(&self, table: &mut Table, run: &RunId, job: &JobId) -> Option<Row> {
+        let index = table.index(run.as_str());
+        let mut rows = index.rows_of(job.as_str());
+        let first = rows.next()?;
+        let Some(second) = rows.next() else {
+            return Some(self.read(index.table(), first, 1));
+        };
+        let rows: Vec<usize> = [first, second].into_iter().chain(rows).collect();
+        // Of equal ones `max_by_key` takes the last, so the first comes last.
+        let copies = rows.iter().rev();
+        copies
+            .map(|number| self.read(index.table(), *number, rows.len()))
+            .max_by_key(Row::weight)
+    }
+}
+
+fn text_of(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match cell {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+fn text(table: &Table, row: usize, column: Option<usize>) -> String {
+    column
+        .map(|column| String::from_utf8_lossy(&table.cell(row, column)).into_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,51 @@
+//! Earlier results, found by what went into them.
+//!
+//! The engine asks before it buys; [`crate::store::files::FileReuse`] answers from
+//! the journals of all runs. Finding is not taking: whoever copies a result
+//! compares every file with its hash.
+
+use std::path::PathBuf;
+
+use crate::domain::content::ContentKey;
+use crate::domain::id::{JobId, Nonce, RunId};
+use crate::store::{Artifact, StoreError};
+
+/// An earlier result that can be copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The run it belongs to.
+    pub run_id: RunId,
+    /// The job that has it.
+    pub job_id: JobId,
+    /// The attempt that made it.
+    pub attempt: u32,
+    /// The attempt's own name.
+    pub nonce: Nonce,
+    /// What made it.
+    pub algo_version: Option<String>,
+    /// Where its files are.
+    pub folder: PathBuf,
+    /// Its files.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// Knows earlier results by what went into them.
+pub trait ReuseIndex: Send + Sync {
+    /// Returns the newest real result with this key that is still in its place.
+    ///
+    /// `version` is what the adapter says of itself now. Where it says nothing
+    /// beforehand, the version in force is that of the newest result of the recipe.
+    /// With `fresh` everything published so far is known, also of the last moments.
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        fresh: bool,
+    ) -> Result<Option<Source>, StoreError>;
+
+    /// Tells whether there is no earlier result.
+    fn is_empty(&self) -> Result<bool, StoreError>;
+
+    /// Never offers this result again: it is not what it was.
+    fn refuse(&self, source: &Source);
+}

@@ -1,0 +1,205 @@
+//! One worker's handle on one run: the trait that the engine knows.
+//!
+//! See [`crate::store`] for what all stores promise.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::budget::Stake;
+use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::job::Entry;
+use crate::domain::lease::Lease;
+use crate::domain::time::Timestamp;
+use crate::store::{
+    Beat, Billing, Claim, Ending, Finish, JobRecord, Made, Progress, Recovery, ReleaseReason,
+    Restored, RunJobs, Setback, StoreError, Withdrawal,
+};
+
+/// What a worker would start now.
+#[derive(Debug, Clone, Copy)]
+pub struct Want<'a> {
+    /// The algorithms that may start, with the room each has.
+    pub lanes: &'a [Lane],
+    /// At most so many jobs in all.
+    pub most: usize,
+}
+
+/// One algorithm and how many of its jobs may start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// The algorithm.
+    pub algo: AlgoKey,
+    /// At most so many; with 0 it only counts for whether anything is left.
+    pub most: usize,
+    /// Only jobs for which something was bought already: they cost nothing new.
+    pub bought_only: bool,
+}
+
+/// What a worker that asked for jobs gets.
+#[derive(Debug)]
+pub enum Next {
+    /// Jobs that are its own now; never none.
+    Jobs(Vec<(JobRecord, Lease)>),
+    /// Nothing now; jobs of the run may be free later, so ask again after this long at most.
+    Nothing(Duration),
+    /// Nothing any more: no job of these algorithms waits or is to be tried again.
+    Drained,
+}
+
+/// One worker's handle on one run. See the module for what all stores promise.
+pub trait WorkerStore: Send + Sync {
+    /// Returns the run this handle is for.
+    fn run_id(&self) -> &RunId;
+
+    /// Repairs what dead workers left. Must be called, and must return, before
+    /// the first claim. Calling it again changes nothing.
+    fn recover(&self, now: Timestamp) -> Result<Recovery, StoreError>;
+
+    /// Returns every job as it stands now. Takes no lock for longer than a read.
+    fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError>;
+
+    /// Hands out jobs that are claimed for the caller: no more than it wants, in the store's
+    /// order, each to one worker. For stores that do not list their jobs.
+    fn claim_next(&self, _want: &Want<'_>, _now: Timestamp) -> Result<Next, StoreError> {
+        Ok(Next::Drained)
+    }
+
+    /// Tries to take `job`, which the caller saw as `entry` describes. When this
+    /// returns [`Claim::Taken`], nobody else can take it, the lease's staging
+    /// folder exists and is empty, and the death of this process makes the job
+    /// free for a takeover. Whoever takes a dead redo or performance over goes on
+    /// with one: the lease's entry says so.
+    fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError>;
+
+    /// Shows that the holder lives.
+    fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError>;
+
+    /// Shows that the holder of all these leases lives; one answer for each.
+    fn beat_all(&self, leases: &[&Lease], now: Timestamp) -> Vec<Result<Beat, StoreError>> {
+        leases.iter().map(|lease| self.beat(lease, now)).collect()
+    }
+
+    /// Notes that something is about to be bought. When this returns [`Beat::Held`],
+    /// the intent survives a power loss and the job's next attempt will carry it,
+    /// unless an id or an ending explains it before. Anything else means that nothing
+    /// may be bought.
+    fn intent(&self, lease: &Lease, correlation: &str, now: Timestamp) -> Result<Beat, StoreError>;
+
+    /// Notes that a provider accepted the request. When this returns, the id
+    /// survives a power loss and the job's next attempt will carry it.
+    fn submitted(
+        &self,
+        lease: &Lease,
+        request_id: &str,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Notes that the adapter says it has succeeded. When this returns, the result
+    /// is published or kept whatever becomes of this process; with `durably` also
+    /// after a power loss. Told again, the later words count.
+    fn made(
+        &self,
+        _lease: &Lease,
+        _made: &Made,
+        _durably: bool,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Notes how far a running job is, for whoever watches; losing it loses nothing.
+    fn note_progress(
+        &self,
+        _lease: &Lease,
+        _progress: &Progress,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Ends an attempt. When this returns, the ending survives the death of the
+    /// process. A result is published only if nobody else holds or finished the
+    /// job; otherwise it is kept aside.
+    fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError>;
+
+    /// Gives a job back unfinished: it waits again and its attempt is not a failure.
+    fn release(
+        &self,
+        lease: &Lease,
+        reason: ReleaseReason,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Gives a job back after a failure that is not its end: it waits, the failure
+    /// is on record, and the next attempt knows how many there were.
+    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Moves what an attempt made out of the way, so that ending it as failed does
+    /// not throw it away. Returns where it is, relative to the workspace.
+    fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError>;
+
+    /// Leaves what an attempt made where it is, because it cannot be recorded now: the
+    /// next start publishes it. Tells whether it survives a power loss until then.
+    fn leave(&self, lease: &Lease) -> bool {
+        self.is_safe(lease)
+    }
+
+    /// Tells whether what an attempt made survives a power loss, by trying.
+    fn is_safe(&self, _lease: &Lease) -> bool {
+        false
+    }
+
+    /// Makes the claim itself survive a power loss. When this returns, the job
+    /// cannot be taken for one that never started.
+    fn secure(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Takes a running job out because somebody asked for it.
+    fn cancel(&self, lease: &Lease, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Takes a job out on behalf of a person who does not hold it. A job that nobody
+    /// works on is out when this returns; a live holder is only asked, and whatever
+    /// becomes of that holder, the request reaches whoever would go on with the job.
+    /// Must come after [`WorkerStore::recover`].
+    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError>;
+
+    /// Puts a job back that was taken out, or takes the request to stop it back. An
+    /// open purchase reaches its next attempt. Must come after [`WorkerStore::recover`].
+    fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError>;
+
+    /// Brings everything into the registry and makes it durable. After this the
+    /// handle takes no more claims. Calling it again does nothing.
+    fn close(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns how many endings of this handle the registry does not show although it was
+    /// closed: somebody has removed their rows or changed their status.
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+
+    /// Returns, one for one, what is on record about the money of attempts that
+    /// their workers may not have come to settle. A store that cannot tell says so.
+    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
+        Ok(vec![Billing::Open; stakes.len()])
+    }
+
+    /// Returns what attempts of a job bought that brought no result and is not void, by
+    /// whomever: each id with what it is said to cost. A store that cannot tell knows none.
+    fn purchases(&self, _job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Counts the jobs that wait to be handed out, by algorithm.
+    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        Ok(BTreeMap::new())
+    }
+
+    /// Stops waiting for other tools: what is not in the registry yet stays where
+    /// the next start finds it, and [`WorkerStore::close`] says so.
+    fn hurry(&self);
+
+    /// Returns the final folder of a job's result.
+    fn output_dir(&self, job: &JobId) -> PathBuf;
+}

@@ -1,0 +1,295 @@
+//! Writing files so that a reader sees the old or the new one, never a part.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::platform::{self, fault};
+
+/// Replaces `path` by `bytes`: written beside it, synced, renamed, folder synced.
+/// Returns the new file, still open. `tag` tells writers' temporary files apart.
+pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
+    let temporary = temporary_path(path, tag);
+    let result = write_synced(&temporary, path, bytes)
+        .and_then(|file| platform::rename_replace(&temporary, path).map(|()| file));
+    match result {
+        Ok(file) => {
+            platform::sync_dir(folder_of(path))?;
+            Ok(file)
+        }
+        Err(error) => {
+            let _ = fs::remove_file(&temporary);
+            Err(error)
+        }
+    }
+}
+
+/// Tells whether a file says just this; it is read piece by piece.
+pub fn says(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let mut file = open_plain(path)?;
+    if file.metadata()?.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    let mut piece = vec![0; 1 << 16];
+    for expected in bytes.chunks(piece.len()) {
+        let found = &mut piece[..expected.len()];
+        file.read_exact(found)?;
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Replaces several files of one folder: all are written and synced before the
+/// first is renamed, so an error while writing leaves every old file in place.
+pub fn replace_together(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
+    let result = rename_when_all_are_written(files, tag);
+    if result.is_err() {
+        for (path, _) in files {
+            let _ = fs::remove_file(temporary_path(path, tag));
+        }
+    }
+    result
+}
+
+fn rename_when_all_are_written(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
+    for (path, bytes) in files {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        write_synced(&temporary_path(path, tag), path, bytes)?;
+    }
+    for (path, _) in files {
+        platform::rename_replace(&temporary_path(path, tag), path)?;
+        fault::here("replace_together.renamed");
+        platform::sync_dir(folder_of(path))?;
+    }
+    Ok(())
+}
+
+/// Replaces a small file without syncing: atomic for readers, not for a power loss.
+pub fn replace_unsynced(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
+    let temporary = temporary_path(path, tag);
+    fault::io("unsynced.before")?;
+    let mut file = create(&temporary)?;
+    fault::here("unsynced.created");
+    let written = fault::io("unsynced.writing")
+        .and_then(|()| file.write_all(bytes))
+        .and_then(|()| platform::rename_replace(&temporary, path));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    Ok(file)
+}
+
+fn write_synced(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<File> {
+    fault::io("replace.before")?;
+    let mut file = create(temporary)?;
+    fault::here("replace.created");
+    // Whoever could read or write the table before can do so afterwards.
+    if let Ok(old) = fs::symlink_metadata(path) {
+        let _ = file.set_permissions(old.permissions());
+    }
+    fault::io("replace.writing")?;
+    file.write_all(bytes)?;
+    fault::io("replace.written")?;
+    file.sync_all()?;
+    fault::here("replace.synced");
+    Ok(file)
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true);
+    platform::refuse_links(&mut options).open(path)
+}
+
+/// Returns the name of the temporary file of one writer of `path`.
+pub fn temporary_path(path: &Path, tag: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    folder_of(path).join(format!(".{name}.{tag}.tmp"))
+}
+
+/// Tells whether `name` is a temporary file that [`replace`] or a publication makes.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "tmp")
+}
+
+/// Removes temporary files that dead writers of `path` left; the caller holds its lock.
+pub fn sweep_temporaries(path: &Path) -> io::Result<usize> {
+    let prefix = format!(
+        ".{}.",
+        path.file_name().unwrap_or_default().to_string_lossy()
+    );
+    let mut removed = 0;
+    for entry in fs::read_dir(folder_of(path))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if name.starts_with(&prefix) && is_temporary(name) && fs::remove_file(entry.path()).is_ok()
+        {
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Opens a file for appending, creating it if needed; never follows a link.
+pub fn open_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).read(true);
+    platform::refuse_links(&mut options).open(path)
+}
+
+/// Opens a plain file for reading; a link, a folder or a pipe is refused without
+/// waiting, with words that say what to do.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    plain(platform::without_waiting(&mut options).open(path), path)
+}
+
+/// Takes the file that was opened at `path` without following links or waiting,
+/// if it is a plain one; otherwise says what is there instead.
+pub fn plain(opened: io::Result<File>, path: &Path) -> io::Result<File> {
+    let refuse = |what: &str| {
+        let reason = format!("it is {what}, not a plain file; move it away");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
+    };
+    match opened {
+        Ok(file) => {
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return refuse("a folder");
+            }
+            if !metadata.is_file() {
+                return refuse("a pipe or a device");
+            }
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        Err(error) => match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => refuse("a link"),
+            Ok(found) if found.is_dir() => refuse("a folder"),
+            Ok(found) if !found.is_file() => refuse("a pipe or a device"),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Reads a whole regular file; a link, a folder or a pipe is refused without waiting.
+pub fn read_plain(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let file = platform::without_waiting(&mut options).open(path)?;
+    read_open(file, limit)
+}
+
+/// Reads the beginning of a regular file, at most `most` bytes of it, and returns
+/// it with the size of the whole.
+pub fn read_head(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
+    use io::Read as _;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let file = platform::without_waiting(&mut options).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut head = Vec::new();
+    file.take(most).read_to_end(&mut head)?;
+    Ok((head, metadata.len()))
+}
+
+/// Reads the rest of an open regular file of at most `limit` bytes.
+pub fn read_open(mut file: File, limit: u64) -> io::Result<Vec<u8>> {
+    use io::Read as _;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if metadata.len() > limit {
+        return Err(io::Error::other(format!("larger than {limit} bytes")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Reads the end of a file, at most so many bytes.
+pub fn read_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_plain(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacing_keeps_the_permissions_and_leaves_no_temporary_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("t.csv");
+        replace(&path, b"one", "a").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+        replace(&path, b"two", "a").expect("written");
+        assert_eq!(fs::read(&path).expect("readable"), b"two");
+        assert_eq!(
+            fs::metadata(&path).expect("there").permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 1);
+    }
+
+    #[test]
+    fn of_files_replaced_together_none_changes_if_one_cannot_be_written() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (one, two) = (folder.path().join("1.csv"), folder.path().join("2.csv"));
+        fs::write(&one, "old").expect("written");
+        fs::create_dir(&two).expect("created");
+        assert!(replace_together(&[(&one, b"new"), (&two, b"new")], "a").is_err());
+        assert_eq!(fs::read(&one).expect("readable"), b"old");
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
+        fs::remove_dir(&two).expect("removed");
+        replace_together(&[(&one, b"new"), (&two, b"new")], "a").expect("written");
+        assert_eq!(fs::read(&two).expect("readable"), b"new");
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
+    }
+
+    #[test]
+    fn only_temporary_files_of_the_same_table_are_swept() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("t.csv");
+        for name in [".t.csv.dead.tmp", ".u.csv.dead.tmp", "t.csv.tmp"] {
+            File::create(folder.path().join(name)).expect("created");
+        }
+        assert_eq!(sweep_temporaries(&path).expect("listable"), 1);
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
+    }
+
+    #[test]
+    fn a_folder_or_a_link_is_never_read_as_a_file() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        assert!(read_plain(folder.path(), 10).is_err());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/etc/passwd", &link).expect("linkable");
+        assert!(read_plain(&link, 1 << 20).is_err());
+    }
+}
