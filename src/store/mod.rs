@@ -43,6 +43,8 @@ pub mod csv;
 pub mod error;
 mod made;
 pub mod overview;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod purse;
 pub mod reuse;
 
