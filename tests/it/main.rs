@@ -41,6 +41,7 @@
 //! - [`odd_environment`]: places and settings that programs are seldom started in.
 //! - [`original_workspace`]: a workspace of the Python original, worked on without harm.
 //! - [`plan`]: what a plan foretells is what a worker does, and it leaves no trace.
+//! - `postgres`: runs in PostgreSQL, below the store's traits, on a real server.
 //! - [`prices`]: prices that a service lists hold between the shipped ones and one's own.
 //! - [`providers`]: a provider out of credit is closed for everybody and opened again.
 //! - [`purchases`]: nothing is bought twice, whatever ends an attempt.
@@ -137,6 +138,8 @@ mod next_command;
 mod odd_environment;
 mod original_workspace;
 mod plan;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+mod postgres;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod prices;

@@ -115,6 +115,21 @@ pub fn is_world_writable(metadata: &Metadata) -> bool {
     }
 }
 
+/// Tells whether nobody but its owner may read or write a file; everywhere true where that cannot be told.
+pub fn is_private(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = metadata.permissions().mode();
+        [0o070, 0o007].iter().all(|others| mode & others == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
 /// Sees to it that nothing this process and its children make can be written by
 /// everybody, whatever mask they were started with.
 pub fn keep_from_everybody() {

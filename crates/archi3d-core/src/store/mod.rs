@@ -42,6 +42,8 @@ pub mod error;
 pub mod files;
 mod made;
 pub mod overview;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod providers;
 pub mod reuse;
 mod worker;

@@ -1,0 +1,200 @@
+//! What people do to jobs, and the sweep that does it for dead workers.
+
+use std::time::Duration;
+
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{Reader, entry_word, large};
+use super::statements;
+use crate::domain::job::{Entry, JobState};
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Jobs that wait again.
+    pub requeued: usize,
+    /// Jobs that took too many workers with them and failed for good.
+    pub failed: usize,
+    /// Jobs that were to be stopped and are out now.
+    pub cancelled: usize,
+    /// Redos that ended: their older result stands.
+    pub kept: usize,
+}
+
+impl Swept {
+    /// Returns how many leases had expired.
+    pub fn total(&self) -> usize {
+        self.requeued + self.failed + self.cancelled + self.kept
+    }
+}
+
+/// Takes expired leases back, of every run or of some jobs, at most so many. `lease` is how long nobody is judged after
+/// the server's start.
+pub fn sweep(
+    connection: &mut Connection,
+    most: usize,
+    lease: Duration,
+    only: Option<&[i64]>,
+) -> PgResult<Swept> {
+    let sql = &statements::SWEEP;
+    let rows = connection.rows(sql, &[&large(most), &lease.as_secs_f64(), &only])?;
+    let mut swept = Swept::default();
+    for row in &rows {
+        let mut cells = Reader::new(row, sql);
+        let status: &str = cells.take()?;
+        let count = cells.count()?;
+        match status {
+            "pending" => swept.requeued = count,
+            "failed_terminal" => swept.failed = count,
+            "cancelled" => swept.cancelled = count,
+            _ => swept.kept = count,
+        }
+    }
+    Ok(swept)
+}
+
+/// What became of a wish to take a job out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// It will not run.
+    TakenOut {
+        /// A purchase that was made for it and may be billed; it is kept.
+        request_id: Option<String>,
+    },
+    /// Its holder lives and was asked to stop.
+    Asked,
+    /// It was to be made again: the older result stands.
+    RedoStopped,
+    /// It was out already.
+    AlreadyOut,
+    /// It has ended; this is how.
+    Untouched(JobState),
+}
+
+/// Takes jobs of a run out: some, or all that wait or run, of some algorithms or of all. Expired leases are swept first,
+/// so that nobody is asked who is dead. Wakes the run's workers.
+pub fn withdraw(
+    connection: &mut Connection,
+    run_no: i64,
+    only: Option<&[i64]>,
+    algos: Option<&[String]>,
+    lease: Duration,
+) -> PgResult<Vec<(i64, Withdrawn)>> {
+    connection.transaction(|connection| {
+        sweep(connection, usize::MAX, lease, only)?;
+        let sql = &statements::WITHDRAW;
+        let rows = connection.rows(sql, &[&run_no, &only, &algos])?;
+        wake(connection, run_no, "withdrawn")?;
+        let read = |row| {
+            let mut cells = Reader::new(row, sql);
+            let (job_no, status, outcome): (i64, &str, &str) =
+                (cells.take()?, cells.take()?, cells.take()?);
+            let request_id = cells.take()?;
+            let withdrawn = match outcome {
+                "taken_out" => Withdrawn::TakenOut { request_id },
+                "asked" => Withdrawn::Asked,
+                "redo_stopped" => Withdrawn::RedoStopped,
+                "already_out" => Withdrawn::AlreadyOut,
+                _ => Withdrawn::Untouched(state_of(status, cells.number()?, cells.take()?)),
+            };
+            Ok((job_no, withdrawn))
+        };
+        rows.iter().map(read).collect()
+    })
+}
+
+/// What became of a wish to put a job back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// It waits again.
+    Waiting,
+    /// Its holder had not stopped it yet and goes on.
+    RequestWithdrawn,
+    /// It waits or runs, and nobody had asked to stop it.
+    NotCancelled,
+    /// It has ended; this is how.
+    Untouched(JobState),
+}
+
+/// Puts jobs of a run back that were taken out, or takes the request to stop them back. Wakes the run's workers.
+pub fn restore(
+    connection: &mut Connection,
+    run_no: i64,
+    only: Option<&[i64]>,
+) -> PgResult<Vec<(i64, Restored)>> {
+    connection.transaction(|connection| {
+        let sql = &statements::RESTORE;
+        let rows = connection.rows(sql, &[&run_no, &only])?;
+        wake(connection, run_no, "restored")?;
+        let read = |row| {
+            let mut cells = Reader::new(row, sql);
+            let (job_no, status, outcome): (i64, &str, &str) =
+                (cells.take()?, cells.take()?, cells.take()?);
+            let restored = match outcome {
+                "waiting" => Restored::Waiting,
+                "request_withdrawn" => Restored::RequestWithdrawn,
+                "not_cancelled" => Restored::NotCancelled,
+                _ => Restored::Untouched(state_of(status, cells.number()?, cells.take()?)),
+            };
+            Ok((job_no, restored))
+        };
+        rows.iter().map(read).collect()
+    })
+}
+
+/// Puts ended jobs of a run back into the queue, once, because a person says so: [`Entry::Retry`] what failed,
+/// [`Entry::Redo`] what has a result, [`Entry::Perform`] what was rehearsed. What may have been billed without a name is
+/// passed over unless `unsure`. Returns the jobs and wakes the run's workers.
+pub fn requeue(
+    connection: &mut Connection,
+    run_no: i64,
+    only: Option<&[i64]>,
+    entry: Entry,
+    unsure: bool,
+) -> PgResult<Vec<i64>> {
+    connection.transaction(|connection| {
+        let sql = &statements::REQUEUE;
+        let rows = connection.rows(sql, &[&run_no, &only, &entry_word(entry), &unsure])?;
+        if !rows.is_empty() {
+            wake(connection, run_no, "requeued")?;
+        }
+        rows.iter()
+            .map(|row| Reader::new(row, sql).take())
+            .collect()
+    })
+}
+
+/// Sets the priority of jobs of a run; higher goes first. Returns how many changed.
+pub fn prioritize(
+    connection: &mut Connection,
+    run_no: i64,
+    only: Option<&[i64]>,
+    priority: i16,
+) -> PgResult<usize> {
+    Ok(connection
+        .rows(&statements::PRIORITIZE, &[&run_no, &only, &priority])?
+        .len())
+}
+
+/// Returns the channel on which a run's workers listen.
+pub fn channel(run_no: i64) -> String {
+    format!("archi3d_{run_no}")
+}
+
+/// Tells a run's workers that there may be something new, when the transaction commits.
+pub fn wake(connection: &mut Connection, run_no: i64, why: &str) -> PgResult<()> {
+    connection
+        .rows(&statements::NOTIFY, &[&channel(run_no), &why])
+        .map(drop)
+}
+
+/// Returns the state of a job in the words of the domain.
+pub fn state_of(status: &str, attempt: u32, simulated: bool) -> JobState {
+    match status {
+        "running" => JobState::Running { attempt },
+        "succeeded" => JobState::Completed { attempt, simulated },
+        "failed_terminal" => JobState::Failed { attempt },
+        "cancelled" => JobState::Cancelled { attempt },
+        _ => JobState::Enqueued { attempt },
+    }
+}

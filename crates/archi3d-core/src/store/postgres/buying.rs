@@ -1,0 +1,142 @@
+//! Purchases: said before they are made, kept by their provider's name.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::claim::{Beaten, Hold};
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{Reader, small};
+use super::statements;
+use crate::domain::money::Usd;
+
+/// Notes that something is about to be bought. Only [`Beaten::Held`] lets anybody buy: the intent is on disk then, and
+/// the job's next attempt will carry it.
+pub fn intent(
+    connection: &mut Connection,
+    hold: &Hold,
+    correlation: &str,
+    lease: Duration,
+) -> PgResult<Beaten> {
+    let sql = &statements::INTENT;
+    let row = connection.row(
+        sql,
+        &[
+            &hold.job_no,
+            &hold.attempt_id,
+            &small(hold.number),
+            &correlation,
+            &lease.as_secs_f64(),
+        ],
+    )?;
+    let Some(row) = row else {
+        return Ok(Beaten::Lost);
+    };
+    let asked = Reader::new(&row, sql).take()?;
+    Ok(if asked {
+        Beaten::CancelAsked
+    } else {
+        Beaten::Held
+    })
+}
+
+/// Notes that a provider accepted. The id is kept whoever has the job by now; the job's next attempt carries it unless
+/// a newer one has begun already. Returns whether the job is still ours. Told again, it changes nothing.
+pub fn submitted(
+    connection: &mut Connection,
+    hold: &Hold,
+    request_id: &str,
+    cost: Option<Usd>,
+) -> PgResult<bool> {
+    let sql = &statements::SUBMITTED;
+    let cost = cost.map(Usd::micros);
+    let row = connection.row(
+        sql,
+        &[
+            &hold.job_no,
+            &hold.attempt_id,
+            &small(hold.number),
+            &request_id,
+            &cost,
+        ],
+    )?;
+    row.map_or(Ok(false), |row| Reader::new(&row, sql).take())
+}
+
+/// Notes what the adapter says it made (JSON), for whoever comes after us. Returns whether the attempt is on record.
+pub fn made(connection: &mut Connection, hold: &Hold, note: &str) -> PgResult<bool> {
+    let row = connection.row(
+        &statements::MADE,
+        &[&hold.job_no, &hold.attempt_id, &small(hold.number), &note],
+    )?;
+    Ok(row.is_some())
+}
+
+/// A result that an attempt said it had made and did not come to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeBefore {
+    /// The attempt.
+    pub hold: Hold,
+    /// Its worker.
+    pub worker: String,
+    /// What it said, as JSON.
+    pub note: String,
+}
+
+/// Returns such results of a job, newest first.
+pub fn made_before(connection: &mut Connection, job_no: i64) -> PgResult<Vec<MadeBefore>> {
+    let sql = &statements::MADE_BEFORE;
+    let rows = connection.rows(sql, &[&job_no])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        let hold = Hold {
+            job_no,
+            number: cells.number()?,
+            attempt_id: cells.take()?,
+        };
+        Ok(MadeBefore {
+            hold,
+            worker: cells.take()?,
+            note: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// What was bought for a job and neither brought a result nor is void.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purchase {
+    /// The provider's id.
+    pub request_id: String,
+    /// What it is said to cost.
+    pub cost: Option<Usd>,
+    /// The attempt that bought it.
+    pub attempt_id: Uuid,
+    /// Its number.
+    pub number: u32,
+}
+
+/// Returns a job's open purchases, oldest first.
+pub fn purchases(connection: &mut Connection, job_no: i64) -> PgResult<Vec<Purchase>> {
+    let sql = &statements::PURCHASES;
+    let rows = connection.rows(sql, &[&job_no])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(Purchase {
+            request_id: cells.take()?,
+            cost: cells.take::<Option<i64>>()?.map(Usd::from_micros),
+            number: cells.number()?,
+            attempt_id: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Gives a purchase up that is dead at its provider, so that the holder buys under another key. Returns how many are
+/// over now; nothing if the job is not ours.
+pub fn give_up(connection: &mut Connection, hold: &Hold) -> PgResult<Option<u32>> {
+    let sql = &statements::GIVE_UP;
+    let row = connection.row(sql, &[&hold.job_no, &hold.attempt_id])?;
+    row.map(|row| Reader::new(&row, sql).number()).transpose()
+}

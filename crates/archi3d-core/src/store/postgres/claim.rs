@@ -1,0 +1,303 @@
+//! Taking jobs and showing that their holder lives.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{Reader, clean, entry_word, large, small};
+use super::statements::{self, Sql};
+use crate::domain::job::Entry;
+
+/// What a holder's every write names: the job, and the attempt that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Hold {
+    /// The job, as the database numbers it.
+    pub job_no: i64,
+    /// Which attempt, from 1.
+    pub number: u32,
+    /// What proves that a write comes from this attempt.
+    pub attempt_id: Uuid,
+}
+
+/// A job that is ours now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// What every later write names.
+    pub hold: Hold,
+    /// The job's id.
+    pub job_id: String,
+    /// The product shown.
+    pub product_id: String,
+    /// Its variant.
+    pub variant: String,
+    /// The algorithm asked for.
+    pub algo: String,
+    /// What the import said of it: pictures and parameters, as JSON.
+    pub payload: String,
+    /// Its place in the order of claims; the next claim of its lane begins after it.
+    pub claim_key: i64,
+    /// What was there before.
+    pub entry: Entry,
+    /// Whether its last holder died with it.
+    pub took_over: bool,
+    /// A purchase of an earlier attempt that brought no result yet.
+    pub request_id: Option<String>,
+    /// An intent to buy of which nobody knows what came, and when it was said.
+    pub intent: Option<(String, DateTime<Utc>)>,
+    /// How many failures were followed by another attempt.
+    pub failures: u32,
+    /// How many workers died with it.
+    pub lost: u32,
+    /// How many purchases are over; part of the next one's idempotency key.
+    pub purchases: u32,
+    /// When it was taken, by the database's clock.
+    pub at: DateTime<Utc>,
+}
+
+/// An algorithm with the room it has at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// The algorithm.
+    pub algo: String,
+    /// How many jobs of it may start.
+    pub most: u32,
+    /// The claim key of the last job that was taken from it; [`Lane::START`] to begin anew.
+    pub after: i64,
+    /// Only jobs that were bought already: nothing new may be paid for.
+    pub bought_only: bool,
+}
+
+impl Lane {
+    /// Before every job.
+    pub const START: i64 = i64::MIN;
+}
+
+/// Who claims, and for how long.
+#[derive(Debug, Clone)]
+pub struct Claimer<'a> {
+    /// The worker.
+    pub worker: &'a str,
+    /// How long a lease lasts without a beat.
+    pub lease: Duration,
+    /// Whether jobs are only rehearsed: those that were ever tried in earnest are left alone.
+    pub rehearsal: bool,
+}
+
+/// Takes up to `most` jobs that wait, by lane, in the order of priority and manifest.
+pub fn claim(
+    connection: &mut Connection,
+    run_no: i64,
+    lanes: &[Lane],
+    most: usize,
+    by: &Claimer<'_>,
+) -> PgResult<Vec<Claimed>> {
+    let (algos, room) = (algos(lanes), room(lanes));
+    let after: Vec<i64> = lanes.iter().map(|lane| lane.after).collect();
+    let bought: Vec<bool> = lanes.iter().map(|lane| lane.bought_only).collect();
+    let sql = &statements::CLAIM;
+    let lease = by.lease.as_secs_f64();
+    let rows = connection.rows(
+        sql,
+        &[
+            &run_no,
+            &algos,
+            &room,
+            &after,
+            &bought,
+            &large(most),
+            &by.worker,
+            &lease,
+            &by.rehearsal,
+        ],
+    )?;
+    rows.iter().map(|row| read_claimed(row, sql)).collect()
+}
+
+/// Takes up to `most` jobs whose retry is due or whose holder is silent. For when [`claim`] comes up short, at the
+/// start, and every few seconds; cursors do not matter here.
+pub fn claim_rare(
+    connection: &mut Connection,
+    run_no: i64,
+    lanes: &[Lane],
+    most: usize,
+    by: &Claimer<'_>,
+) -> PgResult<Vec<Claimed>> {
+    let (algos, room) = (algos(lanes), room(lanes));
+    let bought: Vec<bool> = lanes.iter().map(|lane| lane.bought_only).collect();
+    let sql = &statements::CLAIM_RARE;
+    let lease = by.lease.as_secs_f64();
+    let rows = connection.rows(
+        sql,
+        &[
+            &run_no,
+            &algos,
+            &room,
+            &bought,
+            &large(most),
+            &by.worker,
+            &lease,
+            &by.rehearsal,
+        ],
+    )?;
+    rows.iter().map(|row| read_claimed(row, sql)).collect()
+}
+
+/// Takes one job that its caller saw as `entry` describes; nothing if somebody has it or it is not that any more.
+pub fn claim_one(
+    connection: &mut Connection,
+    job_no: i64,
+    entry: Entry,
+    by: &Claimer<'_>,
+) -> PgResult<Option<Claimed>> {
+    let sql = &statements::CLAIM_ONE;
+    let lease = by.lease.as_secs_f64();
+    let row = connection.row(
+        sql,
+        &[
+            &job_no,
+            &entry_word(entry),
+            &by.worker,
+            &lease,
+            &by.rehearsal,
+        ],
+    )?;
+    row.map(|row| read_claimed(&row, sql)).transpose()
+}
+
+/// What a beat says of one job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pulse {
+    /// Which.
+    pub hold: Hold,
+    /// How far it is, from 0 to 1.
+    pub progress: Option<f32>,
+    /// What it is doing.
+    pub doing: Option<String>,
+}
+
+/// What a beat found out about one lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beaten {
+    /// It is ours.
+    Held,
+    /// It is not ours any more.
+    Lost,
+    /// It is ours, and a person asks for the job to be stopped.
+    CancelAsked,
+}
+
+/// Renews every lease of a worker, its slots at providers and itself. Answers one for one.
+pub fn beat(
+    connection: &mut Connection,
+    pulses: &[Pulse],
+    worker: &str,
+    lease: Duration,
+) -> PgResult<Vec<Beaten>> {
+    let jobs: Vec<i64> = pulses.iter().map(|pulse| pulse.hold.job_no).collect();
+    let attempts: Vec<Uuid> = pulses.iter().map(|pulse| pulse.hold.attempt_id).collect();
+    let progress: Vec<Option<f32>> = pulses.iter().map(|pulse| pulse.progress).collect();
+    let doing: Vec<Option<String>> = pulses
+        .iter()
+        .map(|pulse| pulse.doing.as_deref().map(clean))
+        .collect();
+    let sql = &statements::BEAT;
+    let rows = connection.rows(
+        sql,
+        &[
+            &jobs,
+            &attempts,
+            &progress,
+            &doing,
+            &lease.as_secs_f64(),
+            &worker,
+        ],
+    )?;
+    let mut asked = std::collections::HashMap::new();
+    for row in &rows {
+        let mut cells = Reader::new(row, sql);
+        let key: (i64, Uuid) = (cells.take()?, cells.take()?);
+        asked.insert(key, cells.take::<bool>()?);
+    }
+    let told = |pulse: &Pulse| match asked.get(&(pulse.hold.job_no, pulse.hold.attempt_id)) {
+        None => Beaten::Lost,
+        Some(false) => Beaten::Held,
+        Some(true) => Beaten::CancelAsked,
+    };
+    Ok(pulses.iter().map(told).collect())
+}
+
+/// When there may be something to take again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NextDue {
+    /// Until the next retry is due.
+    pub retry: Option<Duration>,
+    /// Until the next lease may expire.
+    pub lease: Option<Duration>,
+    /// Whether jobs wait, with or without a pause.
+    pub waiting: bool,
+}
+
+/// Tells when there may be something to take again; a run with none of it is drained.
+pub fn next_due(connection: &mut Connection, run_no: i64) -> PgResult<NextDue> {
+    let sql = &statements::NEXT_DUE;
+    let row = connection.one(sql, &[&run_no])?;
+    let mut cells = Reader::new(&row, sql);
+    Ok(NextDue {
+        retry: cells.take::<Option<f64>>()?.map(span),
+        lease: cells.take::<Option<f64>>()?.map(span),
+        waiting: cells.take()?,
+    })
+}
+
+/// Returns seconds as a span; what is over is no time at all.
+pub(super) fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default()
+}
+
+fn algos(lanes: &[Lane]) -> Vec<&str> {
+    lanes.iter().map(|lane| lane.algo.as_str()).collect()
+}
+
+fn room(lanes: &[Lane]) -> Vec<i32> {
+    lanes.iter().map(|lane| small(lane.most)).collect()
+}
+
+fn read_claimed(row: &postgres::Row, sql: &'static Sql) -> PgResult<Claimed> {
+    let mut cells = Reader::new(row, sql);
+    let job_no = cells.take()?;
+    let (job_id, product_id, variant, algo, payload) = (
+        cells.take()?,
+        cells.take()?,
+        cells.take()?,
+        cells.take()?,
+        cells.take()?,
+    );
+    let hold = Hold {
+        job_no,
+        number: cells.number()?,
+        attempt_id: cells.take()?,
+    };
+    let claim_key = cells.take()?;
+    let (entry, took_over, request_id) = (cells.entry()?, cells.take()?, cells.take()?);
+    let intent: (Option<String>, Option<DateTime<Utc>>) = (cells.take()?, cells.take()?);
+    Ok(Claimed {
+        hold,
+        job_id,
+        product_id,
+        variant,
+        algo,
+        payload,
+        claim_key,
+        entry,
+        took_over,
+        request_id,
+        intent: intent.0.zip(intent.1),
+        failures: cells.number()?,
+        lost: cells.number()?,
+        purchases: cells.number()?,
+        at: cells.take()?,
+    })
+}

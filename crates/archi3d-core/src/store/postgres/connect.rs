@@ -1,0 +1,351 @@
+//! One connection: made with patience for what is wrong, and the only way to run a statement.
+//!
+//! On a direct connection statements are prepared once and their plans are kept; behind a pooler that gives every
+//! transaction another server connection nothing may be kept, so each statement is sent whole with its types. What it
+//! was is found out by [`super::listen::Pulse::probe`], or said with `?prepare=off`.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use postgres::config::{ChannelBinding as Binding, SslMode as Tls, TargetSessionAttrs};
+use postgres::types::{ToSql, Type};
+use postgres::{Client, Config, NoTls, Row, Statement};
+
+use super::error::{self, PgError, PgResult};
+use super::statements::Sql;
+use super::url::{ChannelBinding, Session, SslMode, StoreUrl};
+use super::{statements, tls};
+
+/// The oldest server that has everything we use.
+const OLDEST_SERVER: i32 = 130_000;
+
+/// Settings of a direct connection. Plans that were made on empty tables would stay and join by reading whole tables, so
+/// only the ways by index are left open. What was acknowledged is on disk, whatever the server's default is.
+const DIRECT: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
+    SET enable_mergejoin = off; SET enable_bitmapscan = off; SET jit = off; SET statement_timeout = '30s'; \
+    SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on";
+
+/// A connection to the store.
+pub struct Connection {
+    client: Client,
+    url: StoreUrl,
+    name: String,
+    prepared: Option<HashMap<&'static str, Statement>>,
+    in_transaction: bool,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Connection({} as {}, {:?})",
+            self.url,
+            self.name,
+            self.is_direct()
+        )
+    }
+}
+
+/// A parameter of a statement.
+pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
+
+impl Connection {
+    /// Connects as `name`, which people see in `pg_stat_activity`. Nothing is kept on the server yet.
+    pub fn open(url: &StoreUrl, name: &str) -> PgResult<Self> {
+        let client = connect(url, name)?;
+        let mut connection = Self {
+            client,
+            url: url.clone(),
+            name: name.to_owned(),
+            prepared: None,
+            in_transaction: false,
+        };
+        connection.refuse_old_server()?;
+        if url.prepare == Some(true) {
+            connection.keep_plans()?;
+        }
+        Ok(connection)
+    }
+
+    /// Connects again after the connection was lost, and notes a fail-over.
+    pub fn reopen(&mut self) -> PgResult<()> {
+        let direct = self.is_direct();
+        let mut fresh = Self::open(&self.url, &self.name)?;
+        if direct && !fresh.is_direct() {
+            fresh.keep_plans()?;
+        }
+        fresh.note_serving()?;
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Returns where it leads.
+    pub fn url(&self) -> &StoreUrl {
+        &self.url
+    }
+
+    /// Tells whether statements and settings are kept on the server.
+    pub fn is_direct(&self) -> bool {
+        self.prepared.is_some()
+    }
+
+    /// Tells whether it is known to be gone.
+    pub fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// From now on statements are prepared and plans are kept: nobody stands between us and the server.
+    pub fn keep_plans(&mut self) -> PgResult<()> {
+        if self.url.prepare == Some(false) || self.is_direct() {
+            return Ok(());
+        }
+        self.batch("the settings", DIRECT)?;
+        self.prepared = Some(HashMap::new());
+        Ok(())
+    }
+
+    /// From now on nothing is kept on the server.
+    pub fn keep_nothing(&mut self) {
+        self.prepared = None;
+    }
+
+    /// Returns what ends the running statement, for another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller {
+            token: self.client.cancel_token(),
+            url: self.url.clone(),
+        }
+    }
+
+    /// Returns the client for what is no statement of ours.
+    pub(super) fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// Runs a statement and returns its rows.
+    pub(super) fn rows(
+        &mut self,
+        sql: &'static Sql,
+        parameters: &[Parameter<'_>],
+    ) -> PgResult<Vec<Row>> {
+        match self.try_rows(sql, parameters) {
+            // A pooler after all: nothing was carried out, so the same can be said again, whole.
+            Err(error) if self.is_direct() && forgot(&error) => {
+                self.keep_nothing();
+                if self.in_transaction {
+                    return Err(self.named(sql.name, &error));
+                }
+                self.try_rows(sql, parameters)
+                    .map_err(|error| self.named(sql.name, &error))
+            }
+            answer => answer.map_err(|error| self.named(sql.name, &error)),
+        }
+    }
+
+    fn try_rows(
+        &mut self,
+        sql: &'static Sql,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, postgres::Error> {
+        let Some(prepared) = &mut self.prepared else {
+            let typed: Vec<(Parameter<'_>, Type)> = parameters
+                .iter()
+                .copied()
+                .zip(sql.parameters.iter().cloned())
+                .collect();
+            return self.client.query_typed(sql.text, &typed);
+        };
+        if let Some(statement) = prepared.get(sql.name) {
+            return self.client.query(statement, parameters);
+        }
+        let statement = self.client.prepare_typed(sql.text, sql.parameters)?;
+        let answer = self.client.query(&statement, parameters);
+        prepared.insert(sql.name, statement);
+        answer
+    }
+
+    /// Runs a statement that answers with one row, or with none.
+    pub(super) fn row(
+        &mut self,
+        sql: &'static Sql,
+        parameters: &[Parameter<'_>],
+    ) -> PgResult<Option<Row>> {
+        Ok(self.rows(sql, parameters)?.into_iter().next())
+    }
+
+    /// Runs a statement that always answers.
+    pub(super) fn one(&mut self, sql: &'static Sql, parameters: &[Parameter<'_>]) -> PgResult<Row> {
+        self.row(sql, parameters)?
+            .ok_or_else(|| PgError::Unexpected {
+                statement: sql.name,
+                reason: "no row came back".to_owned(),
+            })
+    }
+
+    /// Runs `body` in one transaction: all of it is committed, or nothing. Inside another one it is a part of that.
+    pub fn transaction<T>(&mut self, body: impl FnOnce(&mut Self) -> PgResult<T>) -> PgResult<T> {
+        self.transaction_if(|connection| body(connection).map(|value| (value, true)))
+    }
+
+    /// The same, where `body` says whether to commit.
+    pub(super) fn transaction_if<T>(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> PgResult<(T, bool)>,
+    ) -> PgResult<T> {
+        if self.in_transaction {
+            return self.part(body);
+        }
+        self.batch("BEGIN", "BEGIN")?;
+        self.in_transaction = true;
+        let done = body(self);
+        self.in_transaction = false;
+        match done {
+            Ok((value, true)) => self.batch("COMMIT", "COMMIT").map(|()| value),
+            Ok((value, false)) => self.batch("ROLLBACK", "ROLLBACK").map(|()| value),
+            Err(error) => {
+                // A connection that is gone has rolled back by itself.
+                let _ = self.batch("ROLLBACK", "ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+
+    fn part<T>(&mut self, body: impl FnOnce(&mut Self) -> PgResult<(T, bool)>) -> PgResult<T> {
+        self.batch("SAVEPOINT", "SAVEPOINT part")?;
+        let (value, keep) = body(self)?;
+        let end = if keep {
+            "RELEASE part"
+        } else {
+            "ROLLBACK TO part"
+        };
+        self.batch("SAVEPOINT", end)?;
+        Ok(value)
+    }
+
+    /// Runs text without parameters.
+    pub(super) fn batch(&mut self, what: &'static str, text: &str) -> PgResult<()> {
+        let done = self.client.batch_execute(text);
+        done.map_err(|error| self.named(what, &error))
+    }
+
+    /// Notes a fail-over before any lease is judged through this connection.
+    pub fn note_serving(&mut self) -> PgResult<()> {
+        self.rows(&statements::SERVING, &[]).map(drop)
+    }
+
+    fn refuse_old_server(&mut self) -> PgResult<()> {
+        let answer = self.client.query_typed(
+            "SELECT current_setting('server_version_num')::int, current_setting('server_version')",
+            &[],
+        );
+        let rows = answer.map_err(|error| self.named("the server's version", &error))?;
+        let Some(row) = rows.first() else {
+            return Ok(());
+        };
+        if row.get::<_, i32>(0) < OLDEST_SERVER {
+            return Err(PgError::TooOld {
+                server: self.url.to_string(),
+                version: row.get(1),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn named(&self, statement: &'static str, error: &postgres::Error) -> PgError {
+        error::of_statement(
+            error,
+            statement,
+            &self.url.database,
+            self.client.is_closed(),
+        )
+    }
+}
+
+/// Ends the statement that a connection is running.
+#[derive(Clone)]
+pub struct Canceller {
+    token: postgres::CancelToken,
+    url: StoreUrl,
+}
+
+impl Canceller {
+    /// Asks the server to end the statement; whether it does is seen on the connection.
+    pub fn cancel(&self) -> PgResult<()> {
+        let sent = if self.url.ssl_mode == SslMode::Disable {
+            self.token.cancel_query(NoTls)
+        } else {
+            self.token.cancel_query(tls::connector(&self.url)?)
+        };
+        sent.map_err(|error| {
+            error::of_connecting(&error, &self.url.to_string(), &self.url.database)
+        })
+    }
+}
+
+/// Tells whether the server does not know, or knows already, what we prepared: another session's.
+fn forgot(error: &postgres::Error) -> bool {
+    error
+        .code()
+        .is_some_and(|code| matches!(code.code(), "26000" | "42P05" | "08P01"))
+}
+
+fn connect(url: &StoreUrl, name: &str) -> PgResult<Client> {
+    let mut config = Config::new();
+    for (at, host) in url.hosts.iter().enumerate() {
+        config.host(host);
+        config.port(url.port(at));
+    }
+    config
+        .user(&url.user)
+        .dbname(&url.database)
+        .application_name(&short_name(name));
+    if let Some(password) = url.password() {
+        config.password(password);
+    }
+    if let Some(options) = &url.options {
+        config.options(options);
+    }
+    config
+        .connect_timeout(url.connect_timeout)
+        .keepalives(true)
+        .keepalives_idle(Duration::from_secs(15))
+        .keepalives_interval(Duration::from_secs(5))
+        .keepalives_retries(3)
+        .tcp_user_timeout(Duration::from_secs(10))
+        .channel_binding(match url.channel_binding {
+            ChannelBinding::Disable => Binding::Disable,
+            ChannelBinding::Prefer => Binding::Prefer,
+            ChannelBinding::Require => Binding::Require,
+        })
+        .target_session_attrs(match url.session {
+            Session::Any => TargetSessionAttrs::Any,
+            Session::ReadWrite => TargetSessionAttrs::ReadWrite,
+            Session::ReadOnly => TargetSessionAttrs::ReadOnly,
+        })
+        .ssl_mode(match url.ssl_mode {
+            SslMode::Disable => Tls::Disable,
+            SslMode::Prefer => Tls::Prefer,
+            _ => Tls::Require,
+        });
+    // A socket needs no TLS, and the client refuses to ask for it there.
+    let local = url.hosts.iter().all(|host| host.starts_with('/'));
+    let done = if url.ssl_mode == SslMode::Disable || local {
+        config.ssl_mode(Tls::Disable);
+        config.connect(NoTls)
+    } else {
+        config.connect(tls::connector(url)?)
+    };
+    done.map_err(|error| error::of_connecting(&error, &url.to_string(), &url.database))
+}
+
+/// The server cuts names at 63 bytes.
+fn short_name(name: &str) -> String {
+    let mut short = String::new();
+    for c in name.chars() {
+        if short.len() + c.len_utf8() > 63 {
+            break;
+        }
+        short.push(c);
+    }
+    short
+}

@@ -1,0 +1,176 @@
+//! Worker processes: who is there, and what each holds.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::claim::span;
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{Reader, small};
+use super::statements;
+
+/// A worker process as it introduces itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker<'a> {
+    /// Its name, new at every start unless a person chose one.
+    pub worker_id: &'a str,
+    /// Its machine.
+    pub host: &'a str,
+    /// Its process id.
+    pub pid: u32,
+    /// The program's version.
+    pub version: &'a str,
+    /// The run it serves; nothing means every run.
+    pub run_no: Option<i64>,
+    /// How many jobs it runs at once.
+    pub slots: u32,
+    /// How long its leases last without a beat.
+    pub lease: Duration,
+    /// Anything else, as JSON.
+    pub facts: &'a str,
+}
+
+/// What a worker is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It comes up.
+    Starting,
+    /// It has jobs.
+    Working,
+    /// It has none.
+    Idle,
+    /// It ends what it has and takes nothing new.
+    Draining,
+    /// It is gone.
+    Ended,
+}
+
+impl State {
+    /// Returns the schema's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Idle => "idle",
+            Self::Draining => "draining",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// Registers a worker. False: somebody who lives has this name.
+pub fn register(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
+    let pid = small(worker.pid);
+    let slots = small(worker.slots);
+    let row = connection.row(
+        &statements::WORKER_REGISTER,
+        &[
+            &worker.worker_id,
+            &worker.host,
+            &pid,
+            &worker.version,
+            &worker.run_no,
+            &slots,
+            &worker.lease.as_secs_f64(),
+            &worker.facts,
+        ],
+    )?;
+    Ok(row.is_some())
+}
+
+/// Says what a worker is doing now.
+pub fn set_state(connection: &mut Connection, worker: &str, state: State) -> PgResult<()> {
+    connection
+        .rows(&statements::WORKER_STATE, &[&worker, &state.word()])
+        .map(drop)
+}
+
+/// Ends a worker and gives its slots at providers back. Its jobs were ended or released before.
+pub fn end(connection: &mut Connection, worker: &str) -> PgResult<()> {
+    connection.transaction(|connection| {
+        connection.rows(&statements::WORKER_SLOTS_OVER, &[&worker])?;
+        set_state(connection, worker, State::Ended)
+    })
+}
+
+/// A worker as others see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenWorker {
+    /// Its name.
+    pub worker_id: String,
+    /// Its machine.
+    pub host: String,
+    /// Its process id.
+    pub pid: u32,
+    /// The program's version.
+    pub version: String,
+    /// The run it serves; nothing means every run.
+    pub run_id: Option<String>,
+    /// How many jobs it runs at once.
+    pub slots: u32,
+    /// What it said it was doing.
+    pub state: String,
+    /// When it came up.
+    pub started: DateTime<Utc>,
+    /// When it was heard of last.
+    pub last_seen: DateTime<Utc>,
+    /// How long ago that was, by the database's clock.
+    pub silent: Duration,
+    /// How long its leases last without a beat.
+    pub lease: Duration,
+    /// How many jobs it holds.
+    pub holds: usize,
+}
+
+/// How a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// It was heard of lately.
+    Alive,
+    /// It missed a beat: slow is not dead.
+    Slow,
+    /// Its leases have expired.
+    Silent,
+    /// It said goodbye.
+    Ended,
+}
+
+impl SeenWorker {
+    /// Judges it by its own rhythm; a beat comes every third of a lease.
+    pub fn health(&self) -> Health {
+        if self.state == State::Ended.word() {
+            Health::Ended
+        } else if self.silent > self.lease {
+            Health::Silent
+        } else if self.silent > self.lease / 2 {
+            Health::Slow
+        } else {
+            Health::Alive
+        }
+    }
+}
+
+/// Returns the workers that serve a run, or all of them, in the order in which they came up.
+pub fn workers(connection: &mut Connection, run_no: Option<i64>) -> PgResult<Vec<SeenWorker>> {
+    let sql = &statements::WORKERS;
+    let rows = connection.rows(sql, &[&run_no])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(SeenWorker {
+            worker_id: cells.take()?,
+            host: cells.take()?,
+            pid: cells.number()?,
+            version: cells.take()?,
+            run_id: cells.take()?,
+            slots: cells.number()?,
+            state: cells.take()?,
+            started: cells.take()?,
+            last_seen: cells.take()?,
+            silent: span(cells.take()?),
+            lease: span(cells.take()?),
+            holds: cells.count()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,282 @@
+//! What all workers share about providers and algorithms: slots, pace, closings, breakers, canaries.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::claim::span;
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{Reader, small};
+use super::statements;
+
+/// What a provider bears.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// How many of its jobs run at once.
+    pub slots: Option<u32>,
+    /// How long after one start the next may come.
+    pub interval: Option<Duration>,
+}
+
+/// The answer to a wish to start at a provider.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Admitted {
+    /// It may start, in this slot if slots are counted. The beat keeps the slot.
+    Yes {
+        /// The slot.
+        slot: Option<u32>,
+    },
+    /// All slots are taken, or the next start comes later: ask again after this.
+    Wait(Duration),
+    /// The provider is closed.
+    Closed {
+        /// Why.
+        reason: String,
+        /// For how long; nothing means until a person opens it.
+        wait: Option<Duration>,
+    },
+}
+
+/// Asks a provider for a slot and a place in the minute.
+pub fn admit(
+    connection: &mut Connection,
+    provider: &str,
+    limits: Limits,
+    worker: &str,
+    lease: Duration,
+) -> PgResult<Admitted> {
+    connection.transaction(|connection| {
+        // Looking comes second, in a statement of its own: it must see every slot that was taken before our lock.
+        if connection
+            .row(&statements::PROVIDER_LOCK, &[&provider])?
+            .is_none()
+        {
+            connection.rows(&statements::PROVIDER_ROW, &[&provider])?;
+            connection.row(&statements::PROVIDER_LOCK, &[&provider])?;
+        }
+        let sql = &statements::ADMIT;
+        let slots = limits.slots.map(small);
+        let interval = limits.interval.map(|interval| interval.as_secs_f64());
+        let row = connection.one(
+            sql,
+            &[&provider, &slots, &interval, &worker, &lease.as_secs_f64()],
+        )?;
+        let mut cells = Reader::new(&row, sql);
+        let go: bool = cells.take()?;
+        let slot: Option<i32> = cells.take()?;
+        let closed: Option<String> = cells.take()?;
+        let (until, next_start, slot_free): (Option<f64>, f64, Option<f64>) =
+            (cells.take()?, cells.take()?, cells.take()?);
+        Ok(match closed {
+            _ if go => Admitted::Yes {
+                slot: slot.and_then(|slot| u32::try_from(slot).ok()),
+            },
+            Some(reason) => Admitted::Closed {
+                reason,
+                wait: until.map(span),
+            },
+            None if interval.is_some() && next_start > 0.0 => Admitted::Wait(span(next_start)),
+            // Whoever holds a slot beats; a second is soon enough to look again.
+            None => Admitted::Wait(span(slot_free.unwrap_or(1.0).clamp(0.05, 1.0))),
+        })
+    })
+}
+
+/// Gives a slot back; `unused` gives the place in the minute back too.
+pub fn refund(
+    connection: &mut Connection,
+    provider: &str,
+    slot: Option<u32>,
+    limits: Limits,
+    worker: &str,
+    unused: bool,
+) -> PgResult<()> {
+    let slot = slot.map(small);
+    let interval = limits.interval.map(|interval| interval.as_secs_f64());
+    connection
+        .rows(
+            &statements::REFUND,
+            &[&provider, &slot, &worker, &interval, &unused],
+        )
+        .map(drop)
+}
+
+/// Closes a provider for everybody: for a time, or until a person opens it. Tells whether that changed anything: a time
+/// never replaces a closing that only a person ends.
+pub fn close(
+    connection: &mut Connection,
+    provider: &str,
+    wait: Option<Duration>,
+    reason: &str,
+) -> PgResult<bool> {
+    let seconds = wait.map(|wait| wait.as_secs_f64());
+    Ok(connection
+        .row(&statements::CLOSE_PROVIDER, &[&provider, &seconds, &reason])?
+        .is_some())
+}
+
+/// Opens a provider; tells whether it was closed. Whoever waits is to be woken by the caller, run by run.
+pub fn open(connection: &mut Connection, provider: &str) -> PgResult<bool> {
+    Ok(connection
+        .row(&statements::OPEN_PROVIDER, &[&provider])?
+        .is_some())
+}
+
+/// A provider that is closed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClosedProvider {
+    /// Which.
+    pub provider: String,
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// Until when; nothing means until a person opens it.
+    pub until: Option<DateTime<Utc>>,
+    /// Why.
+    pub reason: String,
+    /// How long from now, by the database's clock.
+    pub wait: Option<Duration>,
+}
+
+/// Returns the providers that are closed now.
+pub fn closed(connection: &mut Connection) -> PgResult<Vec<ClosedProvider>> {
+    let sql = &statements::CLOSED_PROVIDERS;
+    let rows = connection.rows(sql, &[])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(ClosedProvider {
+            provider: cells.take()?,
+            since: cells.take()?,
+            until: cells.take()?,
+            reason: cells.take()?,
+            wait: cells.take::<Option<f64>>()?.map(span),
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// How an algorithm does, over all workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failures in a row.
+    pub failures: u32,
+    /// Whether it pauses.
+    pub paused: bool,
+}
+
+/// Counts a failure of an algorithm; it pauses after `most` in a row.
+pub fn trip(connection: &mut Connection, algo: &str, most: u32, reason: &str) -> PgResult<Breaker> {
+    let sql = &statements::TRIP;
+    let row = connection.one(sql, &[&algo, &true, &small(most), &reason])?;
+    let mut cells = Reader::new(&row, sql);
+    Ok(Breaker {
+        failures: cells.number()?,
+        paused: cells.take()?,
+    })
+}
+
+/// Notes a success of an algorithm: its failures are no longer in a row. A pause stays.
+pub fn worked(connection: &mut Connection, algo: &str) -> PgResult<()> {
+    connection
+        .rows(&statements::TRIP, &[&algo, &false, &i32::MAX, &""])
+        .map(drop)
+}
+
+/// Ends the pause of an algorithm; tells whether it paused.
+pub fn resume(connection: &mut Connection, algo: &str) -> PgResult<bool> {
+    Ok(connection
+        .row(&statements::RESUME_ALGO, &[&algo])?
+        .is_some())
+}
+
+/// An algorithm that pauses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PausedAlgo {
+    /// Which.
+    pub algo: String,
+    /// After so many failures in a row.
+    pub failures: u32,
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Returns the algorithms that pause.
+pub fn paused(connection: &mut Connection) -> PgResult<Vec<PausedAlgo>> {
+    let sql = &statements::PAUSED_ALGOS;
+    let rows = connection.rows(sql, &[])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(PausedAlgo {
+            algo: cells.take()?,
+            failures: cells.number()?,
+            since: cells.take()?,
+            reason: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// How an algorithm's first jobs of a run do, over all workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canary {
+    /// The algorithm.
+    pub algo: String,
+    /// How many were begun and not given back.
+    pub begun: u32,
+    /// How many brought a result.
+    pub succeeded: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// Whether a person let the rest go.
+    pub released: bool,
+}
+
+/// Begins one more canary of an algorithm, if fewer than `most` were begun by anybody.
+pub fn canary_begin(
+    connection: &mut Connection,
+    run_no: i64,
+    algo: &str,
+    most: u32,
+) -> PgResult<bool> {
+    Ok(connection
+        .row(&statements::CANARY_BEGIN, &[&run_no, &algo, &small(most)])?
+        .is_some())
+}
+
+/// Ends a canary: with a result, without one, or (nothing) given back, which does not count.
+pub fn canary_end(
+    connection: &mut Connection,
+    run_no: i64,
+    algo: &str,
+    ok: Option<bool>,
+) -> PgResult<()> {
+    connection
+        .rows(&statements::CANARY_END, &[&run_no, &algo, &ok])
+        .map(drop)
+}
+
+/// Lets the rest of an algorithm's jobs go.
+pub fn canary_release(connection: &mut Connection, run_no: i64, algo: &str) -> PgResult<()> {
+    connection
+        .rows(&statements::CANARY_RELEASE, &[&run_no, &algo])
+        .map(drop)
+}
+
+/// Returns the canaries of a run.
+pub fn canaries(connection: &mut Connection, run_no: i64) -> PgResult<Vec<Canary>> {
+    let sql = &statements::CANARIES;
+    let rows = connection.rows(sql, &[&run_no])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(Canary {
+            algo: cells.take()?,
+            begun: cells.number()?,
+            succeeded: cells.number()?,
+            failed: cells.number()?,
+            released: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}

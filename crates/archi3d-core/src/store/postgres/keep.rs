@@ -1,0 +1,56 @@
+//! What is forgotten in time, and runs that may be.
+
+use super::connect::Connection;
+use super::error::PgResult;
+use super::reader::{large, small};
+use super::statements;
+
+/// How many jobs are deleted in one statement, so that nobody waits for it.
+const BATCH: usize = 10_000;
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Error boundaries.
+    pub checkpoints: usize,
+    /// Workers that are long gone.
+    pub workers: usize,
+    /// Keys of requests that have expired.
+    pub keys: usize,
+    /// Jobs of runs that were exported.
+    pub jobs: usize,
+}
+
+/// Forgets what is old: all but the last `checkpoints` of each job, and whatever is older than `days`. Jobs go only with
+/// runs that were closed; never one with an open purchase or a reservation. The ledger stays.
+pub fn prune(connection: &mut Connection, checkpoints: usize, days: u32) -> PgResult<Pruned> {
+    let days = small(days);
+    let mut pruned = Pruned {
+        checkpoints: connection
+            .rows(
+                &statements::PRUNE_CHECKPOINTS,
+                &[&large(checkpoints), &days],
+            )?
+            .len(),
+        workers: connection.rows(&statements::PRUNE_WORKERS, &[&days])?.len(),
+        keys: connection.rows(&statements::PRUNE_KEYS, &[])?.len(),
+        jobs: 0,
+    };
+    loop {
+        let gone = connection
+            .rows(&statements::PRUNE_JOBS, &[&days, &large(BATCH)])?
+            .len();
+        pruned.jobs += gone;
+        if gone < BATCH {
+            return Ok(pruned);
+        }
+    }
+}
+
+/// Closes a run whose every result was exported, so that it may be pruned; false while jobs wait or run, or if it was
+/// closed before.
+pub fn close_run(connection: &mut Connection, run_no: i64) -> PgResult<bool> {
+    Ok(connection
+        .row(&statements::CLOSE_RUN, &[&run_no])?
+        .is_some())
+}

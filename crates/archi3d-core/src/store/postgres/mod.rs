@@ -1,0 +1,40 @@
+//! Runs that live in PostgreSQL, worked on by many machines: everything below the traits of the store.
+//!
+//! - [`url`], [`connect`], [`migrate`]: how to get in, and the schema.
+//! - [`claim`], [`ending`], [`buying`], [`act`]: the life of a job, one function per statement.
+//! - [`money`], [`gate`], [`reuse`]: what all workers share: caps, providers, breakers, earlier results.
+//! - [`crew`], [`import`], [`view`], [`keep`]: workers, runs that arrive, what people look at, what is forgotten.
+//! - [`spool`]: what could not be sent yet, on the worker's own disk. [`listen`]: what is new, if anybody tells.
+//!
+//! What holds whoever calls:
+//! - every write of a holder names its attempt; one that is fenced changes nothing but its own record;
+//! - only the database's clock is compared, and no lease is judged within one lease of the server's start;
+//! - a function is one statement or one transaction, and [`Connection::transaction`] joins several;
+//! - after [`PgError::Lost`] nobody knows whether the last call was committed: ask [`ending::became`] first.
+
+pub mod act;
+pub mod buying;
+pub mod claim;
+pub mod connect;
+pub mod crew;
+pub mod ending;
+pub mod error;
+pub mod gate;
+pub mod import;
+pub mod keep;
+pub mod listen;
+pub mod migrate;
+pub mod money;
+mod passfile;
+mod reader;
+pub mod reuse;
+pub mod spool;
+pub mod statements;
+mod tls;
+pub mod url;
+pub mod view;
+
+pub use claim::{Claimed, Hold, Lane};
+pub use connect::Connection;
+pub use error::{PgError, PgResult};
+pub use url::StoreUrl;

@@ -1,0 +1,357 @@
+//! What could not be sent to the server yet, on the worker's own disk.
+//!
+//! One file of JSON lines, each with a checksum, each synced before anybody goes on. Lines are replayed in order and
+//! exactly once: an ending that the server has already is found by its attempt. What cannot be written is an error: the
+//! caller buys nothing new then. A line that was cut short by a power loss was never acknowledged and is passed over.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::buying;
+use super::claim::Hold;
+use super::connect::Connection;
+use super::ending::{self, Became, Ended, Failure, Published, PutOff, Success};
+use super::error::{PgError, PgResult};
+use super::money::{self, Settled};
+use crate::domain::money::Usd;
+use crate::domain::text::hex;
+use crate::platform;
+use crate::workspace::durable;
+
+/// One thing to tell the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Entry {
+    /// A provider accepted.
+    Submitted {
+        /// The attempt.
+        hold: Hold,
+        /// The provider's id.
+        request_id: String,
+        /// What it is said to cost, in millionths of a dollar.
+        cost_micros: Option<i64>,
+    },
+    /// An attempt brought a result.
+    Succeeded {
+        /// All of it.
+        success: Success,
+    },
+    /// An attempt ended without one.
+    Failed {
+        /// All of it.
+        failure: Failure,
+    },
+    /// A failure that is followed by another attempt.
+    PutOff {
+        /// All of it.
+        setback: PutOff,
+    },
+    /// An attempt's money.
+    Settled {
+        /// The attempt.
+        hold: Hold,
+        /// What it really cost, in millionths of a dollar.
+        micros: i64,
+    },
+}
+
+impl Entry {
+    /// Returns the attempt it is about.
+    pub fn hold(&self) -> &Hold {
+        match self {
+            Self::Submitted { hold, .. } | Self::Settled { hold, .. } => hold,
+            Self::Succeeded { success } => &success.hold,
+            Self::Failed { failure } => &failure.hold,
+            Self::PutOff { setback } => &setback.hold,
+        }
+    }
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replayed {
+    /// The server has it now.
+    Sent,
+    /// The server had it before.
+    Already,
+    /// Somebody else has the job: a result is to be kept aside.
+    Fenced,
+}
+
+/// A folder's spool. One process at a time has it open.
+#[derive(Debug)]
+pub struct Spool {
+    path: PathBuf,
+    file: File,
+    waiting: Vec<Entry>,
+    damaged: usize,
+    /// After a failed sync nobody knows what the disk has: nothing more is taken.
+    broken: bool,
+}
+
+/// More than this is no spool.
+const LONGEST: u64 = 1 << 30;
+
+const NAME: &str = "spool.jsonl";
+
+impl Spool {
+    /// Opens the spool of a folder, which is made if needed, and reads what waits in it.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let path = folder.join(NAME);
+        let file = durable::open_append(&path)?;
+        file.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => io::Error::new(
+                io::ErrorKind::WouldBlock,
+                "another process has this spool open",
+            ),
+            fs::TryLockError::Error(error) => error,
+        })?;
+        platform::sync_dir(folder)?;
+        let bytes = durable::read_plain(&path, LONGEST)?;
+        let (waiting, damaged) = read(&bytes);
+        let mut spool = Self {
+            path,
+            file,
+            waiting,
+            damaged,
+            broken: false,
+        };
+        if spool.damaged > 0 {
+            // The next line must not be glued to a torn one.
+            spool.rewrite()?;
+        }
+        Ok(spool)
+    }
+
+    /// Adds an entry; when this returns it survives a power loss.
+    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other(
+                "the spool's disk failed before; nothing more is taken",
+            ));
+        }
+        let before = self.file.metadata()?.len();
+        let line = line(&entry)?;
+        if let Err(error) = self.file.write_all(&line) {
+            // A full disk may have taken half of it.
+            self.broken = self.file.set_len(before).is_err();
+            return Err(error);
+        }
+        if let Err(error) = self.file.sync_data() {
+            self.broken = true;
+            return Err(error);
+        }
+        self.waiting.push(entry);
+        Ok(())
+    }
+
+    /// Returns what waits, oldest first.
+    pub fn waiting(&self) -> &[Entry] {
+        &self.waiting
+    }
+
+    /// Returns how many lines could not be read; none of them was acknowledged, unless the disk lost it later.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    /// Sends what waits, in order, and forgets what the server has. Stops at the first error; what was sent by then is
+    /// not sent again in effect, because the server knows it by its attempt. `told` hears what became of each.
+    pub fn replay(
+        &mut self,
+        connection: &mut Connection,
+        told: &mut dyn FnMut(&Entry, Replayed),
+    ) -> Result<usize, ReplayError> {
+        let mut sent = 0;
+        let mut failure = None;
+        for entry in &self.waiting {
+            match send(connection, entry) {
+                Ok(replayed) => {
+                    told(entry, replayed);
+                    sent += 1;
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        if sent > 0 {
+            self.waiting.drain(..sent);
+            self.rewrite().map_err(ReplayError::Disk)?;
+        }
+        failure.map_or(Ok(sent), |error| Err(ReplayError::Server(error)))
+    }
+
+    fn rewrite(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for entry in &self.waiting {
+            bytes.extend(line(entry)?);
+        }
+        // The lock moves to the new file before the old one is let go.
+        let fresh = durable::replace(&self.path, &bytes, "spool")?;
+        fresh.try_lock().map_err(io::Error::from)?;
+        drop(fresh);
+        self.file = durable::open_append(&self.path)?;
+        self.file.try_lock().map_err(io::Error::from)?;
+        self.damaged = 0;
+        self.broken = false;
+        Ok(())
+    }
+}
+
+/// Why a replay stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The server: the rest waits.
+    #[error(transparent)]
+    Server(PgError),
+    /// The disk: what was sent may be told again, which changes nothing.
+    #[error("cannot write the spool: {0}")]
+    Disk(io::Error),
+}
+
+/// Sends one entry; whoever sends it twice changes nothing.
+fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
+    match entry {
+        Entry::Submitted {
+            hold,
+            request_id,
+            cost_micros,
+        } => {
+            let cost = cost_micros.map(Usd::from_micros);
+            buying::submitted(connection, hold, request_id, cost).map(|_| Replayed::Sent)
+        }
+        Entry::Succeeded { success } => {
+            let answers = ending::succeed(connection, std::slice::from_ref(success))?;
+            Ok(match answers.first() {
+                Some(Published::Yes | Published::Adopted) => Replayed::Sent,
+                Some(Published::Already) => Replayed::Already,
+                _ => Replayed::Fenced,
+            })
+        }
+        Entry::Failed { failure } => unless_over(connection, &failure.hold, |connection| {
+            ending::fail(connection, failure)
+        }),
+        Entry::PutOff { setback } => unless_over(connection, &setback.hold, |connection| {
+            ending::put_off(connection, setback)
+        }),
+        Entry::Settled { hold, micros } => {
+            let settled = money::settle(connection, hold, Usd::from_micros(*micros), false)?;
+            Ok(if settled == Settled::Before {
+                Replayed::Already
+            } else {
+                Replayed::Sent
+            })
+        }
+    }
+}
+
+fn unless_over(
+    connection: &mut Connection,
+    hold: &Hold,
+    end: impl FnOnce(&mut Connection) -> PgResult<Ended>,
+) -> PgResult<Replayed> {
+    let known = ending::became(connection, &[*hold])?;
+    if matches!(known.get(hold), Some(Became::Over | Became::Succeeded)) {
+        return Ok(Replayed::Already);
+    }
+    Ok(if end(connection)? == Ended::Fenced {
+        Replayed::Fenced
+    } else {
+        Replayed::Sent
+    })
+}
+
+/// A line is a checksum, a blank, and JSON.
+fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_string(entry)?;
+    Ok(format!("{} {json}\n", checksum(json.as_bytes())).into_bytes())
+}
+
+fn read(bytes: &[u8]) -> (Vec<Entry>, usize) {
+    let mut entries = Vec::new();
+    let mut damaged = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match entry_of(line) {
+            Some(entry) => entries.push(entry),
+            None => damaged += 1,
+        }
+    }
+    (entries, damaged)
+}
+
+fn entry_of(line: &[u8]) -> Option<Entry> {
+    let text = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (sum, json) = text.split_once(' ')?;
+    (sum == checksum(json.as_bytes()))
+        .then(|| serde_json::from_str(json).ok())
+        .flatten()
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes)[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bought(id: &str) -> Entry {
+        let hold = Hold {
+            job_no: 1,
+            number: 2,
+            attempt_id: uuid::Uuid::nil(),
+        };
+        Entry::Submitted {
+            hold,
+            request_id: id.to_owned(),
+            cost_micros: Some(3),
+        }
+    }
+
+    #[test]
+    fn what_was_added_is_there_after_a_restart() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let mut spool = Spool::open(folder.path()).expect("opened");
+        spool.add(bought("a")).expect("added");
+        spool.add(bought("b\n c")).expect("added");
+        drop(spool);
+        let spool = Spool::open(folder.path()).expect("opened");
+        assert_eq!(spool.waiting(), [bought("a"), bought("b\n c")]);
+        assert_eq!(spool.damaged(), 0);
+    }
+
+    #[test]
+    fn a_torn_tail_is_passed_over_and_said_and_the_next_line_is_whole() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let mut spool = Spool::open(folder.path()).expect("opened");
+        spool.add(bought("a")).expect("added");
+        spool.add(bought("b")).expect("added");
+        drop(spool);
+        let path = folder.path().join(NAME);
+        let whole = fs::read(&path).expect("readable");
+        for cut in [1, 5, 40] {
+            fs::write(&path, &whole[..whole.len() - cut]).expect("cut");
+            let (entries, damaged) = read(&fs::read(&path).expect("readable"));
+            assert_eq!((entries.len(), damaged), (1, 1), "cut by {cut}");
+            let mut spool = Spool::open(folder.path()).expect("opened");
+            spool.add(bought("c")).expect("added");
+            drop(spool);
+            let spool = Spool::open(folder.path()).expect("opened");
+            assert_eq!(spool.waiting(), [bought("a"), bought("c")], "cut by {cut}");
+        }
+    }
+
+    #[test]
+    fn a_spool_has_one_owner() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let _owner = Spool::open(folder.path()).expect("opened");
+        assert!(Spool::open(folder.path()).is_err());
+    }
+}

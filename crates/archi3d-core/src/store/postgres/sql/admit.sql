@@ -1,0 +1,24 @@
+-- A slot and a place in the minute, or when to ask again. The provider's row is locked by the statement before.
+-- $1 provider  $2 slots or null  $3 seconds between starts or null  $4 worker  $5 lease seconds
+WITH gate AS (
+  SELECT provider, next_start, closed_at, closed_until, closed_reason FROM archi3d.providers WHERE provider = $1
+), open AS (
+  SELECT 1 FROM gate WHERE (closed_at IS NULL OR closed_until <= now()) AND ($3::float8 IS NULL OR next_start <= now())
+), free AS (
+  SELECT s AS slot FROM generate_series(1, COALESCE($2::int, 1)) s, open
+  WHERE $2::int IS NULL OR NOT EXISTS (SELECT FROM archi3d.provider_slots p WHERE p.provider = $1 AND p.slot = s AND p.expires_at > now())
+  ORDER BY s LIMIT 1
+), paced AS (
+  UPDATE archi3d.providers p SET next_start = GREATEST(p.next_start, now() - interval '250 ms') + make_interval(secs => $3::float8)
+  FROM free WHERE p.provider = $1 AND $3::float8 IS NOT NULL
+), taken AS (
+  INSERT INTO archi3d.provider_slots AS p (provider, slot, worker_id, expires_at)
+  SELECT $1, slot, $4, now() + make_interval(secs => $5::float8) FROM free WHERE $2::int IS NOT NULL
+  ON CONFLICT (provider, slot) DO UPDATE SET worker_id = EXCLUDED.worker_id, expires_at = EXCLUDED.expires_at WHERE p.expires_at <= now()
+  RETURNING slot
+)
+SELECT EXISTS (SELECT FROM free), (SELECT slot FROM taken),
+       CASE WHEN closed_at IS NOT NULL AND (closed_until IS NULL OR closed_until > now()) THEN closed_reason END,
+       extract(epoch FROM closed_until - now())::float8, extract(epoch FROM next_start - now())::float8,
+       (SELECT extract(epoch FROM min(expires_at) - now())::float8 FROM archi3d.provider_slots p WHERE p.provider = $1 AND p.expires_at > now())
+FROM gate

@@ -1,0 +1,16 @@
+-- Every lease of a worker, its slots at providers and itself, in one statement. A lease that does not come back is lost.
+-- $1 jobs  $2 attempt ids  $3 progress  $4 what they do  $5 lease seconds  $6 worker
+-- `status = 'running'` is left out on purpose: lease_only_when_running implies it, and naming it would let the planner
+-- walk the partial index of all running jobs once per lease when its statistics say there are none.
+WITH renewed AS (
+  UPDATE archi3d.jobs j SET lease_expires_at = now() + make_interval(secs => $5::float8),
+    progress = COALESCE(mine.progress, j.progress), doing = COALESCE(mine.doing, j.doing)
+  FROM unnest($1::bigint[], $2::uuid[], $3::real[], $4::text[]) AS mine(id, attempt_id, progress, doing)
+  WHERE j.id = mine.id AND j.current_attempt_id = mine.attempt_id
+  RETURNING j.id, j.current_attempt_id, j.cancel_asked
+), seen AS (
+  UPDATE archi3d.workers SET last_seen = now() WHERE worker_id = $6
+), slots AS (
+  UPDATE archi3d.provider_slots SET expires_at = now() + make_interval(secs => $5::float8) WHERE worker_id = $6
+)
+SELECT id, current_attempt_id, cancel_asked FROM renewed

@@ -1,0 +1,1 @@
+DELETE FROM archi3d.idempotency_keys WHERE expires_at < now() RETURNING key

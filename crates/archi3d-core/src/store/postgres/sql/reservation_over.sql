@@ -1,0 +1,1 @@
+DELETE FROM archi3d.reservations WHERE job_no = $1 RETURNING micros

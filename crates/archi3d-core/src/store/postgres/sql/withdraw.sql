@@ -1,0 +1,21 @@
+-- Taken out if nobody works on it; a holder is asked. Expired leases are swept first (in the same transaction).
+-- A job that waits to be made again keeps its older result.
+-- $1 run  $2 only these jobs, or null  $3 only these algos, or null
+WITH was AS (
+  SELECT j.id, j.status, j.entry, j.entry = 'redo' AND EXISTS (SELECT FROM archi3d.results r WHERE r.job_no = j.id) AS has_older
+  FROM archi3d.jobs j
+  WHERE j.run_no = $1 AND ($2::bigint[] IS NULL OR j.id = ANY ($2)) AND ($3::text[] IS NULL OR j.algo = ANY ($3))
+    AND ($2 IS NOT NULL OR j.status IN ('pending','failed_retryable','running'))
+  ORDER BY j.id FOR NO KEY UPDATE
+), changed AS (
+  UPDATE archi3d.jobs j SET
+    status = CASE WHEN was.status = 'running' THEN 'running' WHEN was.has_older THEN 'succeeded' ELSE 'cancelled' END::archi3d.job_status,
+    entry = CASE WHEN was.status <> 'running' AND was.has_older THEN 'fresh' ELSE was.entry END,
+    cancel_asked = (was.status = 'running')
+  FROM was WHERE j.id = was.id AND was.status IN ('pending','failed_retryable','running') RETURNING j.id
+)
+SELECT was.id, was.status::text, CASE WHEN was.status IN ('pending','failed_retryable') AND was.has_older THEN 'redo_stopped'
+         WHEN was.status IN ('pending','failed_retryable') THEN 'taken_out' WHEN was.status = 'running' THEN 'asked'
+         WHEN was.status = 'cancelled' THEN 'already_out' ELSE 'untouched' END,
+       j.request_id, j.attempt_count, j.simulated
+FROM was JOIN archi3d.jobs j ON j.id = was.id LEFT JOIN changed ON changed.id = was.id

@@ -1,0 +1,9 @@
+-- $1 worker  $2 host  $3 pid  $4 version  $5 run or null  $6 slots  $7 lease seconds  $8 facts
+INSERT INTO archi3d.workers AS w (worker_id, host, pid, version, run_no, slots, state, lease_seconds, facts)
+VALUES ($1, $2, $3, $4, $5, $6, 'starting', $7, $8::text::jsonb)
+ON CONFLICT (worker_id) DO UPDATE SET host = EXCLUDED.host, pid = EXCLUDED.pid, version = EXCLUDED.version, run_no = EXCLUDED.run_no,
+  slots = EXCLUDED.slots, state = 'starting', lease_seconds = EXCLUDED.lease_seconds, facts = EXCLUDED.facts,
+  started_at = clock_timestamp(), last_seen = clock_timestamp()
+-- A name that somebody alive bears is refused: fences go by attempt, but people go by name.
+WHERE w.state = 'ended' OR w.last_seen < now() - make_interval(secs => w.lease_seconds) OR (w.host = EXCLUDED.host AND w.pid = EXCLUDED.pid)
+RETURNING worker_id

@@ -1,0 +1,1 @@
+DELETE FROM archi3d.provider_slots WHERE worker_id = $1 RETURNING provider

@@ -1,0 +1,283 @@
+//! Every statement of the store: its text, and the types that go in and come out.
+//!
+//! The texts are files beside this one. Behind a pooler the types are sent along with each statement; a test compares
+//! them with what a server says, so that a change of the schema or of a text is found before a worker finds it.
+
+use postgres::types::Type;
+
+/// A statement.
+#[derive(Debug)]
+pub struct Sql {
+    /// What errors call it.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// What goes in, in order.
+    pub parameters: &'static [Type],
+    /// What comes out, in order.
+    pub columns: &'static [Type],
+}
+
+macro_rules! statements {
+    ($($constant:ident = $name:literal, [$($parameter:ident),*] => [$($column:ident),*];)*) => {
+        $(pub(super) static $constant: Sql = Sql {
+            name: $name,
+            text: include_str!(concat!("sql/", $name, ".sql")),
+            parameters: &[$(Type::$parameter),*],
+            columns: &[$(Type::$column),*],
+        };)*
+
+        /// All of them.
+        pub static ALL: &[&Sql] = &[$(&$constant),*];
+    };
+}
+
+#[rustfmt::skip]
+statements! {
+    CLAIM = "claim",
+        [INT8, TEXT_ARRAY, INT4_ARRAY, INT8_ARRAY, BOOL_ARRAY, INT8, TEXT, FLOAT8, BOOL]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+    CLAIM_RARE = "claim_rare",
+        [INT8, TEXT_ARRAY, INT4_ARRAY, BOOL_ARRAY, INT8, TEXT, FLOAT8, BOOL]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+    CLAIM_ONE = "claim_one",
+        [INT8, TEXT, TEXT, FLOAT8, BOOL]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+    BEAT = "beat",
+        [INT8_ARRAY, UUID_ARRAY, FLOAT4_ARRAY, TEXT_ARRAY, FLOAT8, TEXT]
+        => [INT8, UUID, BOOL];
+    INTENT = "intent",
+        [INT8, UUID, INT4, TEXT, FLOAT8]
+        => [BOOL];
+    SUBMITTED = "submitted",
+        [INT8, UUID, INT4, TEXT, INT8]
+        => [BOOL];
+    MADE = "made",
+        [INT8, UUID, INT4, TEXT]
+        => [BOOL];
+    MADE_BEFORE = "made_before",
+        [INT8]
+        => [INT4, UUID, TEXT, TEXT];
+    SUCCEED = "succeed",
+        [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY, TEXT_ARRAY, BOOL_ARRAY, FLOAT8_ARRAY, TEXT_ARRAY, INT8_ARRAY, INT4_ARRAY, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY, TEXT_ARRAY]
+        => [INT8, BOOL];
+    FENCED = "fenced",
+        [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY]
+        => [INT8];
+    FAIL = "fail",
+        [INT8, UUID, INT4, TEXT, TEXT, INT8, BOOL, TEXT, TEXT, FLOAT8]
+        => [TEXT, TEXT];
+    PUT_OFF = "put_off",
+        [INT8, UUID, INT4, TEXT, TEXT, FLOAT8, BOOL, BOOL, TEXT, INT8, BOOL, TEXT]
+        => [TEXT, TEXT];
+    RELEASE = "release",
+        [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT, FLOAT8, BOOL, BOOL]
+        => [INT8, TEXT];
+    CANCEL = "cancel",
+        [INT8, UUID, INT4]
+        => [TEXT];
+    SETTLED_ALREADY = "settled_already",
+        [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY]
+        => [INT8, INT4, TEXT];
+    FATES = "fates",
+        [INT8_ARRAY, UUID_ARRAY]
+        => [INT8, UUID, TEXT, TEXT, INT8, BOOL, BOOL, BOOL, BOOL];
+    PURCHASES = "purchases",
+        [INT8]
+        => [TEXT, INT8, INT4, UUID];
+    GIVE_UP = "give_up",
+        [INT8, UUID]
+        => [INT4];
+    SWEEP = "sweep",
+        [INT8, FLOAT8, INT8_ARRAY]
+        => [TEXT, INT8];
+    WITHDRAW = "withdraw",
+        [INT8, INT8_ARRAY, TEXT_ARRAY]
+        => [INT8, TEXT, TEXT, TEXT, INT4, BOOL];
+    RESTORE = "restore",
+        [INT8, INT8_ARRAY]
+        => [INT8, TEXT, TEXT, INT4, BOOL];
+    REQUEUE = "requeue",
+        [INT8, INT8_ARRAY, TEXT, BOOL]
+        => [INT8];
+    PRIORITIZE = "prioritize",
+        [INT8, INT8_ARRAY, INT2]
+        => [INT8];
+    NOTIFY = "notify",
+        [TEXT, TEXT]
+        => [BOOL];
+    FENCE = "fence",
+        [INT8, UUID]
+        => [TEXT, INT8];
+    TODAY = "today",
+        [INT8]
+        => [TEXT, INT8];
+    RESERVATION = "reservation",
+        [INT8]
+        => [INT4, UUID, TEXT, TEXT, INT8, BOOL];
+    BUDGET_ADD = "budget_add",
+        [TEXT, INT8, INT8, INT8]
+        => [INT8, INT8];
+    BUDGET_MOVE = "budget_move",
+        [TEXT, INT8, INT8]
+        => [INT8, INT8];
+    LEVELS = "levels",
+        [TEXT_ARRAY]
+        => [TEXT, INT8, INT8];
+    RESERVE_LINE = "reserve_line",
+        [INT8, INT4, UUID, TEXT, TEXT, INT8, BOOL]
+        => [INT8];
+    SETTLE_LINE = "settle_line",
+        [INT8, INT4, UUID, TEXT, INT8, BOOL, BOOL]
+        => [INT8];
+    RESERVATION_OVER = "reservation_over",
+        [INT8]
+        => [INT8];
+    OPEN_RESERVATIONS = "open_reservations",
+        [INT8, TEXT]
+        => [INT8, INT4, UUID, TEXT, TEXT, TEXT, INT8, BOOL];
+    LEDGER_TOTALS = "ledger_totals",
+        [INT8]
+        => [TEXT, TEXT, TEXT, INT8, INT8, INT8];
+    DEARER = "dearer",
+        [INT8]
+        => [TEXT, TEXT, INT8];
+    PROVIDER_LOCK = "provider_lock",
+        [TEXT]
+        => [TEXT];
+    PROVIDER_ROW = "provider_row",
+        [TEXT]
+        => [];
+    ADMIT = "admit",
+        [TEXT, INT4, FLOAT8, TEXT, FLOAT8]
+        => [BOOL, INT4, TEXT, FLOAT8, FLOAT8, FLOAT8];
+    REFUND = "refund",
+        [TEXT, INT4, TEXT, FLOAT8, BOOL]
+        => [BOOL];
+    CLOSE_PROVIDER = "close_provider",
+        [TEXT, FLOAT8, TEXT]
+        => [TEXT];
+    OPEN_PROVIDER = "open_provider",
+        [TEXT]
+        => [TEXT];
+    CLOSED_PROVIDERS = "closed_providers",
+        []
+        => [TEXT, TIMESTAMPTZ, TIMESTAMPTZ, TEXT, FLOAT8];
+    TRIP = "trip",
+        [TEXT, BOOL, INT4, TEXT]
+        => [INT4, BOOL];
+    RESUME_ALGO = "resume_algo",
+        [TEXT]
+        => [TEXT];
+    PAUSED_ALGOS = "paused_algos",
+        []
+        => [TEXT, INT4, TIMESTAMPTZ, TEXT];
+    CANARY_BEGIN = "canary_begin",
+        [INT8, TEXT, INT4]
+        => [INT4];
+    CANARY_END = "canary_end",
+        [INT8, TEXT, BOOL]
+        => [INT4, INT4, INT4];
+    CANARY_RELEASE = "canary_release",
+        [INT8, TEXT]
+        => [TEXT];
+    CANARIES = "canaries",
+        [INT8]
+        => [TEXT, INT4, INT4, INT4, BOOL];
+    REUSE = "reuse",
+        [BYTEA, TEXT]
+        => [TEXT, TEXT, INT8, INT4, UUID, TEXT, TEXT, TEXT];
+    ARTIFACTS = "artifacts",
+        [INT8, INT4]
+        => [TEXT, INT8, BYTEA, TEXT];
+    MAKING = "making",
+        [BYTEA, INT8, UUID]
+        => [BOOL];
+    MAKING_OVER = "making_over",
+        [BYTEA, UUID]
+        => [BOOL];
+    SERVING = "serving",
+        []
+        => [TEXT];
+    WORKER_REGISTER = "worker_register",
+        [TEXT, TEXT, INT4, TEXT, INT8, INT4, FLOAT8, TEXT]
+        => [TEXT];
+    WORKER_STATE = "worker_state",
+        [TEXT, TEXT]
+        => [TEXT];
+    WORKER_SLOTS_OVER = "worker_slots_over",
+        [TEXT]
+        => [TEXT];
+    WORKERS = "workers",
+        [INT8]
+        => [TEXT, TEXT, INT4, TEXT, TEXT, INT4, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, FLOAT8, FLOAT8, INT8];
+    RUN_ADD = "run_add",
+        [TEXT, TEXT, BYTEA, BYTEA, INT4, TEXT]
+        => [INT8, BOOL, BYTEA];
+    RUN = "run",
+        [TEXT]
+        => [INT8, TEXT, TEXT, BYTEA, INT8, INT4, TEXT, TIMESTAMPTZ, TIMESTAMPTZ];
+    RUNS = "runs",
+        []
+        => [INT8, TEXT, TEXT, BYTEA, INT8, INT4, TEXT, TIMESTAMPTZ, TIMESTAMPTZ];
+    JOBS_ADD = "jobs_add",
+        [INT8, TEXT, INT8_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA_ARRAY, INT2, INT4]
+        => [INT8];
+    PROGRESS = "progress",
+        [INT8]
+        => [TEXT, INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8];
+    JOBS = "jobs",
+        [INT8, INT8, INT8]
+        => [INT8, INT8, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, BOOL, TEXT, TEXT, TIMESTAMPTZ, TEXT, TEXT, TIMESTAMPTZ, BOOL, BOOL, INT4, INT4, INT4, FLOAT4, TEXT, TEXT, TIMESTAMPTZ];
+    JOBS_NAMED = "jobs_named",
+        [TEXT, TEXT, INT8]
+        => [INT8, INT8, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, BOOL, TEXT, TEXT, TIMESTAMPTZ, TEXT, TEXT, TIMESTAMPTZ, BOOL, BOOL, INT4, INT4, INT4, FLOAT4, TEXT, TEXT, TIMESTAMPTZ];
+    RUNNING = "running",
+        [INT8, INT8]
+        => [INT8, INT8, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, BOOL, TEXT, TEXT, TIMESTAMPTZ, TEXT, TEXT, TIMESTAMPTZ, BOOL, BOOL, INT4, INT4, INT4, FLOAT4, TEXT, TEXT, TIMESTAMPTZ];
+    FAILED = "failed",
+        [INT8, INT8]
+        => [INT8, INT8, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, BOOL, TEXT, TEXT, TIMESTAMPTZ, TEXT, TEXT, TIMESTAMPTZ, BOOL, BOOL, INT4, INT4, INT4, FLOAT4, TEXT, TEXT, TIMESTAMPTZ];
+    ROWS = "rows",
+        [INT8, INT8, INT8]
+        => [INT8, TEXT, TEXT, BYTEA, TEXT, TEXT_ARRAY];
+    ATTEMPTS = "attempts",
+        [INT8_ARRAY]
+        => [INT8, INT4, UUID, TEXT, TEXT, TEXT, TEXT, BOOL, TEXT, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, INT8, TEXT, FLOAT8, TEXT, TIMESTAMPTZ, TIMESTAMPTZ];
+    DURATIONS = "durations",
+        [INT8, INT8]
+        => [TEXT, INT8, FLOAT8, FLOAT8, FLOAT8, INT8, INT8];
+    RECENT = "recent",
+        [INT8, INT8]
+        => [TEXT, TEXT, TIMESTAMPTZ, FLOAT8, BOOL];
+    CHECKPOINTS = "checkpoints",
+        [INT8, INT8, INT8]
+        => [INT8, TEXT, INT4, TEXT, TEXT, TEXT, TIMESTAMPTZ];
+    CHECKPOINT_ADD = "checkpoint_add",
+        [INT8, INT4, TEXT, TEXT, TEXT]
+        => [INT8];
+    LEASE_HEALTH = "lease_health",
+        [INT8]
+        => [INT8, INT8, INT8, FLOAT8, FLOAT8];
+    RECOVERY_STATS = "recovery_stats",
+        [INT8, FLOAT8]
+        => [TEXT, INT8, FLOAT8];
+    PRUNE_CHECKPOINTS = "prune_checkpoints",
+        [INT8, INT4]
+        => [INT8];
+    PRUNE_WORKERS = "prune_workers",
+        [INT4]
+        => [TEXT];
+    PRUNE_KEYS = "prune_keys",
+        []
+        => [TEXT];
+    PRUNE_JOBS = "prune_jobs",
+        [INT4, INT8]
+        => [INT8];
+    CLOSE_RUN = "close_run",
+        [INT8]
+        => [INT8];
+    NEXT_DUE = "next_due",
+        [INT8]
+        => [FLOAT8, FLOAT8, BOOL];
+}

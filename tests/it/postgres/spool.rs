@@ -1,0 +1,137 @@
+//! What could not be sent waits on disk and is told exactly once.
+
+use archi3d_core::domain::money::Usd;
+use archi3d_core::store::postgres::claim;
+use archi3d_core::store::postgres::ending;
+use archi3d_core::store::postgres::spool::{Entry, Replayed, Spool};
+use archi3d_core::store::postgres::{buying, money};
+
+use super::bench::{failure, success};
+use super::{Bench, LEASE};
+
+#[test]
+fn a_spool_is_replayed_exactly_once_whatever_was_committed_before() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    bench.jobs("a", 4);
+    let held: Vec<_> = (0..4).map(|_| bench.take().hold).collect();
+    money::reserve(
+        &mut bench.work,
+        &held[0],
+        Usd::of(0.3),
+        money::Caps::default(),
+    )
+    .expect("granted");
+    let folder = tempfile::tempdir().expect("temp folder");
+    let mut spool = Spool::open(folder.path()).expect("opened");
+    for entry in [
+        Entry::Submitted {
+            hold: held[0],
+            request_id: "req".to_owned(),
+            cost_micros: Some(300_000),
+        },
+        Entry::Succeeded {
+            success: success(held[0]),
+        },
+        Entry::Settled {
+            hold: held[0],
+            micros: 300_000,
+        },
+        Entry::Failed {
+            failure: failure(held[1]),
+        },
+        Entry::Succeeded {
+            success: success(held[2]),
+        },
+        Entry::Succeeded {
+            success: success(held[3]),
+        },
+    ] {
+        spool.add(entry).expect("added");
+    }
+    drop(spool);
+    // Committed, but nobody heard the answer.
+    ending::succeed(&mut bench.work, &[success(held[2])]).expect("told");
+    // Somebody else has the fourth by now.
+    bench.run(&format!(
+        "UPDATE archi3d.jobs SET lease_expires_at = now() - interval '1 h' WHERE id = {}",
+        held[3].job_no
+    ));
+    assert_eq!(bench.take_rare("w2").len(), 1);
+
+    let mut spool = Spool::open(folder.path()).expect("opened");
+    let mut told = Vec::new();
+    let sent = spool
+        .replay(&mut bench.work, &mut |_, replayed| told.push(replayed))
+        .expect("sent");
+    assert_eq!(sent, 6);
+    let expected = [
+        Replayed::Sent,
+        Replayed::Sent,
+        Replayed::Sent,
+        Replayed::Sent,
+        Replayed::Already,
+        Replayed::Fenced,
+    ];
+    assert_eq!(told, expected);
+    assert!(spool.waiting().is_empty());
+    assert_eq!(bench.number("SELECT count(*) FROM archi3d.results"), 2);
+    assert_eq!(
+        bench.number("SELECT count(*) FROM archi3d.ledger WHERE change = 'settled'"),
+        1
+    );
+    assert_eq!(
+        bench.number("SELECT count(*) FROM archi3d.purchases WHERE state = 'brought'"),
+        1
+    );
+}
+
+#[test]
+fn what_a_lost_server_did_not_take_stays_in_the_spool() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let held = bench.one().hold;
+    let folder = tempfile::tempdir().expect("temp folder");
+    let mut spool = Spool::open(folder.path()).expect("opened");
+    spool
+        .add(Entry::Succeeded {
+            success: success(held),
+        })
+        .expect("added");
+    bench.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'archi3d/test' AND datname = current_database()");
+    let error = spool
+        .replay(&mut bench.work, &mut |_, _| ())
+        .expect_err("the connection is gone");
+    assert!(error.to_string().contains("lost"), "{error}");
+    assert_eq!(spool.waiting().len(), 1);
+    bench.work.reopen().expect("connected again");
+    assert_eq!(
+        spool.replay(&mut bench.work, &mut |_, _| ()).expect("sent"),
+        1
+    );
+    let folder = Spool::open(folder.path());
+    assert!(folder.is_err(), "one owner at a time, also after a replay");
+    assert_eq!(bench.number("SELECT count(*) FROM archi3d.results"), 1);
+}
+
+#[test]
+fn a_lost_connection_is_told_as_such_and_comes_back_as_it_was() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let held = bench.one().hold;
+    bench.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'archi3d/test' AND datname = current_database()");
+    let error = buying::intent(&mut bench.work, &held, "key", LEASE).expect_err("gone");
+    assert!(
+        error.is_retryable() && error.to_string().contains("lost"),
+        "{error}"
+    );
+    bench.work.reopen().expect("connected again");
+    assert!(bench.work.is_direct());
+    assert_eq!(
+        buying::intent(&mut bench.work, &held, "key", LEASE).expect("asked"),
+        claim::Beaten::Held
+    );
+}
