@@ -11,6 +11,7 @@ mod logins;
 mod migrations;
 mod money;
 mod pooler;
+mod restart;
 mod spool;
 mod views;
 

@@ -60,7 +60,7 @@ fn a_run_is_counted_by_algorithm_and_state() {
             .map_or(0, |one| one.attempts)
     };
     assert_eq!((of("succeeded"), of("failed"), of("put_off")), (2, 1, 1));
-    let took = view::durations(&mut bench.work, None, 100).expect("asked");
+    let took = view::durations(&mut bench.work, run_no, 100).expect("asked");
     assert_eq!((took.len(), took[0].results, took[0].median_s), (1, 2, 1.5));
     assert_eq!(
         view::recent(&mut bench.work, run_no, 1)

@@ -392,10 +392,10 @@ pub struct Durations {
     pub unpriced: usize,
 }
 
-/// Returns how long the last `most` real results took, of a run or of all, by algorithm.
+/// Returns how long the last `most` real results of a run took, by algorithm.
 pub fn durations(
     connection: &mut Connection,
-    run_no: Option<i64>,
+    run_no: i64,
     most: usize,
 ) -> PgResult<Vec<Durations>> {
     let sql = &statements::DURATIONS;

@@ -134,7 +134,7 @@ CREATE TABLE purchases (
 );
 
 CREATE TABLE results (                             -- one per job, whoever brings it
-  job_no bigint PRIMARY KEY REFERENCES jobs ON DELETE CASCADE, number int NOT NULL,
+  job_no bigint PRIMARY KEY REFERENCES jobs ON DELETE CASCADE, run_no bigint NOT NULL, number int NOT NULL,
   payload json NOT NULL,                           -- what it writes into the registry's row
   content_hash bytea NOT NULL,                     -- of the artifacts' names and hashes
   content_key bytea, algo_version text,            -- of the inputs: reuse across the fleet
@@ -143,7 +143,7 @@ CREATE TABLE results (                             -- one per job, whoever bring
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX results_reuse ON results (content_key, created_at DESC) WHERE content_key IS NOT NULL AND NOT simulated;
-CREATE INDEX results_feed  ON results USING brin (created_at);
+CREATE INDEX results_feed  ON results (run_no, created_at);  -- what came lately, and how long it took
 CREATE TABLE results_replaced (LIKE results, replaced_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX results_replaced_job ON results_replaced (job_no);
 

@@ -1,8 +1,10 @@
 -- Put back, or the request to stop taken back.  $1 run  $2 only these jobs, or null
-WITH was AS (
-  SELECT id, status, cancel_asked FROM archi3d.jobs
-  WHERE run_no = $1 AND ($2::bigint[] IS NULL OR id = ANY ($2)) AND ($2 IS NOT NULL OR status = 'cancelled' OR status = 'running' AND cancel_asked)
-  ORDER BY id FOR NO KEY UPDATE
+WITH chosen AS (
+  SELECT unnest($2::bigint[]) AS id UNION ALL SELECT job_no FROM archi3d.job_specs WHERE $2 IS NULL AND run_no = $1
+), was AS (
+  SELECT j.id, j.status, j.cancel_asked FROM chosen JOIN archi3d.jobs j ON j.id = chosen.id
+  WHERE j.run_no = $1 AND ($2 IS NOT NULL OR j.status = 'cancelled' OR j.status = 'running' AND j.cancel_asked)
+  ORDER BY j.id FOR NO KEY UPDATE OF j
 ), changed AS (
   UPDATE archi3d.jobs j SET status = CASE WHEN was.status = 'cancelled' THEN 'pending' ELSE was.status END, cancel_asked = false
   FROM was WHERE j.id = was.id AND (was.status = 'cancelled' OR was.cancel_asked)

@@ -1,12 +1,14 @@
 -- Taken out if nobody works on it; a holder is asked. Expired leases are swept first (in the same transaction).
 -- A job that waits to be made again keeps its older result.
 -- $1 run  $2 only these jobs, or null  $3 only these algos, or null
-WITH was AS (
+WITH chosen AS (  -- by number, or the whole run: one OR for both would read the table
+  SELECT unnest($2::bigint[]) AS id UNION ALL SELECT job_no FROM archi3d.job_specs WHERE $2 IS NULL AND run_no = $1
+), was AS (
   SELECT j.id, j.status, j.entry, j.entry = 'redo' AND EXISTS (SELECT FROM archi3d.results r WHERE r.job_no = j.id) AS has_older
-  FROM archi3d.jobs j
-  WHERE j.run_no = $1 AND ($2::bigint[] IS NULL OR j.id = ANY ($2)) AND ($3::text[] IS NULL OR j.algo = ANY ($3))
+  FROM chosen JOIN archi3d.jobs j ON j.id = chosen.id
+  WHERE j.run_no = $1 AND ($3::text[] IS NULL OR j.algo = ANY ($3))
     AND ($2 IS NOT NULL OR j.status IN ('pending','failed_retryable','running'))
-  ORDER BY j.id FOR NO KEY UPDATE
+  ORDER BY j.id FOR NO KEY UPDATE OF j
 ), changed AS (
   UPDATE archi3d.jobs j SET
     status = CASE WHEN was.status = 'running' THEN 'running' WHEN was.has_older THEN 'succeeded' ELSE 'cancelled' END::archi3d.job_status,
