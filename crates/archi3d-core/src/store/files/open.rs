@@ -117,7 +117,7 @@ pub(super) fn check_run(
     run_id: &RunId,
     paths: &RunPaths,
 ) -> Result<Manifest, StoreError> {
-    let is_known = || Ok(!registry.load()?.index(run_id.as_str()).is_empty());
+    let is_known = || Ok::<_, StoreError>(!registry.load()?.index(run_id.as_str()).is_empty());
     let (known, manifest) = rayon::join(is_known, || read_manifest(paths));
     // The registry's fault comes first: without it the manifest says little.
     let known = known?;
