@@ -349,7 +349,8 @@ mod tests {
         let whole = fs::read(&path).expect("readable");
         for cut in [1, 5, 40] {
             fs::write(&path, &whole[..whole.len() - cut]).expect("cut");
-            let (entries, damaged) = read(&fs::read(&path).expect("readable"));
+            let torn = fs::read(&path).expect("readable");
+            let (entries, damaged) = read(&torn);
             assert_eq!((entries.len(), damaged.len()), (1, 1), "cut by {cut}");
             let mut spool = Spool::open(folder.path()).expect("opened");
             spool.add(bought("c")).expect("added");
