@@ -143,7 +143,7 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
     let Some(_mount) = Mount::small(folder.path(), 64 << 10) else {
         return;
     };
-    let hold = archi3d::store::postgres::Hold {
+    let hold = archi3d_core::store::postgres::Hold {
         job_no: 1,
         number: 1,
         attempt_id: uuid::Uuid::new_v4(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::claim::Hold;
 use super::ending::{self, Published, Success};
 use super::record;
-use super::spool::{Entry as Spooled, ReplayError, Replayed};
+use super::spool::{Entry as Spooled, ReplayError, Replayed, Spool};
 use super::worker::PgStore;
 use crate::domain::budget::Stake;
 use crate::domain::id::JobId;
@@ -24,7 +24,38 @@ use crate::workspace::durable;
 impl PgStore {
     /// Sends what waits in the spool; tells whether all of it is sent.
     pub(super) fn send_spooled(&self) -> Result<bool, StoreError> {
-        let mut spool = self.spool();
+        self.send(&mut self.spool())
+    }
+
+    /// Sends what dead workers of this machine left in their spools. Returns how much.
+    pub(super) fn send_left(&self) -> Result<usize, StoreError> {
+        let mut sent = 0;
+        for entry in fs::read_dir(&self.spools).into_iter().flatten().flatten() {
+            let folder = entry.path();
+            // Whose worker lives sends it itself.
+            let Ok(mut left) = Spool::open(&folder) else {
+                continue;
+            };
+            let waiting = left.waiting().len();
+            if left.damaged() > 0 {
+                self.link.warn(format!(
+                    "{} lines of the spool in {} could not be read and lie beside it",
+                    left.damaged(),
+                    folder.display()
+                ));
+            }
+            if self.send(&mut left)? && left.damaged() == 0 {
+                // Only what is empty goes.
+                drop(fs::remove_file(folder.join("spool.jsonl")));
+                drop(fs::remove_file(folder.join("spool.lock")));
+                drop(fs::remove_dir(&folder));
+            }
+            sent += waiting - left.waiting().len().min(waiting);
+        }
+        Ok(sent)
+    }
+
+    fn send(&self, spool: &mut Spool) -> Result<bool, StoreError> {
         if spool.waiting().is_empty() {
             return Ok(true);
         }
@@ -50,7 +81,6 @@ impl PgStore {
             Err(error) if error.is_retryable() => false,
             Err(error) => return Err(error.into()),
         };
-        drop(spool);
         for (success, replayed) in late {
             self.shelve(&success, replayed != Replayed::Fenced)?;
         }

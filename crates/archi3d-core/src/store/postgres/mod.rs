@@ -18,6 +18,7 @@ pub mod buying;
 pub mod claim;
 pub mod connect;
 pub mod crew;
+mod earlier;
 pub mod ending;
 pub mod error;
 mod folders;

@@ -92,7 +92,8 @@ impl PgStore {
                 facts: "{}",
             },
         )?;
-        let spool = Spool::open(&options.spool).context("use the spool", &options.spool)?;
+        let own = options.spool.join(&worker);
+        let spool = Spool::open(&own).context("use the spool", &own)?;
         let link = Link::new(
             (work, pulse),
             (run.run_no, options.run_id.clone()),
@@ -113,6 +114,7 @@ impl PgStore {
             progress: Mutex::default(),
             endings: Group::default(),
             spool: Mutex::new(spool),
+            spools: options.spool,
             news: Arc::new(AtomicBool::new(false)),
             rare: Mutex::new(Instant::now()),
             ended: Arc::new(AtomicBool::new(false)),

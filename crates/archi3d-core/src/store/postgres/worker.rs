@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use super::act::{self, Restored as Back, Withdrawn};
 use super::claim::{self, Hold};
 use super::crew;
+use super::earlier::PgReuse;
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
 use super::group::Group;
 use super::link::Link;
@@ -29,6 +30,7 @@ use crate::domain::money::Usd;
 use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
+use crate::store::reuse::ReuseIndex;
 use crate::store::shelf;
 use crate::store::{
     Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery, ReleaseReason,
@@ -55,6 +57,8 @@ pub struct PgStore {
     pub(super) progress: Mutex<HashMap<Hold, Progress>>,
     pub(super) endings: Group,
     pub(super) spool: Mutex<Spool>,
+    /// The folder of the spools of all workers of the run on this machine.
+    pub(super) spools: PathBuf,
     pub(super) news: Arc<AtomicBool>,
     pub(super) rare: Mutex<Instant>,
     pub(super) ended: Arc<AtomicBool>,
@@ -65,6 +69,23 @@ impl PgStore {
     /// Returns the connection that the worker's parts share.
     pub fn link(&self) -> &Arc<Link> {
         &self.link
+    }
+
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many wait.
+    pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+        let run_no = self.link.run_no;
+        let counts = self
+            .link
+            .ask(self.patience(), |c| view::counts(c, run_no))?;
+        let algos = counts.into_iter();
+        Ok(algos
+            .map(|count| (count.algo, count.pending + count.retryable))
+            .collect())
+    }
+
+    /// Returns where earlier results of the whole fleet are found.
+    pub fn reuse(&self) -> Arc<dyn ReuseIndex> {
+        Arc::new(PgReuse::new(Arc::clone(&self.link), self.workspace.clone()))
     }
 
     /// How long a question waits for a server that is away before the answer is spooled.
@@ -99,10 +120,7 @@ impl WorkerStore for PgStore {
     }
 
     fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
-        let before = self.spool().waiting().len();
-        let damaged = self.spool().damaged();
-        self.send_spooled()?;
-        let sent = before - self.spool().waiting().len().min(before);
+        let sent = self.send_left()?;
         let lease = self.link.lease;
         self.link
             .ask(self.patience(), |c| act::sweep(c, PAGE, lease, None))?;
@@ -110,9 +128,6 @@ impl WorkerStore for PgStore {
         let mut warnings = Vec::new();
         if sent > 0 {
             warnings.push(format!("{sent} records of an earlier worker were sent"));
-        }
-        if damaged > 0 {
-            warnings.push(format!("{damaged} lines of the spool could not be read"));
         }
         if finished > 0 {
             warnings.push(format!("{finished} results were put in their place"));
