@@ -50,7 +50,7 @@ pub(super) fn open_run(
         workspace: context.workspace.clone(),
         run_id: request.run_id.clone(),
         identity: identity.clone(),
-        rhythm: request.rhythm,
+        lease: request.fleet.lease,
         slots: request.max_parallel,
         rehearsal: request.dry_run,
         spool,
