@@ -173,6 +173,7 @@ mod set_up;
 mod spreadsheets;
 mod store_contract;
 mod stuck;
+mod sums;
 mod support;
 mod support_check;
 mod views;
