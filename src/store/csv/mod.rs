@@ -90,7 +90,8 @@ pub use inspect::Inspector;
 pub use late::{Kept, kept};
 pub use mend::{DamagedMarker, Remedy};
 pub use open::{
-    listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run, refuse_links_outside,
+    contradictions, listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run,
+    refuse_links_outside,
 };
 pub use overview::{AlgoIndex, algo_index, algos_of, overview, past_durations};
 pub use pending::unpublished;
@@ -99,7 +100,7 @@ pub use registry::missing_hint;
 pub use reuse::FileReuse;
 pub use runs::runs;
 pub use snapshot::read_run;
-pub use subject::{Contradictions, Subject, SubjectColumns};
+pub use subject::{Contradictions, Subject, SubjectColumns, SubjectKey};
 
 /// What is needed to open a run for working on it.
 #[derive(Clone)]
