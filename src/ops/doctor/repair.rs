@@ -8,7 +8,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::ops::{OpsContext, OpsError, created_rows, table_file};
 use crate::platform::fault;
 use crate::store::Store;
-use crate::store::csv::{self, CsvStore, refuse_links_outside};
+use crate::store::csv::{self, CsvStore, StateNames, refuse_links_outside};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -110,7 +110,8 @@ fn recover_run(
     fault::here("mend.recovered");
     if damaged {
         let now = context.clock.now();
-        let exam = csv::examine(&context.workspace, run_id, None, now, false)?;
+        let names = StateNames::list(&context.workspace.run(run_id));
+        let exam = csv::examine(&context.workspace, run_id, None, names, (now, false))?;
         let jobs: Vec<JobId> = exam
             .damaged_markers
             .into_iter()

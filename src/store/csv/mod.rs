@@ -79,7 +79,6 @@ use liveness::Watch;
 use manifest::Manifest;
 use marker::{Pulse, Record};
 use past::Past;
-use projection::StateNames;
 use registry::Registry;
 
 pub use adopt::Adoption;
@@ -95,6 +94,7 @@ pub use open::{
 };
 pub use overview::{AlgoIndex, algo_index, algos_of, overview, past_durations};
 pub use pending::unpublished;
+pub use projection::StateNames;
 pub use purse::FilePurse;
 pub use registry::missing_hint;
 pub use reuse::FileReuse;

@@ -14,6 +14,7 @@ use crate::store::csv::codec::{self, BOM, Fields, decode};
 mod edit;
 mod error;
 mod index;
+mod pick;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 pub use edit::RowEdit;
 pub use error::TableError;
 pub use index::RunIndex;
+pub use pick::Pick;
 
 /// How many bytes are looked at to tell UTF-16 from UTF-8.
 const ENCODING_SAMPLE: usize = 64;
