@@ -3,7 +3,8 @@
 //! - [`url`], [`connect`], [`migrate`]: how to get in, and the schema.
 //! - [`claim`], [`ending`], [`buying`], [`act`]: the life of a job, one function per statement.
 //! - [`money`], [`gate`], [`reuse`]: what all workers share: caps, providers, breakers, earlier results.
-//! - [`crew`], [`import`], [`view`], [`keep`]: workers, runs that arrive, what people look at, what is forgotten.
+//! - [`crew`], [`import`], [`hand_over`], [`export`], [`view`], [`keep`]: workers, runs that arrive and go, what people look
+//!   at, what is forgotten.
 //! - [`spool`]: what could not be sent yet, on the worker's own disk. [`listen`]: what is new, if anybody tells.
 //!
 //! What holds whoever calls:
@@ -19,7 +20,9 @@ pub mod connect;
 pub mod crew;
 pub mod ending;
 pub mod error;
+pub mod export;
 pub mod gate;
+pub mod hand_over;
 pub mod import;
 pub mod keep;
 pub mod listen;
