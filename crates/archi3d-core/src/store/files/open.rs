@@ -14,6 +14,7 @@ use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::committer::{Committer, Shared};
 use super::evidence::Evidence;
+use super::handover::refuse_pushed;
 use super::journal::What;
 use super::liveness::{self, LockReach, Watch};
 use super::manifest::Manifest;
@@ -27,8 +28,18 @@ use crate::table::Table;
 
 impl FileStore {
     /// Opens the run for one worker. Nothing is created unless the registry and
-    /// the manifest are there and usable.
+    /// the manifest are there and usable. A run that lives in a fleet is refused.
     pub fn open(options: FileStoreOptions) -> Result<Self, StoreError> {
+        let (workspace, run_id) = (options.workspace.clone(), options.run_id.clone());
+        refuse_pushed(&workspace, &run_id)?;
+        let store = Self::open_any(options)?;
+        // Whoever hands a run over marks it and then looks for workers: one of both sees the other.
+        refuse_pushed(&workspace, &run_id)?;
+        Ok(store)
+    }
+
+    /// Opens the run to hand it over, wherever it lives.
+    pub fn open_any(options: FileStoreOptions) -> Result<Self, StoreError> {
         let FileStoreOptions {
             workspace,
             run_id,
