@@ -176,6 +176,7 @@ mod set_up;
 mod spreadsheets;
 mod store_contract;
 mod stuck;
+mod sums;
 mod support;
 mod support_check;
 mod views;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use archi3d::store::postgres::act;
-use archi3d::store::postgres::buying;
-use archi3d::store::postgres::claim::{self, Beaten, Pulse};
-use archi3d::store::postgres::ending::{self, Became, Published};
+use archi3d_core::store::postgres::act;
+use archi3d_core::store::postgres::buying;
+use archi3d_core::store::postgres::claim::{self, Beaten, Pulse};
+use archi3d_core::store::postgres::ending::{self, Became, Published};
 
 use super::bench::{server, success};
 use super::{Bench, LEASE, SHORT};

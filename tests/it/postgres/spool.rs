@@ -8,6 +8,7 @@ use archi3d_core::store::postgres::{buying, money};
 
 use super::bench::{failure, success};
 use super::{Bench, LEASE};
+use crate::support::mount::Mount;
 
 #[test]
 fn a_spool_is_replayed_exactly_once_whatever_was_committed_before() {
@@ -134,4 +135,35 @@ fn a_lost_connection_is_told_as_such_and_comes_back_as_it_was() {
         buying::intent(&mut bench.work, &held, "key", LEASE).expect("asked"),
         claim::Beaten::Held
     );
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let Some(_mount) = Mount::small(folder.path(), 64 << 10) else {
+        return;
+    };
+    let hold = archi3d_core::store::postgres::Hold {
+        job_no: 1,
+        number: 1,
+        attempt_id: uuid::Uuid::new_v4(),
+    };
+    let long = |n: usize| Entry::Submitted {
+        hold,
+        request_id: format!("{n:05000}"),
+        cost_micros: None,
+    };
+    let mut spool = Spool::open(folder.path()).expect("opened");
+    let mut taken = 0;
+    let error = loop {
+        match spool.add(long(taken)) {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    assert!(taken > 3);
+    drop(spool);
+    let spool = Spool::open(folder.path()).expect("opened");
+    assert_eq!((spool.waiting().len(), spool.damaged()), (taken, 0));
 }

@@ -168,6 +168,11 @@ id_type!(
 );
 
 impl WorkerId {
+    /// Takes a name that a person gave or a record holds.
+    pub fn named(name: &str) -> Self {
+        Self(name.into())
+    }
+
     /// Builds the id of a process from its host, its pid and a random part.
     pub fn compose(host: &str, pid: u32, random: &str) -> Self {
         let host: String = host

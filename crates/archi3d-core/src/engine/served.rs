@@ -143,6 +143,9 @@ impl Pool<'_> {
                 return Asked::Some;
             }
             let now = Instant::now();
+            if self.store.has_news() {
+                buffer.again = None;
+            }
             if let Some(again) = buffer.again.filter(|again| *again > now) {
                 return Asked::Nothing(again - now);
             }

@@ -91,6 +91,23 @@ fn required_url(context: &OpsContext) -> Result<StoreUrl, OpsError> {
     Ok(found.0)
 }
 
+/// Returns where a run that was handed over lives, once the database is known to have that very run.
+pub(super) fn url_of_pushed(context: &OpsContext, run_id: &RunId) -> Result<StoreUrl, OpsError> {
+    let mark = pushed_mark(context, run_id)?;
+    let mut connection = connect(context, "worker")?;
+    if pushed_run(&mut connection, run_id, &mark)?.is_none() {
+        return Err(OpsError::Setup {
+            message: format!(
+                "run {run_id} was pushed to {}, and database {} does not have it",
+                mark.server,
+                connection.url().database
+            ),
+            hint: Some("name the fleet's own store: --store URL".into()),
+        });
+    }
+    Ok(connection.url().clone())
+}
+
 /// Connects to the store for what `what` says, and checks its schema.
 pub(super) fn connect(context: &OpsContext, what: &str) -> Result<Connection, OpsError> {
     let mut connection = Connection::open(&required_url(context)?, &format!("archi3d/{what}"))?;

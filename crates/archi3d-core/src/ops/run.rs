@@ -7,19 +7,24 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::id::RunId;
-use crate::domain::patch::WorkerFacts;
+use crate::domain::id::{AlgoKey, RunId, WorkerId};
+use crate::domain::lease::Rhythm;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions, PlannedJob};
+use crate::engine::{self, Conditions, PlannedJob, Source};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
-use crate::store::{NoticeSink, StoreNotice, WorkerStore};
+#[cfg(feature = "postgres")]
+use crate::store::postgres::{PgBudget, PgProviders};
+use crate::store::reuse::ReuseIndex;
+use crate::store::{Budget, NoticeSink, Providers, StoreNotice, WorkerIdentity, WorkerStore};
 use crate::workspace::pictures::PictureMarks;
 
+#[cfg(feature = "postgres")]
+mod fleet;
 mod prepare;
 mod spending;
 
@@ -53,22 +58,71 @@ pub fn run_worker_asking(
     if let Some(key) = forced {
         select::known_algo(context, key)?;
     }
-    let identity = identity::worker_identity(&context.settings);
-    let worker = identity.facts.clone();
-    let worker_id = identity.worker_id.clone();
+    let mut identity = identity::worker_identity(&context.settings);
     let log = Arc::new(OnceLock::new());
     let notices = notice_sink(context, request, sink.clone(), log.clone());
+    #[cfg(feature = "postgres")]
+    if let Some(url) = fleet::url_of_run(context, &request.run_id)? {
+        if let Some(name) = &request.fleet.worker_id {
+            identity.worker_id = WorkerId::named(name);
+        }
+        let store = fleet::open_run(context, request, url, &identity, notices)?;
+        let budget = Arc::new(PgBudget::new(Arc::clone(store.link())));
+        let crew = Crew {
+            identity: &identity,
+            ask,
+            providers: Arc::new(PgProviders::new(Arc::clone(store.link()))),
+            reuse: request.reuse.then(|| store.reuse()),
+            budget,
+            files: None,
+            served: fleet::algos_to_serve(request, &store)?,
+            rhythm: store.rhythm(),
+            store: &store,
+        };
+        return run_with(context, request, cancel, (sink, log), &crew, &|| {
+            store.hurry()
+        });
+    }
     let store = FileStore::open(FileStoreOptions {
-        identity,
+        identity: identity.clone(),
         rhythm: request.rhythm,
         rehearsal: request.dry_run,
         allow_unsafe_locks: request.allow_unsafe_locks,
         notices: notices.clone(),
         ..context.store_options(&request.run_id)
     })?;
+    let budget = Arc::new(FileBudget::new(&context.workspace, notices));
+    let crew = Crew {
+        identity: &identity,
+        ask,
+        providers: context.providers(),
+        reuse: request.reuse.then(|| reuse::index(context)),
+        budget: Arc::<FileBudget>::clone(&budget),
+        files: Some(Arc::clone(&budget)),
+        served: None,
+        rhythm: request.rhythm,
+        store: &store,
+    };
+    let hurry = || {
+        store.hurry();
+        budget.hurry();
+    };
+    run_with(context, request, cancel, (sink, log), &crew, &hurry)
+}
+
+/// Opens the log and lets the crew work.
+fn run_with(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    cancel: &Cancel,
+    (sink, log): (Arc<dyn Sink>, Arc<OnceLock<Arc<RunLog>>>),
+    crew: &Crew<'_>,
+    hurry: &(dyn Fn() + Sync),
+) -> Result<Summary, OpsError> {
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
-    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, &worker_id, sink.clone())));
+    let worker_id = &crew.identity.worker_id;
+    let log = log.get_or_init(|| Arc::new(RunLog::open(&path, worker_id, sink.clone())));
     let reporter = Reporter {
         context,
         run_id: &request.run_id,
@@ -78,17 +132,10 @@ pub fn run_worker_asking(
         reporter.notice(moved);
     }
     let ended = AtomicBool::new(false);
-    let budget = Arc::new(FileBudget::new(&context.workspace, notices));
     std::thread::scope(|scope| {
-        scope.spawn(|| hurry_when_killed(&store, &budget, cancel, &ended));
+        scope.spawn(|| hurry_when_killed(hurry, cancel, &ended));
         let _end = RaiseOnDrop(&ended);
-        let crew = Crew {
-            worker: &worker,
-            worker_id: worker_id.as_str(),
-            ask,
-            budget: Arc::clone(&budget),
-        };
-        work(&store, request, &reporter, cancel, &crew)
+        work(request, &reporter, cancel, crew)
     })
 }
 
@@ -101,36 +148,44 @@ impl Drop for RaiseOnDrop<'_> {
     }
 }
 
-/// Stops the store and the budget from waiting for other tools once everything is to be killed.
-fn hurry_when_killed(store: &FileStore, budget: &FileBudget, cancel: &Cancel, ended: &AtomicBool) {
+/// Stops the store and the budget from waiting for others once everything is to be killed.
+fn hurry_when_killed(hurry: &dyn Fn(), cancel: &Cancel, ended: &AtomicBool) {
     while !ended.load(Ordering::SeqCst) {
         if cancel.wait_for(Stage::Kill, Duration::from_millis(20)) {
-            store.hurry();
-            budget.hurry();
+            hurry();
             return;
         }
     }
 }
 
-/// Who works, and who can be asked.
+/// Who works on what, and who can be asked.
 struct Crew<'a> {
-    worker: &'a WorkerFacts,
-    worker_id: &'a str,
+    identity: &'a WorkerIdentity,
     ask: Ask<'a>,
-    budget: Arc<FileBudget>,
+    store: &'a dyn WorkerStore,
+    providers: Arc<dyn Providers>,
+    budget: Arc<dyn Budget>,
+    reuse: Option<Arc<dyn ReuseIndex>>,
+    /// The ledger, where money is in files.
+    files: Option<Arc<FileBudget>>,
+    /// The algorithms whose jobs the store hands out, with how many wait; nothing where jobs
+    /// are listed.
+    served: Option<Vec<(AlgoKey, usize)>>,
+    rhythm: Rhythm,
 }
 
 fn work(
-    store: &FileStore,
     request: &WorkerRequest,
     reporter: &Reporter<'_>,
     cancel: &Cancel,
     crew: &Crew<'_>,
 ) -> Result<Summary, OpsError> {
+    let store = crew.store;
     let context = reporter.context;
     // What was opened is closed; trouble with that is the next start's.
     let close = || drop(store.close(context.clock.now()));
-    let mut prepared = prepare(store, request, reporter).inspect_err(|error| {
+    let listed = crew.served.is_none();
+    let mut prepared = prepare(store, request, listed, reporter).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
         reporter.report(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
@@ -139,15 +194,24 @@ fn work(
             ..Summary::default()
         }));
     })?;
-    let carriers = select::carriers(context, request, &prepared.jobs, &|text| {
+    let served = crew.served.iter().flatten().map(|(algo, _)| algo);
+    let carriers = select::carriers(context, request, &prepared.jobs, served, &|text| {
         reporter.warn(text);
     });
     select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| close())?;
     select::arrange(request, &mut prepared.jobs, &carriers);
-    let due = spending::due(context, request, &prepared.jobs, &carriers, &crew.budget);
-    spending::confirm(context, request, crew.ask, &prepared.jobs, due).inspect_err(|_| close())?;
+    let due = spending::due(context, request, &prepared.jobs, &carriers, crew);
+    spending::confirm(context, request, crew, &prepared.jobs, due).inspect_err(|_| close())?;
     let max_parallel =
         capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
+    let worker = &crew.identity.facts;
+    let jobs_of_algo = match &crew.served {
+        Some(algos) => algos
+            .iter()
+            .map(|(algo, jobs)| (algo.to_string(), *jobs))
+            .collect(),
+        None => jobs_of_algo(request, &prepared.jobs),
+    };
     reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
         jobs_filter: request
             .query
@@ -166,32 +230,34 @@ fn work(
         order: request.spending.order.word().to_owned(),
         canary: request.spending.canary.map(|canary| canary.per_algo),
         caps: caps(&context.settings, request.spending.budget_usd),
-        total_jobs: prepared.jobs.len(),
-        jobs_of_algo: jobs_of_algo(request, &prepared.jobs),
+        total_jobs: jobs_of_algo.values().sum(),
+        jobs_of_algo,
         expected_cost_usd: due.usd,
         unpriced_jobs: due.unpriced,
         reuse: request.reuse,
-        worker_id: crew.worker_id.to_owned(),
-        worker: crew.worker.clone(),
+        worker_id: crew.identity.worker_id.to_string(),
+        worker: worker.clone(),
     })));
-    prepared.report_oddities(request, reporter);
-    let money = spending::money(reporter, request, &crew.budget).inspect_err(|_| close())?;
+    if listed {
+        prepared.report_oddities(request, reporter);
+    }
+    let money = spending::money(reporter, request, crew).inspect_err(|_| close())?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
-        worker: crew.worker.clone(),
+        worker: worker.clone(),
         max_parallel,
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
         limit: request.limit,
-        until_idle: None,
+        until_idle: request.fleet.until_idle,
         forced: request.adapter.clone(),
-        rhythm: request.rhythm,
+        rhythm: crew.rhythm,
         resubmit_unknown: request.resubmit_unknown,
         forget_requests: request.forget_requests,
-        providers: context.providers(),
+        providers: Arc::clone(&crew.providers),
         money,
         canary: request.spending.canary,
-        reuse: request.reuse.then(|| reuse::index(context)),
+        reuse: crew.reuse.clone(),
         pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
     };
     let Prepared {
@@ -202,9 +268,13 @@ fn work(
         contradictions,
         ..
     } = prepared;
+    let source = match &crew.served {
+        Some(algos) => Source::Served(algos.iter().map(|(algo, _)| algo.clone()).collect()),
+        None => Source::Listed(jobs),
+    };
     let mut summary = engine::run(
         store,
-        engine::Source::Listed(jobs),
+        source,
         &carriers,
         &conditions,
         &context.clock,
@@ -213,7 +283,7 @@ fn work(
     );
     summary.contradicted = contradictions > 0;
     summary.rolled_forward += rolled_forward;
-    if matched == 0 && summary.stopped_by.is_none() {
+    if listed && matched == 0 && summary.stopped_by.is_none() {
         summary.stopped_by = Some(NO_MATCH.to_owned());
     }
     let count = |reason| skips.get(&reason).map_or(0, Vec::len);

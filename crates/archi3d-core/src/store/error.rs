@@ -39,6 +39,16 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
+    /// A server that keeps the records refused, or cannot be reached.
+    #[error("{what}")]
+    Server {
+        /// What it said, in words.
+        what: String,
+        /// What to do next.
+        hint: String,
+        /// Whether the set-up is wrong, rather than the server away.
+        setup: bool,
+    },
     /// The handle was closed, or stopped after an earlier error.
     #[error("the store of run {run_id} is closed: {reason}")]
     Closed {
@@ -52,7 +62,10 @@ pub enum StoreError {
 impl StoreError {
     /// Tells whether the request or the set-up is wrong, rather than the disk.
     pub fn is_setup(&self) -> bool {
-        matches!(self, Self::Setup { .. } | Self::Content { .. })
+        matches!(
+            self,
+            Self::Setup { .. } | Self::Content { .. } | Self::Server { setup: true, .. }
+        )
     }
 
     /// Tells whether the system refused one file or folder for a reason of that file
@@ -72,8 +85,10 @@ impl StoreError {
     /// Returns what to do next.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Setup { hint, .. } | Self::Content { hint, .. } => Some(hint),
-            _ => None,
+            Self::Setup { hint, .. } | Self::Content { hint, .. } | Self::Server { hint, .. } => {
+                Some(hint)
+            }
+            Self::Io { .. } | Self::Closed { .. } => None,
         }
     }
 }

@@ -46,6 +46,7 @@ pub mod overview;
 pub mod postgres;
 pub mod providers;
 pub mod reuse;
+mod shelf;
 mod worker;
 
 pub use budget::{Billing, Budget};

@@ -65,6 +65,11 @@ pub trait WorkerStore: Send + Sync {
         Ok(Next::Drained)
     }
 
+    /// Tells whether the store has heard since the last question that there may be jobs again.
+    fn has_news(&self) -> bool {
+        false
+    }
+
     /// Tries to take `job`, which the caller saw as `entry` describes. When this
     /// returns [`Claim::Taken`], nobody else can take it, the lease's staging
     /// folder exists and is empty, and the death of this process makes the job

@@ -10,8 +10,8 @@ use crate::engine::PlannedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::ops::select::{self, WorkerRequest};
-use crate::store::files::{self, FileStore};
-use crate::store::{JobRecord, Standing, WorkerStore, consumed};
+use crate::store::files;
+use crate::store::{JobRecord, RunJobs, Standing, WorkerStore, consumed};
 
 use super::Reporter;
 
@@ -33,8 +33,9 @@ pub(super) struct Prepared {
 }
 
 pub(super) fn prepare(
-    store: &FileStore,
+    store: &dyn WorkerStore,
     request: &WorkerRequest,
+    listed: bool,
     reporter: &Reporter<'_>,
 ) -> Result<Prepared, OpsError> {
     let now = reporter.context.clock.now();
@@ -50,7 +51,10 @@ pub(super) fn prepare(
             job_id: job_id.clone(),
         });
     }
-    let run = store.jobs(reporter.context.clock.now())?;
+    let run = match listed {
+        true => store.jobs(reporter.context.clock.now())?,
+        false => RunJobs::default(),
+    };
     for warning in run.warnings {
         reporter.warn(warning);
     }

@@ -1,7 +1,9 @@
 //! What a worker may spend: the question before something expensive, and the ledger.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::domain::budget::Level;
 use crate::domain::money::Usd;
 use crate::engine::{Carriers, Money, PlannedJob};
 use crate::ops::budget::{Question, caps};
@@ -10,9 +12,9 @@ use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
 use crate::ops::view::plan::{PlannedAction, Price};
 use crate::ops::{OpsContext, OpsError, lost_money, money};
 use crate::store::JobRecord;
-use crate::store::files::{self, FileBudget};
+use crate::store::files;
 
-use super::{Ask, Reporter};
+use super::{Crew, Reporter};
 
 /// What the jobs that may start cost at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -57,7 +59,7 @@ pub(super) fn due(
     request: &WorkerRequest,
     jobs: &[PlannedJob],
     carriers: &Carriers,
-    budget: &FileBudget,
+    crew: &Crew<'_>,
 ) -> Due {
     let starting = jobs
         .iter()
@@ -66,19 +68,26 @@ pub(super) fn due(
     let prices: Vec<Option<f64>> = starting
         .map(|(planned, _)| price_of(request, planned, carriers))
         .collect();
+    let served = crew.served.iter().flatten().flat_map(|(algo, jobs)| {
+        let carrier = carriers.get(algo).and_then(|carrier| carrier.as_ref().ok());
+        let price = match carrier {
+            Some(carrier) if !request.dry_run => carrier.unit_usd(),
+            _ => Some(0.0),
+        };
+        std::iter::repeat_n(price, *jobs)
+    });
+    let prices: Vec<Option<f64>> = prices.into_iter().chain(served).collect();
     let due = Due::of(&prices, request.limit);
     let caps = caps(&context.settings, request.spending.budget_usd);
     if !caps.any() || due.usd <= 0.0 {
         return due;
     }
     let (run_id, now) = (&request.run_id, context.clock.now());
-    let left = budget.ask(|ledger| {
-        let lowest = ledger.level(run_id, caps, now).into_iter();
-        let lowest = lowest
-            .map(|level| level.left_usd())
-            .fold(f64::INFINITY, f64::min);
+    let left = crew.budget.levels(run_id, caps, now).and_then(|levels| {
+        let left = levels.iter().map(Level::left_usd);
+        let lowest = left.fold(f64::INFINITY, f64::min);
         // A job may take over what is reserved for it.
-        lowest + ledger.standing(run_id).reserved_usd
+        Ok(lowest + crew.budget.standing(run_id)?.reserved_usd)
     });
     // A ledger that cannot be read is told by whoever needs to write it.
     let left_usd = left.unwrap_or(f64::INFINITY);
@@ -117,6 +126,10 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
     if request.spending.confirmed {
         return None;
     }
+    #[cfg(feature = "postgres")]
+    if super::fleet::is_pushed(context, &request.run_id) {
+        return None;
+    }
     let (workspace, now) = (&context.workspace, context.clock.now());
     let run = files::read_run(workspace, &request.run_id, request.rhythm, now).ok()?;
     let due = due_by_plan(context, request, run.jobs).ok()?;
@@ -128,7 +141,7 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
 pub(super) fn confirm(
     context: &OpsContext,
     request: &WorkerRequest,
-    ask: Ask<'_>,
+    crew: &Crew<'_>,
     jobs: &[PlannedJob],
     due: Due,
 ) -> Result<(), OpsError> {
@@ -136,10 +149,15 @@ pub(super) fn confirm(
     let Some(above_usd) = above_usd.filter(|_| !request.spending.confirmed) else {
         return Ok(());
     };
-    let jobs = jobs.iter().map(|planned| planned.job.clone()).collect();
-    let due = due_by_plan(context, request, jobs).unwrap_or(due);
+    let due = match crew.files {
+        Some(_) => {
+            let jobs = jobs.iter().map(|planned| planned.job.clone()).collect();
+            due_by_plan(context, request, jobs).unwrap_or(due)
+        }
+        None => due,
+    };
     match due.question(above_usd) {
-        Some(question) if !ask(&question) => Err(question.refused()),
+        Some(question) if !(crew.ask)(&question) => Err(question.refused()),
         _ => Ok(()),
     }
 }
@@ -149,23 +167,25 @@ pub(super) fn confirm(
 pub(super) fn money(
     reporter: &Reporter<'_>,
     request: &WorkerRequest,
-    budget: &Arc<FileBudget>,
+    crew: &Crew<'_>,
 ) -> Result<Option<Money>, OpsError> {
     if request.dry_run {
         return Ok(None);
     }
     let context = reporter.context;
     let caps = caps(&context.settings, request.spending.budget_usd);
-    if caps.any() {
-        for message in lost_money::restore(context, request, budget, caps)? {
-            reporter.warn(message);
+    let mut highest_cost = HashMap::new();
+    if let Some(files) = &crew.files {
+        if caps.any() {
+            for message in lost_money::restore(context, request, files, caps)? {
+                reporter.warn(message);
+            }
         }
+        let now = context.clock.now();
+        highest_cost = files.ask(|ledger| money::highest_cost(context, request, ledger, now))??;
     }
-    let now = context.clock.now();
-    let highest_cost =
-        budget.ask(|ledger| money::highest_cost(context, request, ledger, now))??;
     Ok(Some(Money {
-        budget: Arc::<FileBudget>::clone(budget),
+        budget: Arc::clone(&crew.budget),
         caps,
         highest_cost,
     }))

@@ -28,19 +28,18 @@ const BREAKER_FAILURES: u32 = 5;
 /// is tried again is free: nothing was bought, or what was bought is asked for.
 const SERVICE_RETRIES: u32 = 4;
 
-/// Builds what carries out each algorithm that the jobs need.
-pub(in crate::ops) fn carriers(
+/// Builds what carries out each algorithm that the jobs need, or that a store hands out.
+pub(in crate::ops) fn carriers<'a>(
     context: &OpsContext,
-    request: &WorkerRequest,
-    jobs: &[PlannedJob],
+    request: &'a WorkerRequest,
+    jobs: &'a [PlannedJob],
+    served: impl Iterator<Item = &'a AlgoKey>,
     warn: &dyn Fn(String),
 ) -> Carriers {
+    let own = jobs.iter().filter_map(|job| job.job.algo.as_ref().ok());
     let wanted: BTreeSet<&AlgoKey> = match &request.adapter {
         Some(forced) => BTreeSet::from([forced]),
-        None => jobs
-            .iter()
-            .filter_map(|planned| planned.job.algo.as_ref().ok())
-            .collect(),
+        None => own.chain(served).collect(),
     };
     let mut carriers = Carriers::new();
     for key in wanted {

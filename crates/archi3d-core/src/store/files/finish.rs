@@ -3,8 +3,6 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -17,8 +15,9 @@ use crate::domain::purchase::{OpenPurchase, PurchaseEnd};
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
+use crate::store::shelf;
 use crate::store::{Ending, Finish, Outcome};
-use crate::workspace::{artifact, durable};
+use crate::workspace::durable;
 
 use super::claim::remove_if_there;
 use super::evidence::Evidence;
@@ -26,7 +25,6 @@ use super::journal::{Finished, What};
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
-use super::subject::Contradictions;
 use super::{FileStore, Held, open};
 
 /// Whose result is being published: the worker that made it.
@@ -102,8 +100,8 @@ impl FileStore {
         let names = self.names_for(&mut registry)?;
         let table = registry.load()?;
         let columns = RowColumns::of(table);
-        let listed = open::read_manifest(self.paths()).unwrap_or_default().rows;
-        let mixed_up = Contradictions::find(table, &self.shared.run_id, &listed).mixed_up;
+        let found = open::contradictions(table, &self.shared.run_id, self.paths());
+        let mixed_up = found.mixed_up;
         let mixed_up: HashSet<String> = mixed_up.into_iter().map(|(job, _)| job).collect();
         let mut is_shown = |job: &JobId| match columns.find(table, &self.shared.run_id, job) {
             Some(_) if mixed_up.contains(job.as_str()) => false,
@@ -285,41 +283,9 @@ impl FileStore {
     /// Moves the staging folder to its final name; an older result is kept aside.
     fn place_outputs(&self, finished: &Finished) -> Result<(), StoreError> {
         let staging = self.paths().staging().join(&finished.staging);
-        let output = self.paths().output(&finished.job_id);
-        let moved = self.move_across(&staging, &output);
-        if matches!(moved, Ok(true)) {
-            return Ok(());
-        }
-        if !staging.exists() {
-            // A crash came after the rename; recovery has compared the hashes.
-            return Ok(());
-        }
-        if !moved.context("publish", &output)? {
-            self.keep_previous(&output, finished)?;
-            fault::here("publish_result.previous_kept");
-        }
-        let moved = self.move_across(&staging, &output);
-        if moved.context("publish", &output)? {
-            return Ok(());
-        }
-        Err(io::Error::from(io::ErrorKind::AlreadyExists)).context("publish", &output)
-    }
-
-    fn keep_previous(&self, output: &Path, finished: &Finished) -> Result<(), StoreError> {
-        if fs::remove_dir(output).is_ok() {
-            return Ok(()); // It was an empty folder.
-        }
-        let previous = self.paths().previous();
-        fs::create_dir_all(&previous).context("create", &previous)?;
-        let name = naming::kept_dir(&finished.job_id, finished.attempt - 1, &finished.nonce);
-        let to = previous.join(name);
-        artifact::move_folder(output, &to).context("keep the old result as", &to)?;
-        if finished.simulated && !artifact::holds_model(&to) {
-            // A rehearsal only ever replaces a rehearsal, which is worth nothing.
-            let _ = artifact::discard(&to);
-            let _ = fs::remove_dir(&previous);
-        }
-        Ok(())
+        let (job, attempt) = (&finished.job_id, finished.attempt);
+        let kept = naming::kept_dir(job, attempt - 1, &finished.nonce);
+        shelf::place(self.paths(), &staging, job, &kept, finished.simulated)
     }
 
     fn write_error_text(&self, job: &JobId, text: &str) -> Result<(), StoreError> {

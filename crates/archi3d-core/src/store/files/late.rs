@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::lease::Lease;
 use crate::domain::naming;
-use crate::platform::fault;
-use crate::store::error::{IoContext, StoreError};
+use crate::store::error::StoreError;
+use crate::store::shelf;
 use crate::workspace::artifact;
 use crate::workspace::paths::Workspace;
 
@@ -95,7 +95,7 @@ impl FileStore {
             let made = nonce.ends_with(BESIDE) || self.made_nonces().contains(&owner(nonce));
             *attempt > 0 && made
         });
-        let Ok(has_files) = has_files(folder) else {
+        let Ok(has_files) = shelf::has_files(folder) else {
             // Where it is, it is found by the next start.
             return Some(folder.to_owned());
         };
@@ -143,85 +143,15 @@ impl FileStore {
         attempt: u32,
         nonce: &Nonce,
     ) -> Result<Option<PathBuf>, StoreError> {
-        if !has_files(folder).context("look into", folder)? {
-            let _ = artifact::discard(folder);
-            return Ok(None);
-        }
-        let late = self.paths().late();
-        fs::create_dir_all(&late).context("create", &late)?;
-        let to = self.free_late_name(job, attempt, nonce);
-        fault::here("late.before");
-        self.move_across(folder, &to).context("set aside", &to)?;
-        fault::here("late.kept");
-        Ok(Some(to))
+        shelf::keep_late(self.paths(), folder, job, attempt, nonce)
     }
 
-    /// Returns where an attempt's files are kept; the name is free.
-    pub(super) fn free_late_name(&self, job: &JobId, attempt: u32, nonce: &Nonce) -> PathBuf {
-        let late = self.paths().late();
-        let name = naming::kept_dir(job, attempt, nonce);
-        let mut to = late.join(&name);
-        for number in 2u32.. {
-            if to.symlink_metadata().is_err() {
-                break;
-            }
-            to = late.join(format!("{name}{number}"));
-        }
-        to
-    }
-
-    /// Moves a folder to a free name; where that lies on another disk, by a copy that
-    /// is synced and compared before the original goes.
     pub(super) fn move_across(&self, from: &Path, to: &Path) -> io::Result<bool> {
-        match artifact::move_folder(from, to) {
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
-            moved => return moved,
-        }
-        if to.symlink_metadata().is_ok() {
-            return Ok(false);
-        }
-        let (late, staging) = (self.paths().late(), self.paths().staging());
-        let near = if to.starts_with(&staging) {
-            staging
-        } else {
-            late
-        };
-        fs::create_dir_all(&near)?;
-        let name = from.file_name().unwrap_or_default().to_string_lossy();
-        let copy = near.join(format!(".copying-{name}"));
-        artifact::own_files(from)?;
-        artifact::copy_folder(from, &copy)?;
-        fault::here("move.copied");
-        let same = artifact::inventory(from)
-            .and_then(|from| Ok((from, artifact::inventory(&copy)?)))
-            .map_err(io::Error::other)?;
-        if same.0 != same.1 {
-            return Err(io::Error::other("the copy is not what was copied"));
-        }
-        let moved = artifact::move_folder(&copy, to)?;
-        fault::here("move.renamed");
-        if moved {
-            let _ = artifact::discard(from);
-        }
-        Ok(moved)
+        shelf::move_across(self.paths(), from, to)
     }
 
     pub(super) fn move_to_late(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
         let kept = self.keep_late(&lease.staging, &lease.job_id, lease.attempt, &lease.nonce)?;
         Ok(kept.and_then(|kept| self.shared.workspace.relative(&kept)))
     }
-}
-
-/// Tells whether there is anything in an attempt's folder, which is opened for that.
-/// What cannot be opened counts as something; a link holds nothing of its own.
-fn has_files(folder: &Path) -> io::Result<bool> {
-    let found = match fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        found => found?,
-    };
-    if !found.is_dir() {
-        return Ok(found.is_file() && found.len() > 0);
-    }
-    let opened = artifact::open_up(folder).and_then(|()| fs::read_dir(folder));
-    Ok(opened.map_or(true, |mut entries| entries.next().is_some()))
 }

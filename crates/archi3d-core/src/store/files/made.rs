@@ -18,6 +18,7 @@ use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
+use crate::store::shelf;
 use crate::store::{Artifact, Made};
 use crate::workspace::artifact::{self, ArtifactError, Named, Standard, Taken};
 use crate::workspace::{durable, lock};
@@ -298,7 +299,7 @@ impl FileStore {
             }
         }
         fs::create_dir_all(self.paths().late())?;
-        let to = self.free_late_name(&line.job_id, line.attempt, &line.nonce);
+        let to = shelf::free_late_name(self.paths(), &line.job_id, line.attempt, &line.nonce);
         if !self.move_across(&beside, &to)? {
             return Err(io::ErrorKind::AlreadyExists.into());
         }

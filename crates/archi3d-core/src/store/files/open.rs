@@ -22,6 +22,7 @@ use super::marker::{Pulse, RecordKind};
 use super::pen::Journal;
 use super::projection::StateNames;
 use super::registry::{self, Registry};
+use super::subject::Contradictions;
 use super::{FileStore, FileStoreOptions, ensure_dir};
 use crate::table::Table;
 
@@ -128,7 +129,7 @@ pub(super) fn check_run(
     run_id: &RunId,
     paths: &RunPaths,
 ) -> Result<Manifest, StoreError> {
-    let is_known = || Ok(!registry.load()?.index(run_id.as_str()).is_empty());
+    let is_known = || Ok::<_, StoreError>(!registry.load()?.index(run_id.as_str()).is_empty());
     let (known, manifest) = rayon::join(is_known, || read_manifest(paths));
     // The registry's fault comes first: without it the manifest says little.
     let known = known?;
@@ -205,6 +206,17 @@ pub fn listed_jobs(paths: &RunPaths) -> Result<(Vec<JobId>, usize), StoreError> 
     let manifest = Manifest::read_rows(&table, |row| jobs.push(row.job_id));
     let manifest = manifest.map_err(|error| registry::content_error(&error, &paths.manifest()))?;
     Ok((jobs, manifest.faults.len()))
+}
+
+/// Compares the rows of a run with its manifest; nothing contradicts one that cannot be read.
+pub fn contradictions(table: &mut Table, run_id: &RunId, paths: &RunPaths) -> Contradictions {
+    let Ok(manifest) = manifest_table(paths) else {
+        return Contradictions::default();
+    };
+    Contradictions::find_among(table, run_id, &|take| {
+        // Without a column of ids it lists nothing.
+        let _ = Manifest::read_rows(&manifest, |row| take(&row));
+    })
 }
 
 fn manifest_table(paths: &RunPaths) -> Result<Table, StoreError> {

@@ -262,8 +262,10 @@ fn row_edit(table: &Table, columns: &HashMap<&str, usize>, row: usize, patch: &P
 
 /// Which markers each job of a run has, by name alone: one listing, nothing opened.
 #[derive(Debug, Default)]
-pub(super) struct StateNames {
+pub struct StateNames {
     jobs: HashMap<Box<str>, Kinds>,
+    /// Whether there is anything at all.
+    any: bool,
     /// Files that a writer left or is just writing.
     temporaries: Vec<String>,
 }
@@ -291,9 +293,10 @@ impl Kinds {
 
 impl StateNames {
     /// Lists `state/`.
-    pub(super) fn list(paths: &RunPaths) -> io::Result<Self> {
+    pub fn list(paths: &RunPaths) -> io::Result<Self> {
         let mut names = Self::default();
         let listed = platform::each_name(&paths.state(), &mut |name| {
+            names.any = true;
             if let Some(name) = name.to_str() {
                 names.take(name);
             }
@@ -321,6 +324,17 @@ impl StateNames {
                 self.jobs.insert(job.into(), Kinds(bit));
             }
         }
+    }
+
+    /// Tells whether nothing is there, not even another tool's file.
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// Tells whether a job has a marker that says `completed`.
+    pub fn is_completed(&self, job: &str) -> bool {
+        let kinds = self.of(job);
+        kinds.is_some_and(|kinds| kinds.has(RecordKind::Completed))
     }
 
     /// Returns the markers of one job, if it has any.

@@ -186,22 +186,17 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tells whether the connection itself is over: the socket, or a server that stops, starts or ended our session.
-pub(super) fn is_lost(error: &postgres::Error) -> bool {
-    match error.code() {
-        None => true,
-        Some(code) => {
-            code.code().starts_with("08")
-                || [
-                    SqlState::ADMIN_SHUTDOWN,
-                    SqlState::CRASH_SHUTDOWN,
-                    SqlState::CANNOT_CONNECT_NOW,
-                    SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-                ]
-                .contains(code)
-                || code.code() == "57P05"
-        }
-    }
+/// Tells whether a server that stops, starts or has ended our session says so.
+fn is_lost(code: &SqlState) -> bool {
+    [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ]
+    .contains(code)
+        || code.code().starts_with("08")
+        || code.code() == "57P05"
 }
 
 /// Names an error of a statement. A value that cannot be read is no lost connection.
@@ -215,7 +210,7 @@ pub(super) fn of_statement(
     match error.code() {
         None if closed => PgError::Lost { reason },
         None => PgError::Unexpected { statement, reason },
-        Some(_) if is_lost(error) => PgError::Lost { reason },
+        Some(code) if is_lost(code) => PgError::Lost { reason },
         Some(code)
             if *code == SqlState::READ_ONLY_SQL_TRANSACTION
                 || *code == SqlState::INSUFFICIENT_PRIVILEGE =>

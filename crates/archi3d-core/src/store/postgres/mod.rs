@@ -14,30 +14,45 @@
 //! - after [`PgError::Lost`] nobody knows whether the last call was committed: ask [`ending::became`] first.
 
 pub mod act;
+mod budget;
 pub mod buying;
 pub mod claim;
 pub mod connect;
 pub mod crew;
+mod earlier;
 pub mod ending;
 pub mod error;
 pub mod export;
+mod folders;
 pub mod gate;
+mod group;
 pub mod hand_over;
+mod handing;
 pub mod import;
 pub mod keep;
+mod link;
 pub mod listen;
 pub mod migrate;
 pub mod money;
+mod opening;
 mod passfile;
+mod providers;
 mod reader;
+pub mod record;
 pub mod reuse;
 pub mod spool;
 pub mod statements;
 mod tls;
 pub mod url;
 pub mod view;
+mod worker;
 
+pub use budget::PgBudget;
 pub use claim::{Claimed, Hold, Lane};
 pub use connect::Connection;
 pub use error::{PgError, PgResult};
+pub use link::Link;
+pub use opening::PgStoreOptions;
+pub use providers::PgProviders;
 pub use url::StoreUrl;
+pub use worker::PgStore;

@@ -87,6 +87,8 @@ pub enum Replayed {
 pub struct Spool {
     path: PathBuf,
     file: File,
+    /// Held for life; the file of lines itself is replaced now and then.
+    _lock: File,
     waiting: Vec<Entry>,
     damaged: usize,
     /// After a failed sync nobody knows what the disk has: nothing more is taken.
@@ -98,27 +100,39 @@ const LONGEST: u64 = 1 << 30;
 
 const NAME: &str = "spool.jsonl";
 
+const LOCK: &str = "spool.lock";
+
+const DAMAGED: &str = "spool.damaged";
+
 impl Spool {
     /// Opens the spool of a folder, which is made if needed, and reads what waits in it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(NAME);
-        let file = durable::open_append(&path)?;
-        file.try_lock().map_err(|error| match error {
+        let lock = durable::open_append(&folder.join(LOCK))?;
+        lock.try_lock().map_err(|error| match error {
             fs::TryLockError::WouldBlock => io::Error::new(
                 io::ErrorKind::WouldBlock,
                 "another process has this spool open",
             ),
             fs::TryLockError::Error(error) => error,
         })?;
+        let path = folder.join(NAME);
+        let file = durable::open_append(&path)?;
         platform::sync_dir(folder)?;
         let bytes = durable::read_plain(&path, LONGEST)?;
         let (waiting, damaged) = read(&bytes);
+        if !damaged.is_empty() {
+            // Most likely a line that nobody was told of; but it may hold what somebody paid for.
+            let mut aside = durable::open_append(&folder.join(DAMAGED))?;
+            aside.write_all(&damaged.concat())?;
+            aside.sync_all()?;
+        }
         let mut spool = Self {
             path,
             file,
+            _lock: lock,
             waiting,
-            damaged,
+            damaged: damaged.len(),
             broken: false,
         };
         if spool.damaged > 0 {
@@ -155,7 +169,8 @@ impl Spool {
         &self.waiting
     }
 
-    /// Returns how many lines could not be read; none of them was acknowledged, unless the disk lost it later.
+    /// Returns how many lines could not be read when it was opened; they lie beside it as `spool.damaged`. None of them
+    /// was acknowledged, unless the disk spoilt it later.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
@@ -193,13 +208,8 @@ impl Spool {
         for entry in &self.waiting {
             bytes.extend(line(entry)?);
         }
-        // The lock moves to the new file before the old one is let go.
-        let fresh = durable::replace(&self.path, &bytes, "spool")?;
-        fresh.try_lock().map_err(io::Error::from)?;
-        drop(fresh);
+        durable::replace(&self.path, &bytes, "spool")?;
         self.file = durable::open_append(&self.path)?;
-        self.file.try_lock().map_err(io::Error::from)?;
-        self.damaged = 0;
         self.broken = false;
         Ok(())
     }
@@ -274,13 +284,14 @@ fn line(entry: &Entry) -> io::Result<Vec<u8>> {
     Ok(format!("{} {json}\n", checksum(json.as_bytes())).into_bytes())
 }
 
-fn read(bytes: &[u8]) -> (Vec<Entry>, usize) {
+/// Returns the entries, and the lines that are none.
+fn read(bytes: &[u8]) -> (Vec<Entry>, Vec<&[u8]>) {
     let mut entries = Vec::new();
-    let mut damaged = 0;
+    let mut damaged = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         match entry_of(line) {
             Some(entry) => entries.push(entry),
-            None => damaged += 1,
+            None => damaged.push(line),
         }
     }
     (entries, damaged)
@@ -338,8 +349,9 @@ mod tests {
         let whole = fs::read(&path).expect("readable");
         for cut in [1, 5, 40] {
             fs::write(&path, &whole[..whole.len() - cut]).expect("cut");
-            let (entries, damaged) = read(&fs::read(&path).expect("readable"));
-            assert_eq!((entries.len(), damaged), (1, 1), "cut by {cut}");
+            let torn = fs::read(&path).expect("readable");
+            let (entries, damaged) = read(&torn);
+            assert_eq!((entries.len(), damaged.len()), (1, 1), "cut by {cut}");
             let mut spool = Spool::open(folder.path()).expect("opened");
             spool.add(bought("c")).expect("added");
             drop(spool);

@@ -1,0 +1,95 @@
+//! How a worker comes to a run that lives in PostgreSQL.
+
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::order::JobOrder;
+use crate::domain::text::hex;
+use crate::ops::select::WorkerRequest;
+use crate::ops::{OpsContext, OpsError, fleet};
+use crate::store::postgres::{PgStore, PgStoreOptions, StoreUrl};
+use crate::store::{NoticeSink, WorkerIdentity};
+
+/// Names the folder for what could not be sent.
+const SPOOL: &str = "ARCHI3D_SPOOL";
+
+/// Tells whether a run was handed over to a fleet.
+pub(super) fn is_pushed(context: &OpsContext, run_id: &RunId) -> bool {
+    context.workspace.run(run_id).fleet().exists()
+}
+
+/// Returns where a run lives that was handed over to a fleet.
+pub(super) fn url_of_run(
+    context: &OpsContext,
+    run_id: &RunId,
+) -> Result<Option<StoreUrl>, OpsError> {
+    if !is_pushed(context, run_id) {
+        return Ok(None);
+    }
+    fleet::url_of_pushed(context, run_id).map(Some)
+}
+
+/// Opens a run that lives in PostgreSQL for a worker.
+pub(super) fn open_run(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    url: StoreUrl,
+    identity: &WorkerIdentity,
+    notices: NoticeSink,
+) -> Result<PgStore, OpsError> {
+    let spool = spool_of(context, request, &url);
+    Ok(PgStore::open(PgStoreOptions {
+        url,
+        workspace: context.workspace.clone(),
+        run_id: request.run_id.clone(),
+        identity: identity.clone(),
+        lease: request.fleet.lease,
+        slots: request.max_parallel,
+        rehearsal: request.dry_run,
+        spool,
+        notices,
+    })?)
+}
+
+/// Returns the folder on this machine for what workers of a run could not send. It outlives
+/// them, so that the next one sends it.
+fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl) -> PathBuf {
+    let known = context.variables().now(&[SPOOL, "XDG_STATE_HOME", "HOME"]);
+    let named = |name: &str| {
+        let text = known.get(name).filter(|text| !text.is_empty());
+        text.map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    let state = || {
+        let home = || Some(named("HOME")?.join(".local/state"));
+        let state = named("XDG_STATE_HOME").or_else(home)?;
+        Some(state.join("archi3d/spool"))
+    };
+    let run = context.workspace.run(&request.run_id);
+    let base = named(SPOOL).or_else(state);
+    let base = base.unwrap_or_else(|| run.root().join("spool"));
+    let server = Sha256::digest(url.to_string().as_bytes());
+    base.join(format!("{}-{}", request.run_id, hex(&server[..4])))
+}
+
+/// Returns the algorithms whose jobs the store is to hand out, with how many wait. Nothing for
+/// a worker that was asked for certain jobs, or for another order: it lists them.
+pub(super) fn algos_to_serve(
+    request: &WorkerRequest,
+    store: &PgStore,
+) -> Result<Option<Vec<(AlgoKey, usize)>>, OpsError> {
+    let query = &request.query;
+    let picks = query.jobs.is_some() || !query.items.is_empty() || query.only_status.is_some();
+    let again = request.redo || request.resubmit_unknown || request.forget_requests;
+    let spending = &request.spending;
+    let ordered = spending.order != JobOrder::default() || spending.canary.is_some();
+    if picks || again || ordered || request.adapter.is_some() {
+        return Ok(None);
+    }
+    let algos = store.algos()?.into_iter().filter_map(|(algo, waiting)| {
+        let key = AlgoKey::parse(&algo).ok()?;
+        (query.algo.is_empty() || query.algo.contains(&key)).then_some((key, waiting))
+    });
+    Ok(Some(algos.collect()))
+}

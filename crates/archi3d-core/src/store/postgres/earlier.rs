@@ -1,0 +1,83 @@
+//! Earlier results of the fleet, as the engine asks for them.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::link::{Link, nonce};
+use super::reuse;
+use crate::domain::content::ContentKey;
+use crate::domain::id::{JobId, RunId};
+use crate::domain::text::hex;
+use crate::store::reuse::{ReuseIndex, Source};
+use crate::store::{Artifact, StoreError};
+use crate::workspace::paths::Workspace;
+
+/// How long a question waits for a server that is away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Finds results by what went into them, of all runs in the database.
+#[derive(Debug)]
+pub(super) struct PgReuse {
+    link: Arc<Link>,
+    workspace: Workspace,
+    refused: Mutex<HashSet<(RunId, JobId)>>,
+}
+
+impl PgReuse {
+    pub(super) fn new(link: Arc<Link>, workspace: Workspace) -> Self {
+        Self {
+            link,
+            workspace,
+            refused: Mutex::default(),
+        }
+    }
+}
+
+impl ReuseIndex for PgReuse {
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        _fresh: bool,
+    ) -> Result<Option<Source>, StoreError> {
+        let key = key.to_string().into_bytes();
+        let found = self.link.ask(PATIENCE, |c| reuse::find(c, &key, version))?;
+        let Some(found) = found else { return Ok(None) };
+        let (Ok(run_id), Ok(job_id)) = (RunId::parse(&found.run_id), JobId::parse(&found.job_id))
+        else {
+            return Ok(None);
+        };
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.contains(&(run_id.clone(), job_id.clone())) {
+            return Ok(None);
+        }
+        let folder = self.workspace.run(&run_id).output(&job_id);
+        // Another machine's results may not be here.
+        let here = folder.is_dir();
+        let artifacts = found.files.into_iter().map(|file| Artifact {
+            name: file.name,
+            size: file.size,
+            sha256: hex(&file.sha256),
+        });
+        Ok(here.then(|| Source {
+            attempt: found.hold.number,
+            nonce: nonce(found.hold.attempt_id),
+            algo_version: found.algo_version,
+            artifacts: artifacts.collect(),
+            run_id,
+            job_id,
+            folder,
+        }))
+    }
+
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn refuse(&self, source: &Source) {
+        let refused = self.refused.lock();
+        let mut refused = refused.unwrap_or_else(PoisonError::into_inner);
+        refused.insert((source.run_id.clone(), source.job_id.clone()));
+    }
+}

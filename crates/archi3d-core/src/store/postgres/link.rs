@@ -1,0 +1,216 @@
+//! What the parts of one worker share: two connections, who it is, and what it holds.
+//!
+//! `work` carries claims and endings, `pulse` beats and news. Either is made again when it is
+//! lost, and the same question is asked again: every question must bear that.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use super::claim::Hold;
+use super::connect::Connection;
+use super::error::{PgError, PgResult};
+use super::listen::Pulse;
+use super::view;
+use crate::domain::budget::Stake;
+use crate::domain::id::{JobId, Nonce, RunId};
+use crate::domain::lease::Lease;
+use crate::store::{NoticeSink, StoreError, StoreNotice};
+
+/// The first pause before a lost connection is made again, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// One worker's way to the server.
+pub struct Link {
+    pub(super) run_no: i64,
+    pub(super) run_id: RunId,
+    pub(super) worker: String,
+    pub(super) lease: Duration,
+    work: Mutex<Connection>,
+    pulse: Mutex<Pulse>,
+    jobs: Mutex<HashMap<JobId, i64>>,
+    notices: NoticeSink,
+    hurry: AtomicBool,
+    away: AtomicBool,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Link({} on run {})", self.worker, self.run_id)
+    }
+}
+
+impl Link {
+    /// Joins two connections to one worker's link.
+    pub(super) fn new(
+        (work, pulse): (Connection, Pulse),
+        (run_no, run_id): (i64, RunId),
+        worker: String,
+        lease: Duration,
+        notices: NoticeSink,
+    ) -> Self {
+        Self {
+            run_no,
+            run_id,
+            worker,
+            lease,
+            work: Mutex::new(work),
+            pulse: Mutex::new(pulse),
+            jobs: Mutex::default(),
+            notices,
+            hurry: AtomicBool::new(false),
+            away: AtomicBool::new(false),
+        }
+    }
+
+    /// Asks the server; while it cannot be reached it is asked again, for as long as `patience`.
+    pub(super) fn ask<T>(
+        &self,
+        patience: Duration,
+        mut ask: impl FnMut(&mut Connection) -> PgResult<T>,
+    ) -> PgResult<T> {
+        let end = Instant::now() + patience;
+        let mut pause = PAUSES.0;
+        loop {
+            let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = Self::open(&mut work).and_then(|()| ask(&mut work));
+            drop(work);
+            match answer {
+                Err(error) if error.is_retryable() && Instant::now() + pause < end => {
+                    self.tell_away(&error);
+                    if self.hurry.load(Ordering::SeqCst) {
+                        return Err(error);
+                    }
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                answer => {
+                    self.tell(&answer);
+                    return answer;
+                }
+            }
+        }
+    }
+
+    /// Asks once, over the connection that beats.
+    pub(super) fn beat<T>(&self, ask: impl FnOnce(&mut Connection) -> PgResult<T>) -> PgResult<T> {
+        let mut pulse = self.pulse();
+        if pulse.connection().is_closed() {
+            pulse.reopen()?;
+        }
+        let answer = ask(pulse.connection());
+        drop(pulse);
+        self.tell(&answer);
+        answer
+    }
+
+    pub(super) fn pulse(&self) -> MutexGuard<'_, Pulse> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(work: &mut Connection) -> PgResult<()> {
+        if work.is_closed() {
+            work.reopen()?;
+            work.note_serving()?;
+        }
+        Ok(())
+    }
+
+    fn tell<T>(&self, answer: &PgResult<T>) {
+        match answer {
+            Err(error) if error.is_retryable() => self.tell_away(error),
+            Err(_) => {}
+            Ok(_) => {
+                if self.away.swap(false, Ordering::SeqCst) {
+                    self.warn("the server is back".to_owned());
+                }
+            }
+        }
+    }
+
+    fn tell_away(&self, error: &PgError) {
+        if !self.away.swap(true, Ordering::SeqCst) {
+            self.warn(format!(
+                "{error}; nothing new starts, results are kept on this machine, and it is tried again"
+            ));
+        }
+    }
+
+    pub(super) fn warn(&self, message: String) {
+        (self.notices)(StoreNotice::Warning(message));
+    }
+
+    /// From now on does not wait for a server that is away.
+    pub(super) fn hurry(&self) {
+        self.hurry.store(true, Ordering::SeqCst);
+    }
+
+    /// Remembers how the database numbers a job.
+    pub(super) fn note_job(&self, job: &JobId, job_no: i64) {
+        let jobs = self.jobs.lock();
+        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
+        jobs.insert(job.clone(), job_no);
+    }
+
+    pub(super) fn forget_job(&self, job: &JobId) {
+        let jobs = self.jobs.lock();
+        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
+        jobs.remove(job);
+    }
+
+    /// Returns how the database numbers a job of the run.
+    pub(super) fn job_no(&self, patience: Duration, job: &JobId) -> PgResult<Option<i64>> {
+        let known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(job_no) = known.get(job) {
+            return Ok(Some(*job_no));
+        }
+        drop(known);
+        let run_id = self.run_id.as_str();
+        let found = self.ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
+        let found = found.into_iter().find(|view| view.job_id == job.as_str());
+        Ok(found.map(|view| view.job_no))
+    }
+
+    /// Returns what every write of an attempt names; nothing for an attempt of another store.
+    pub(super) fn hold_of(&self, stake: &Stake, patience: Duration) -> PgResult<Option<Hold>> {
+        let (Ok(attempt_id), Some(job_no)) = (
+            Uuid::parse_str(stake.nonce.as_str()),
+            self.job_no(patience, &stake.job_id)?,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Hold {
+            job_no,
+            number: stake.attempt,
+            attempt_id,
+        }))
+    }
+
+    /// Returns what every write of a lease names.
+    pub(super) fn hold(&self, lease: &Lease) -> Result<Hold, StoreError> {
+        let hold = self.hold_of(&Stake::from(lease), self.lease / 2)?;
+        hold.ok_or_else(|| StoreError::Closed {
+            run_id: self.run_id.to_string(),
+            reason: format!("job {} is not in the database", lease.job_id),
+        })
+    }
+}
+
+/// Returns an attempt's id as leases carry it.
+pub(super) fn nonce(attempt_id: Uuid) -> Nonce {
+    Nonce::new(attempt_id.simple().to_string())
+}
+
+impl From<PgError> for StoreError {
+    fn from(error: PgError) -> Self {
+        Self::Server {
+            what: error.to_string(),
+            hint: error.hint(),
+            setup: error.is_setup(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! How a worker comes to a run: two connections, a look at the schema, an introduction.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::connect::Connection;
+use super::crew;
+use super::group::Group;
+use super::import;
+use super::link::Link;
+use super::listen::Pulse;
+use super::migrate;
+use super::spool::Spool;
+use super::url::StoreUrl;
+use super::worker::{POLL, PgStore};
+use crate::domain::id::RunId;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{NoticeSink, StoreNotice, WorkerIdentity};
+use crate::workspace::paths::Workspace;
+
+/// How long the thread that listens keeps beats waiting at most.
+const HEAR: Duration = Duration::from_millis(100);
+
+/// What is needed to work on a run in PostgreSQL.
+#[derive(Clone)]
+pub struct PgStoreOptions {
+    /// Where the server is.
+    pub url: StoreUrl,
+    /// The folder that the workers share.
+    pub workspace: Workspace,
+    /// The run.
+    pub run_id: RunId,
+    /// Who we are.
+    pub identity: WorkerIdentity,
+    /// How long a lease lasts without a beat; `None` means what the run says.
+    pub lease: Option<Duration>,
+    /// How many jobs run at once.
+    pub slots: usize,
+    /// Whether it rehearses: nothing is bought.
+    pub rehearsal: bool,
+    /// A folder on this machine's own disk for what cannot be sent.
+    pub spool: PathBuf,
+    /// Where notices go.
+    pub notices: NoticeSink,
+}
+
+impl PgStore {
+    /// Connects to the store of a run and introduces this worker.
+    pub fn open(options: PgStoreOptions) -> Result<Self, StoreError> {
+        let worker = options.identity.worker_id.to_string();
+        let name = format!("archi3d/{worker}");
+        let mut work = Connection::open(&options.url, &name)?;
+        migrate::require(&mut work)?;
+        let run = import::run(&mut work, options.run_id.as_str())?;
+        let run = run.ok_or_else(|| StoreError::Server {
+            what: format!("run {} is not in the database", options.run_id),
+            hint: format!(
+                "hand it over: archi3d fleet push --run-id {}",
+                options.run_id
+            ),
+            setup: true,
+        })?;
+        let mut pulse = Pulse::new(Connection::open(&options.url, &format!("{name} pulse"))?);
+        let heard = pulse.probe(&mut work)?;
+        work.note_serving()?;
+        if heard {
+            pulse.listen(run.run_no)?;
+        } else {
+            (options.notices)(StoreNotice::Warning(
+                "the server's messages do not arrive (a connection pooler stands between); \
+                 new jobs are looked for once a second"
+                    .to_owned(),
+            ));
+        }
+        let usual = Duration::from_secs(u64::from(run.lease_seconds));
+        let lease = options.lease.unwrap_or(usual);
+        let facts = &options.identity.facts;
+        let slots = u32::try_from(options.slots).unwrap_or(u32::MAX);
+        crew::register(
+            &mut work,
+            &crew::Worker {
+                worker_id: &worker,
+                host: &facts.host,
+                pid: options.identity.pid,
+                version: env!("CARGO_PKG_VERSION"),
+                run_no: Some(run.run_no),
+                slots,
+                lease,
+                facts: "{}",
+            },
+        )?;
+        let own = options.spool.join(&worker);
+        let spool = Spool::open(&own).context("use the spool", &own)?;
+        let link = Link::new(
+            (work, pulse),
+            (run.run_no, options.run_id.clone()),
+            worker,
+            lease,
+            options.notices,
+        );
+        let paths = options.workspace.run(&options.run_id);
+        let staging = paths.staging();
+        fs::create_dir_all(&staging).context("create", &staging)?;
+        let store = Self {
+            link: Arc::new(link),
+            paths,
+            workspace: options.workspace,
+            identity: options.identity,
+            rehearsal: options.rehearsal,
+            cursors: Mutex::new((HashMap::new(), Instant::now())),
+            progress: Mutex::default(),
+            endings: Group::default(),
+            spool: Mutex::new(spool),
+            spools: options.spool,
+            news: Arc::new(AtomicBool::new(false)),
+            rare: Mutex::new(Instant::now()),
+            ended: Arc::new(AtomicBool::new(false)),
+            closed: AtomicBool::new(false),
+        };
+        if heard {
+            store.listen();
+        }
+        Ok(store)
+    }
+
+    /// Hears of news until the store is closed. What it misses the next poll finds.
+    fn listen(&self) {
+        let (link, news, ended) = (
+            Arc::clone(&self.link),
+            Arc::clone(&self.news),
+            Arc::clone(&self.ended),
+        );
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::SeqCst) {
+                let heard = link.pulse().hear(HEAR);
+                match heard {
+                    Ok(Some(_)) => news.store(true, Ordering::SeqCst),
+                    Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                    // The next beat makes the connection again.
+                    Err(_) => std::thread::sleep(POLL),
+                }
+            }
+        });
+    }
+}

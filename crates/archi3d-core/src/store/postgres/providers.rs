@@ -1,0 +1,196 @@
+//! What workers share about providers, in PostgreSQL, as the engine asks for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::PgResult;
+use super::gate::{self, Admitted};
+use super::link::Link;
+use crate::domain::id::AlgoKey;
+use crate::domain::limits::Limits;
+use crate::domain::time::Timestamp;
+use crate::store::StoreError;
+use crate::store::providers::{Admission, Closable, Closure, Permit, Providers, Wait};
+
+/// How long a question waits for a server that is away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Closings, slots, paces and breakers of the whole fleet.
+#[derive(Debug)]
+pub struct PgProviders(Arc<Link>);
+
+impl PgProviders {
+    /// Asks over a worker's link.
+    pub fn new(link: Arc<Link>) -> Self {
+        Self(link)
+    }
+
+    fn all(&self, what: Closable, now: Timestamp) -> PgResult<Vec<Closure>> {
+        let closure = |key: &str, since, until, reason| {
+            Some(Closure {
+                provider: AlgoKey::parse(key).ok()?,
+                closed_at: Timestamp::new(since),
+                until,
+                reason,
+            })
+        };
+        Ok(match what {
+            Closable::Provider => {
+                let closed = self.0.ask(PATIENCE, gate::closed)?;
+                let closed = closed.into_iter().filter_map(|one| {
+                    // By our own clock, however wrong it is: only how long it lasts matters.
+                    let until = one.wait.map(|wait| now.plus(wait));
+                    closure(&one.provider, one.since, until, one.reason)
+                });
+                closed.collect()
+            }
+            Closable::Algo => {
+                let paused = self.0.ask(PATIENCE, gate::paused)?;
+                let paused = paused
+                    .into_iter()
+                    .filter_map(|one| closure(&one.algo, one.since, None, one.reason));
+                paused.collect()
+            }
+        })
+    }
+
+    fn take(&self, provider: &str, limits: gate::Limits) -> PgResult<(Admitted, Option<Permit>)> {
+        let (worker, lease) = (self.0.worker.as_str(), self.0.lease);
+        let admitted = self.0.ask(PATIENCE, |c| {
+            gate::admit(c, provider, limits, worker, lease)
+        })?;
+        let permit = match &admitted {
+            Admitted::Yes { slot } => Some(Permit::of(Slot {
+                link: Arc::clone(&self.0),
+                provider: provider.to_owned(),
+                slot: *slot,
+                limits,
+            })),
+            _ => None,
+        };
+        Ok((admitted, permit))
+    }
+}
+
+/// A place at a provider, given back when it is dropped. If that fails it runs out by itself.
+struct Slot {
+    link: Arc<Link>,
+    provider: String,
+    slot: Option<u32>,
+    limits: gate::Limits,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if self.slot.is_none() {
+            return;
+        }
+        let (slot, limits, worker) = (self.slot, self.limits, self.link.worker.as_str());
+        let _ = self.link.ask(Duration::ZERO, |c| {
+            gate::refund(c, &self.provider, slot, limits, worker, false)
+        });
+    }
+}
+
+fn limits_of(limits: Limits) -> gate::Limits {
+    gate::Limits {
+        slots: limits
+            .max_parallel
+            .map(|slots| u32::try_from(slots).unwrap_or(u32::MAX)),
+        interval: limits
+            .rate_per_min
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| Duration::from_secs_f64((60.0 / rate).min(86_400.0))),
+    }
+}
+
+impl Providers for PgProviders {
+    fn closed(
+        &self,
+        what: Closable,
+        key: &AlgoKey,
+        now: Timestamp,
+    ) -> Result<Option<Closure>, StoreError> {
+        let all = self.all(what, now)?;
+        Ok(all.into_iter().find(|closure| closure.provider == *key))
+    }
+
+    fn all_closed(&self, what: Closable, now: Timestamp) -> Result<Vec<Closure>, StoreError> {
+        Ok(self.all(what, now)?)
+    }
+
+    fn close(&self, what: Closable, closure: &Closure) -> Result<bool, StoreError> {
+        let (key, reason) = (closure.provider.as_str(), closure.reason.as_str());
+        let wait = closure.until.map(|until| until.since(closure.closed_at));
+        let changed = self.0.ask(PATIENCE, |c| match what {
+            Closable::Provider => gate::close(c, key, wait, reason),
+            Closable::Algo => gate::trip(c, key, 1, reason).map(|breaker| breaker.paused),
+        });
+        Ok(changed?)
+    }
+
+    fn open(&self, what: Closable, key: &AlgoKey) -> Result<bool, StoreError> {
+        let opened = self.0.ask(PATIENCE, |c| match what {
+            Closable::Provider => gate::open(c, key.as_str()),
+            Closable::Algo => gate::resume(c, key.as_str()),
+        });
+        Ok(opened?)
+    }
+
+    fn try_probe(&self, algo: &AlgoKey) -> Result<Option<Permit>, StoreError> {
+        let one = gate::Limits {
+            slots: Some(1),
+            interval: None,
+        };
+        let (_, permit) = self.take(&format!("probe:{algo}"), one)?;
+        Ok(permit)
+    }
+
+    fn admit(
+        &self,
+        provider: &AlgoKey,
+        limits: Limits,
+        _again: bool,
+        now: Timestamp,
+    ) -> Result<Admission, StoreError> {
+        if !limits.any() {
+            return Ok(Admission::Go(Permit::default()));
+        }
+        let (admitted, permit) = self.take(provider.as_str(), limits_of(limits))?;
+        let slots = limits.max_parallel.unwrap_or_default();
+        Ok(match admitted {
+            Admitted::Yes { .. } => Admission::Go(permit.unwrap_or_default()),
+            Admitted::Wait(wait) if limits.rate_per_min.is_some() => {
+                Admission::Wait(Wait::Rate(wait))
+            }
+            Admitted::Wait(_) => Admission::Wait(Wait::Slots(slots)),
+            // Somebody closed it since we looked; the next look tells why.
+            Admitted::Closed { wait, .. } => {
+                let _ = now;
+                Admission::Wait(Wait::Rate(wait.unwrap_or(Duration::from_secs(1))))
+            }
+        })
+    }
+
+    fn refund(&self, provider: &AlgoKey, limits: Limits) -> Result<(), StoreError> {
+        if limits.rate_per_min.is_none() {
+            return Ok(());
+        }
+        let worker = self.0.worker.as_str();
+        let refunded = self.0.ask(Duration::ZERO, |c| {
+            gate::refund(c, provider.as_str(), None, limits_of(limits), worker, true)
+        });
+        Ok(refunded?)
+    }
+
+    fn ended(&self, algo: &AlgoKey, failed: bool) -> Result<u32, StoreError> {
+        let counted = self.0.ask(PATIENCE, |c| {
+            if failed {
+                gate::trip(c, algo.as_str(), u32::MAX, "").map(|breaker| breaker.failures)
+            } else {
+                gate::worked(c, algo.as_str()).map(|()| 0)
+            }
+        });
+        Ok(counted?)
+    }
+}

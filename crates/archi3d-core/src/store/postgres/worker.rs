@@ -1,0 +1,597 @@
+//! One worker's handle on one run that lives in PostgreSQL.
+//!
+//! State, attempts and money are rows; files are folders of the workspace that the workers
+//! share. The commit decides: an attempt's folder takes the job's name only after its ending is
+//! in the database, and whoever finds a folder whose ending is there finishes the move. What
+//! cannot be sent waits in the spool of this machine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::act::{self, Restored as Back, Withdrawn};
+use super::claim::{self, Hold};
+use super::crew;
+use super::earlier::PgReuse;
+use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
+use super::group::Group;
+use super::link::Link;
+use super::record;
+use super::spool::{Entry as Spooled, Spool};
+use super::{buying, view};
+use crate::domain::budget::Stake;
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::{Entry, JobState};
+use crate::domain::lease::{Lease, Rhythm};
+use crate::domain::money::Usd;
+use crate::domain::naming;
+use crate::domain::time::Timestamp;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::reuse::ReuseIndex;
+use crate::store::shelf;
+use crate::store::{
+    Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery, ReleaseReason,
+    Restored, RunJobs, Setback, Standing, Want, Withdrawal, WorkerIdentity, WorkerStore,
+};
+use crate::workspace::artifact;
+use crate::workspace::paths::{RunPaths, Workspace};
+
+/// So many jobs are read at a time.
+const PAGE: usize = 5_000;
+
+/// How often an idle worker asks, where nobody tells it of news.
+pub(super) const POLL: Duration = Duration::from_secs(1);
+
+/// One worker's handle on one run, in PostgreSQL.
+pub struct PgStore {
+    pub(super) link: Arc<Link>,
+    pub(super) workspace: Workspace,
+    pub(super) paths: RunPaths,
+    pub(super) identity: WorkerIdentity,
+    pub(super) rehearsal: bool,
+    /// Where the next claim of each algorithm begins, and since when that is known.
+    pub(super) cursors: Mutex<(HashMap<String, i64>, Instant)>,
+    pub(super) progress: Mutex<HashMap<Hold, Progress>>,
+    pub(super) endings: Group,
+    pub(super) spool: Mutex<Spool>,
+    /// The folder of the spools of all workers of the run on this machine.
+    pub(super) spools: PathBuf,
+    pub(super) news: Arc<AtomicBool>,
+    pub(super) rare: Mutex<Instant>,
+    pub(super) ended: Arc<AtomicBool>,
+    pub(super) closed: AtomicBool,
+}
+
+impl PgStore {
+    /// Returns the connection that the worker's parts share.
+    pub fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+
+    /// Returns how often its worker is to beat.
+    pub fn rhythm(&self) -> Rhythm {
+        Rhythm {
+            heartbeat: self.link.lease / 6,
+            stale: self.link.lease,
+        }
+    }
+
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many wait.
+    pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+        let run_no = self.link.run_no;
+        let counts = self
+            .link
+            .ask(self.patience(), |c| view::counts(c, run_no))?;
+        let algos = counts.into_iter();
+        Ok(algos
+            .map(|count| (count.algo, count.pending + count.retryable))
+            .collect())
+    }
+
+    /// Returns where earlier results of the whole fleet are found.
+    pub fn reuse(&self) -> Arc<dyn ReuseIndex> {
+        Arc::new(PgReuse::new(Arc::clone(&self.link), self.workspace.clone()))
+    }
+
+    /// How long a question waits for a server that is away before the answer is spooled.
+    pub(super) fn patience(&self) -> Duration {
+        (self.link.lease / 4).min(Duration::from_secs(10))
+    }
+
+    pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
+        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claimed(
+        &self,
+        claimed: claim::Claimed,
+        now: Timestamp,
+    ) -> Result<(crate::store::JobRecord, Lease), StoreError> {
+        let of_claim = record::of_claim(claimed, &self.link, &self.identity.worker_id, now);
+        let (record, mut lease) = of_claim.map_err(|reason| StoreError::Closed {
+            run_id: self.link.run_id.to_string(),
+            reason,
+        })?;
+        let name = naming::staging_dir(&lease.job_id, lease.attempt, &lease.nonce);
+        lease.staging = self.paths.staging().join(name);
+        fs::create_dir_all(&lease.staging).context("create", &lease.staging)?;
+        Ok((record, lease))
+    }
+}
+
+impl WorkerStore for PgStore {
+    fn run_id(&self) -> &RunId {
+        &self.link.run_id
+    }
+
+    fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
+        let sent = self.send_left()?;
+        let lease = self.link.lease;
+        self.link
+            .ask(self.patience(), |c| act::sweep(c, PAGE, lease, None))?;
+        let finished = self.tidy_staging()?;
+        let mut warnings = Vec::new();
+        if sent > 0 {
+            warnings.push(format!("{sent} records of an earlier worker were sent"));
+        }
+        if finished > 0 {
+            warnings.push(format!("{finished} results were put in their place"));
+        }
+        Ok(Recovery {
+            warnings,
+            ..Recovery::default()
+        })
+    }
+
+    fn jobs(&self, _now: Timestamp) -> Result<RunJobs, StoreError> {
+        let mut jobs = Vec::new();
+        let mut after = -1;
+        loop {
+            let run_no = self.link.run_no;
+            let page = self
+                .link
+                .ask(self.patience(), |c| view::jobs(c, run_no, after, PAGE))?;
+            let Some(last) = page.last() else { break };
+            after = last.position;
+            jobs.extend(page.into_iter().filter_map(record::of_view));
+        }
+        Ok(RunJobs {
+            jobs,
+            ..RunJobs::default()
+        })
+    }
+
+    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(Next::Drained);
+        }
+        if !self.send_spooled()? {
+            return Ok(Next::Nothing(POLL));
+        }
+        let found = match self.claim_some(want) {
+            Ok(found) => found,
+            // While the server is away nothing new starts, and nobody gives up.
+            Err(error) if error.is_retryable() => return Ok(Next::Nothing(POLL)),
+            Err(error) => return Err(error.into()),
+        };
+        self.news.store(false, Ordering::SeqCst);
+        if found.is_empty() {
+            return match self.left_for(want) {
+                Ok(next) => Ok(next),
+                Err(error) if error.is_retryable() => Ok(Next::Nothing(POLL)),
+                Err(error) => Err(error.into()),
+            };
+        }
+        let jobs: Result<Vec<_>, StoreError> = found
+            .into_iter()
+            .map(|claimed| self.claimed(claimed, now))
+            .collect();
+        Ok(Next::Jobs(jobs?))
+    }
+
+    fn has_news(&self) -> bool {
+        self.news.load(Ordering::SeqCst)
+    }
+
+    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let run_no = self.link.run_no;
+        let counts = self
+            .link
+            .ask(self.patience(), |c| view::counts(c, run_no))?;
+        let waiting = counts.into_iter().map(|count| {
+            let jobs = count.pending + count.retryable;
+            (count.algo, jobs)
+        });
+        Ok(waiting.filter(|(_, jobs)| *jobs > 0).collect())
+    }
+
+    fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
+        let patience = self.patience();
+        let Some(job_no) = self.link.job_no(patience, job)? else {
+            return Ok(Claim::Changed(JobState::Enqueued { attempt: 0 }));
+        };
+        let by = self.claimer();
+        let claimed = self
+            .link
+            .ask(patience, |c| claim::claim_one(c, job_no, entry, &by))?;
+        if let Some(claimed) = claimed {
+            return Ok(Claim::Taken(self.claimed(claimed, now)?.1));
+        }
+        let run_id = self.link.run_id.as_str();
+        let found = self
+            .link
+            .ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
+        let found = found.into_iter().find(|view| view.job_no == job_no);
+        Ok(
+            match found.and_then(record::of_view).map(|job| job.standing) {
+                Some(Standing::Known {
+                    state: JobState::Running { .. },
+                    ..
+                }) => Claim::Busy,
+                Some(Standing::Known {
+                    not_before: Some(at),
+                    state: JobState::Enqueued { .. },
+                    ..
+                }) if at > now => Claim::Later(at.since(now)),
+                Some(Standing::Known { state, .. }) => Claim::Changed(state),
+                _ => Claim::Busy,
+            },
+        )
+    }
+
+    fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError> {
+        let mut beats = self.beat_all(&[lease], now);
+        beats.pop().unwrap_or(Ok(Beat::Lost))
+    }
+
+    fn beat_all(&self, leases: &[&Lease], _now: Timestamp) -> Vec<Result<Beat, StoreError>> {
+        let holds: Result<Vec<Hold>, StoreError> =
+            leases.iter().map(|lease| self.link.hold(lease)).collect();
+        let beaten = holds.and_then(|holds| {
+            let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let pulses: Vec<claim::Pulse> = holds
+                .into_iter()
+                .map(|hold| record::pulse(hold, progress.get(&hold)))
+                .collect();
+            drop(progress);
+            let (worker, lease) = (self.link.worker.as_str(), self.link.lease);
+            let beaten = self.link.beat(|c| claim::beat(c, &pulses, worker, lease));
+            beaten.map_err(StoreError::from)
+        });
+        match beaten {
+            Ok(beaten) => beaten
+                .into_iter()
+                .map(|one| Ok(record::beat(one)))
+                .collect(),
+            Err(error) => {
+                let (what, hint) = (
+                    error.to_string(),
+                    error.hint().unwrap_or_default().to_owned(),
+                );
+                let again = |_: &&Lease| StoreError::Server {
+                    what: what.clone(),
+                    hint: hint.clone(),
+                    setup: false,
+                };
+                leases.iter().map(|lease| Err(again(lease))).collect()
+            }
+        }
+    }
+
+    fn intent(
+        &self,
+        lease: &Lease,
+        correlation: &str,
+        _now: Timestamp,
+    ) -> Result<Beat, StoreError> {
+        let (hold, length) = (self.link.hold(lease)?, self.link.lease);
+        let beaten = self.link.ask(self.patience(), |c| {
+            buying::intent(c, &hold, correlation, length)
+        })?;
+        Ok(record::beat(beaten))
+    }
+
+    fn submitted(
+        &self,
+        lease: &Lease,
+        request_id: &str,
+        cost_usd: Option<f64>,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let hold = self.link.hold(lease)?;
+        let cost = cost_usd.map(Usd::of);
+        let told = self.link.ask(self.patience(), |c| {
+            buying::submitted(c, &hold, request_id, cost)
+        });
+        match told {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_retryable() => self.spool_up(Spooled::Submitted {
+                hold,
+                request_id: request_id.to_owned(),
+                cost_micros: cost.map(Usd::micros),
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn made(
+        &self,
+        lease: &Lease,
+        made: &Made,
+        durably: bool,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if durably {
+            artifact::sync_files(&lease.staging).context("sync", &lease.staging)?;
+        }
+        let hold = self.link.hold(lease)?;
+        let note = serde_json::to_string(made).unwrap_or_else(|_| "{}".to_owned());
+        match self
+            .link
+            .ask(Duration::ZERO, |c| buying::made(c, &hold, &note))
+        {
+            Ok(_) => Ok(()),
+            // Its folder is found and kept without the note too.
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn note_progress(
+        &self,
+        lease: &Lease,
+        progress: &Progress,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let hold = self.link.hold(lease)?;
+        let all = self.progress.lock();
+        let mut all = all.unwrap_or_else(PoisonError::into_inner);
+        all.insert(hold, progress.clone());
+        Ok(())
+    }
+
+    fn finish(&self, lease: &Lease, ending: Ending) -> Result<Finish, StoreError> {
+        let hold = self.link.hold(lease)?;
+        let seconds = Some(ending.at.since(lease.claimed_at).as_secs_f64());
+        let (class, error_text, cut_off, purchase) = match ending.outcome {
+            Outcome::Completed { .. } => {
+                let success = record::success(lease, hold, ending, seconds);
+                return self.finish_made(lease, hold, success);
+            }
+            Outcome::Failed {
+                class,
+                ref error_text,
+                cut_off,
+                purchase,
+            } => (class, error_text.clone(), cut_off, purchase),
+        };
+        self.write_error_text(&lease.job_id, &error_text);
+        let failure = Failure {
+            hold,
+            class,
+            message: record::message_of(&ending.patch, &error_text),
+            cost_micros: ending.cost_usd.map(|usd| Usd::of(usd).micros()),
+            cut_off,
+            purchase,
+            patch: ending.patch,
+            seconds,
+        };
+        let ended = self
+            .link
+            .ask(self.patience(), |c| ending::fail(c, &failure));
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) if error.is_retryable() => {
+                self.spool_up(Spooled::Failed { failure })?;
+                Ended::Yes
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.clear(lease);
+        self.over(lease, hold);
+        Ok(match ended {
+            Ended::Yes | Ended::Cancelled => Finish::Published,
+            Ended::OldResultKept => Finish::OldResultKept,
+            Ended::Fenced => Finish::Fenced { kept_at: None },
+        })
+    }
+
+    fn release(
+        &self,
+        lease: &Lease,
+        reason: ReleaseReason,
+        not_before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let hold = self.link.hold(lease)?;
+        let how = Release {
+            reason: record::reason_word(reason),
+            pause: not_before.map(|at| at.since(now)).unwrap_or_default(),
+            as_if_died: reason == ReleaseReason::Unreachable,
+            redo_waits: matches!(reason, ReleaseReason::Retry | ReleaseReason::Budget),
+        };
+        let released = self
+            .link
+            .ask(self.patience(), |c| ending::release(c, &[hold], &how));
+        self.clear(lease);
+        self.over(lease, hold);
+        match released {
+            Ok(_) => Ok(()),
+            // Its lease runs out, and the sweep gives it back.
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
+        let hold = self.link.hold(lease)?;
+        let setback = PutOff {
+            hold,
+            class: setback.class,
+            message: setback.message,
+            pause: setback
+                .not_before
+                .map(|at| at.since(now))
+                .unwrap_or_default(),
+            counts: setback.counts,
+            cut_off: setback.cut_off,
+            purchase: setback.purchase,
+            cost_micros: setback.cost_usd.map(|usd| Usd::of(usd).micros()),
+            redo_waits: true,
+            patch: None,
+        };
+        let told = self
+            .link
+            .ask(self.patience(), |c| ending::put_off(c, &setback));
+        match told {
+            Ok(_) => {}
+            Err(error) if error.is_retryable() => self.spool_up(Spooled::PutOff { setback })?,
+            Err(error) => return Err(error.into()),
+        }
+        self.clear(lease);
+        self.over(lease, hold);
+        Ok(())
+    }
+
+    fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
+        let (job, nonce) = (&lease.job_id, &lease.nonce);
+        let kept = shelf::keep_late(&self.paths, &lease.staging, job, lease.attempt, nonce)?;
+        Ok(kept.and_then(|path| self.workspace.relative(&path)))
+    }
+
+    fn is_safe(&self, lease: &Lease) -> bool {
+        artifact::sync_files(&lease.staging).is_ok()
+    }
+
+    fn secure(&self, _lease: &Lease) -> Result<(), StoreError> {
+        // The claim was committed.
+        Ok(())
+    }
+
+    fn cancel(&self, lease: &Lease, _now: Timestamp) -> Result<(), StoreError> {
+        let hold = self.link.hold(lease)?;
+        let stopped = self
+            .link
+            .ask(self.patience(), |c| ending::cancel(c, &hold))?;
+        if stopped == Stopped::NotAsked {
+            let how = Release {
+                reason: record::reason_word(ReleaseReason::Interrupted),
+                pause: Duration::ZERO,
+                as_if_died: false,
+                redo_waits: false,
+            };
+            self.link
+                .ask(self.patience(), |c| ending::release(c, &[hold], &how))?;
+        }
+        self.clear(lease);
+        self.over(lease, hold);
+        Ok(())
+    }
+
+    fn withdraw(&self, job: &JobId, _now: Timestamp) -> Result<Withdrawal, StoreError> {
+        let (run_no, lease) = (self.link.run_no, self.link.lease);
+        let job_no = self.link.job_no(self.patience(), job)?;
+        let only: Vec<i64> = job_no.into_iter().collect();
+        let told = self.link.ask(self.patience(), |c| {
+            act::withdraw(c, run_no, Some(&only), None, lease)
+        })?;
+        Ok(match told.into_iter().next().map(|(_, told)| told) {
+            Some(Withdrawn::TakenOut { request_id }) => Withdrawal::TakenOut { request_id },
+            Some(Withdrawn::Asked) => Withdrawal::Asked,
+            Some(Withdrawn::RedoStopped) => Withdrawal::RedoStopped,
+            Some(Withdrawn::AlreadyOut) => Withdrawal::AlreadyOut,
+            Some(Withdrawn::Untouched(state)) => Withdrawal::Untouched(state),
+            None => Withdrawal::Untouched(JobState::Enqueued { attempt: 0 }),
+        })
+    }
+
+    fn restore(&self, job: &JobId, _now: Timestamp) -> Result<Restored, StoreError> {
+        let run_no = self.link.run_no;
+        let job_no = self.link.job_no(self.patience(), job)?;
+        let only: Vec<i64> = job_no.into_iter().collect();
+        let told = self
+            .link
+            .ask(self.patience(), |c| act::restore(c, run_no, Some(&only)))?;
+        Ok(match told.into_iter().next().map(|(_, told)| told) {
+            Some(Back::Waiting) => Restored::Waiting,
+            Some(Back::RequestWithdrawn) => Restored::RequestWithdrawn,
+            Some(Back::NotCancelled) | None => Restored::NotCancelled,
+            Some(Back::Untouched(state)) => Restored::Untouched(state),
+        })
+    }
+
+    fn close(&self, _now: Timestamp) -> Result<(), StoreError> {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let sent = self.send_spooled();
+        self.ended.store(true, Ordering::SeqCst);
+        let worker = &self.link.worker;
+        let ended = self.link.ask(Duration::ZERO, |c| crew::end(c, worker));
+        let waiting = self.spool().waiting().len();
+        if waiting > 0 {
+            return Err(StoreError::Server {
+                what: format!(
+                    "{waiting} records could not be sent and wait on this machine's disk"
+                ),
+                hint: "start a worker on this machine once the server is back: it sends them first"
+                    .to_owned(),
+                setup: false,
+            });
+        }
+        sent?;
+        match ended {
+            Err(error) if !error.is_retryable() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
+        let mut keys = Vec::new();
+        for stake in stakes {
+            let hold = self.link.hold_of(stake, self.patience())?;
+            keys.push(hold.map_or((0, uuid::Uuid::nil()), |hold| {
+                (hold.job_no, hold.attempt_id)
+            }));
+        }
+        let bills = self
+            .link
+            .ask(self.patience(), |c| ending::bills(c, &keys))?;
+        let billing = |bill: Bill| match bill {
+            Bill::Billed(usd) => Billing::Billed(usd.map(Usd::dollars)),
+            Bill::NotBilled => Billing::NotBilled,
+            Bill::Open => Billing::Open,
+        };
+        Ok(bills.into_iter().map(billing).collect())
+    }
+
+    fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+        let Some(job_no) = self.link.job_no(self.patience(), job)? else {
+            return Ok(Vec::new());
+        };
+        let open = self
+            .link
+            .ask(self.patience(), |c| buying::purchases(c, job_no))?;
+        let open = open.into_iter();
+        Ok(open
+            .map(|one| (one.request_id, one.cost.map(Usd::dollars)))
+            .collect())
+    }
+
+    fn hurry(&self) {
+        self.link.hurry();
+    }
+
+    fn output_dir(&self, job: &JobId) -> PathBuf {
+        self.paths.output(job)
+    }
+}
+
+impl Drop for PgStore {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::SeqCst);
+    }
+}
