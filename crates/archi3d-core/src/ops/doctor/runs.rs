@@ -38,7 +38,13 @@ pub(super) fn look(
     }
     let mut live = 0;
     let looked: Vec<&RunId> = folders.iter().filter(|run| wanted(run)).collect();
+    let mut in_fleets = 0;
     for run_id in &looked {
+        if files::refuse_pushed(workspace, run_id).is_err() {
+            // What is true of it stands in a database; its markers are of the time before.
+            in_fleets += 1;
+            continue;
+        }
         let mut run = RunCheck {
             workspace,
             run_id,
@@ -64,6 +70,9 @@ pub(super) fn look(
         }
     }
     checkup.fact("runs", looked.len().to_string());
+    if in_fleets > 0 {
+        checkup.fact("runs in a fleet, left alone", in_fleets.to_string());
+    }
     checkup.fact("live workers", live.to_string());
 }
 

@@ -69,13 +69,11 @@ pub fn pull(
             rows.push(wanted(row, &mut pulled)?);
         }
         let new = pulling.would_change(&rows)?;
-        let mut at = 0;
         let mut present = Vec::new();
-        for row in rows {
+        for (at, row) in rows.into_iter().enumerate() {
             if result_is_there(&paths, &page[at], new[at], &mut pulled)? && new[at] {
                 present.push(row);
             }
-            at += 1;
         }
         let written = pulling.write(&run.header, &present, waiting)?;
         let written = written.ok_or_else(|| OpsError::Setup {

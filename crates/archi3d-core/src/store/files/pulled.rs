@@ -175,7 +175,7 @@ fn cells(
             None => cells.push((column, value.to_owned())),
         }
     };
-    for cell in row.patches.iter().flat_map(|patch| patch.cells()) {
+    for cell in row.patches.iter().flat_map(Patch::cells) {
         if let Some(column) = places.get(cell.column.as_ref()) {
             set(*column, &cell.value, &|now| cell.applies_to(now));
         }

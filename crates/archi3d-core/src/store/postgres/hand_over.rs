@@ -207,7 +207,7 @@ pub fn bring_money(
             &false,
         ];
         connection.rows(&statements::RESERVE_LINE, &parameters)?;
-        sums.reserved = sums.reserved + *amount;
+        sums.reserved += *amount;
     }
     Ok(sums)
 }
