@@ -33,7 +33,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-pub use names::Listed;
+pub use names::{Listed, ListedKind};
 
 /// Which file a path or a descriptor means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,17 @@ use std::path::Path;
 
 /// What stands in a folder, as far as its listing tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
+pub struct Listed {
+    /// What it is.
+    pub kind: ListedKind,
+    /// Rises about as it lies on the disk, where that is known: whoever opens very many
+    /// goes by it.
+    pub place: u64,
+}
+
+/// What kind of thing stands in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedKind {
     /// A folder.
     Folder,
     /// A symbolic link.
@@ -47,12 +57,13 @@ pub(super) fn each_entry(folder: &Path, take: &mut dyn FnMut(&OsStr, Listed)) ->
             continue;
         }
         let kind = match entry.file_type() {
-            FileType::Directory => Listed::Folder,
-            FileType::Symlink => Listed::Link,
-            FileType::Unknown => Listed::Unknown,
-            _ => Listed::Plain,
+            FileType::Directory => ListedKind::Folder,
+            FileType::Symlink => ListedKind::Link,
+            FileType::Unknown => ListedKind::Unknown,
+            _ => ListedKind::Plain,
         };
-        take(OsStr::from_bytes(name), kind);
+        let place = entry.ino();
+        take(OsStr::from_bytes(name), Listed { kind, place });
     };
     drop(entries);
     ROOM.set(room);
@@ -65,12 +76,12 @@ pub(super) fn each_entry(folder: &Path, take: &mut dyn FnMut(&OsStr, Listed)) ->
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let kind = match entry.file_type() {
-            Ok(kind) if kind.is_dir() => Listed::Folder,
-            Ok(kind) if kind.is_symlink() => Listed::Link,
-            Ok(_) => Listed::Plain,
-            Err(_) => Listed::Unknown,
+            Ok(kind) if kind.is_dir() => ListedKind::Folder,
+            Ok(kind) if kind.is_symlink() => ListedKind::Link,
+            Ok(_) => ListedKind::Plain,
+            Err(_) => ListedKind::Unknown,
         };
-        take(&entry.file_name(), kind);
+        take(&entry.file_name(), Listed { kind, place: 0 });
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::domain::finding::{Code, Finding};
-use crate::platform::{self, Listed};
+use crate::platform::{self, Listed, ListedKind};
 use crate::workspace::paths::Workspace;
 
 use super::Checkup;
@@ -52,17 +52,18 @@ fn walk_folder(workspace: &Workspace, path: &Path, deeper: usize) -> Vec<(String
     }
     let mut found: Vec<(OsString, Listed)> = Vec::new();
     // What cannot be listed is told elsewhere.
-    let _ = platform::each_entry(path, &mut |name, kind| {
-        if kind != Listed::Plain {
-            found.push((name.to_owned(), kind));
+    let _ = platform::each_entry(path, &mut |name, listed| {
+        if listed.kind != ListedKind::Plain {
+            found.push((name.to_owned(), listed));
         }
     });
-    let below = |(name, kind): &(OsString, Listed)| {
+    found.sort_unstable_by_key(|(_, listed)| listed.place);
+    let below = |(name, listed): &(OsString, Listed)| {
         let path = path.join(name);
-        match kind {
-            Listed::Folder => walk_folder(workspace, &path, deeper - 1),
-            Listed::Link => look_at_link(workspace, &path).into_iter().collect(),
-            Listed::Plain | Listed::Unknown => walk(workspace, &path, deeper - 1),
+        match listed.kind {
+            ListedKind::Folder => walk_folder(workspace, &path, deeper - 1),
+            ListedKind::Link => look_at_link(workspace, &path).into_iter().collect(),
+            ListedKind::Plain | ListedKind::Unknown => walk(workspace, &path, deeper - 1),
         }
     };
     // Only folders that can hold very many others are worth several threads.

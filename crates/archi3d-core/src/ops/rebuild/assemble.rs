@@ -209,15 +209,14 @@ fn insert(table: &mut Table, runs: &[RunRecords<'_>], missing: &[Missing<'_>]) -
     table.ensure_columns(&names);
     let first_new = table.len();
     for some in missing.chunks(AT_A_TIME) {
-        let cells: Vec<Vec<(usize, String)>> = some
-            .iter()
-            .map(|row| {
-                let cells = row.run.cells(row.made).into_iter();
-                cells
-                    .filter_map(|(name, text)| Some((table.column(&name)?, text)))
-                    .collect()
-            })
-            .collect();
+        let places = places(table);
+        let cells_of = |row: &Missing<'_>| {
+            let cells = row.run.cells(row.made).into_iter();
+            let cells = cells.filter_map(|(name, text)| Some((*places.get(&*name)?, text)));
+            cells.collect()
+        };
+        let cells: Vec<Vec<(usize, String)>> = some.iter().map(cells_of).collect();
+        drop(places);
         table.append(&cells);
     }
     let order = order(table, runs, missing, first_new);
@@ -227,6 +226,13 @@ fn insert(table: &mut Table, runs: &[RunRecords<'_>], missing: &[Missing<'_>]) -
     let is_new = |(_, old): &(usize, &usize)| **old >= first_new;
     let new = order.iter().enumerate().filter(is_new);
     new.map(|(row, _)| row).collect()
+}
+
+/// Returns where each column of the table is.
+fn places(table: &Table) -> HashMap<&str, usize> {
+    // Of several without a name the first counts.
+    let columns = table.columns().iter().enumerate().rev();
+    columns.map(|(at, name)| (name.as_str(), at)).collect()
 }
 
 /// Returns the rows of the table in the order they are to have.
@@ -464,6 +470,7 @@ fn as_recorded(
     let mut right = excerpt(table, &rows);
     let error = table.column("error_msg");
     let columns = SubjectColumns::of(table);
+    let places = places(table);
     let later: Vec<(usize, &str)> = WORKER_COLUMNS
         .iter()
         .chain(&["algo_version"])
@@ -478,7 +485,7 @@ fn as_recorded(
             if made.origin == Origin::Record || !run.subject(made).agrees(&found()) {
                 let own = run.cells(made).into_iter();
                 let own = own.filter(|(name, _)| name != "status");
-                cells.extend(own.filter_map(|(name, text)| Some((table.column(&name)?, text))));
+                cells.extend(own.filter_map(|(name, text)| Some((*places.get(&*name)?, text))));
             }
             // Somebody found its result missing or broken; no record knows better.
             let downgraded = error.is_some_and(|error| {

@@ -252,7 +252,7 @@ impl RunExam {
         names: &StateNames,
         how: (Timestamp, bool),
     ) -> Result<Vec<JobId>, StoreError> {
-        let jobs: Vec<(&str, Kinds)> = names.jobs().collect();
+        let jobs = names.jobs_on_disk();
         let look = |jobs: &[(&str, Kinds)]| {
             let (mut part, mut odd) = (Self::default(), Vec::new());
             let jobs = jobs.iter();

@@ -143,7 +143,8 @@ impl Line {
     /// Reads a line. Most of a journal are two large kinds, which are read at once: a
     /// parser that does not know the kind has to keep everything until it does.
     pub(super) fn parse(raw: &[u8]) -> serde_json::Result<Self> {
-        let Head { at, event } = serde_json::from_slice(raw)?;
+        let head = Head::at_a_glance(raw);
+        let Head { at, event } = head.map_or_else(|| serde_json::from_slice(raw), Ok)?;
         let what = match &*event {
             "made" => What::Made(serde_json::from_slice(raw)?),
             "finished" => What::Finished(serde_json::from_slice(raw)?),
@@ -151,6 +152,25 @@ impl Line {
         };
         Ok(Self { at, what })
     }
+}
+
+impl<'a> Head<'a> {
+    /// Reads the beginning of a line as we write it, without looking at the rest.
+    fn at_a_glance(raw: &'a [u8]) -> Option<Self> {
+        let (at, rest) = up_to_quote(raw.strip_prefix(br#"{"at":""#)?)?;
+        let (event, _) = up_to_quote(rest.strip_prefix(br#","event":""#)?)?;
+        Some(Self {
+            at: Timestamp::parse(at)?,
+            event: Cow::Borrowed(event),
+        })
+    }
+}
+
+/// Splits plain text at the quote that ends it.
+fn up_to_quote(raw: &[u8]) -> Option<(&str, &[u8])> {
+    let (text, rest) = raw.split_at_checked(memchr::memchr(b'"', raw)?)?;
+    let text = str::from_utf8(text).ok()?;
+    (!text.contains('\\')).then_some((text, &rest[1..]))
 }
 
 impl What {
