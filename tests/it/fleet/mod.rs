@@ -3,6 +3,7 @@
 mod handing;
 mod refusals;
 mod results;
+mod working;
 
 use archi3d_core::store::postgres::migrate;
 use postgres::Client;

@@ -198,13 +198,11 @@ impl Pool<'_> {
 
     /// Lets a job in under its provider's limits, or puts it back in front.
     pub(super) fn admit(&self, waiting: Waiting) -> Option<(Waiting, Admitted)> {
-        match self.place(waiting.lane) {
-            Some(admitted) => Some((waiting, admitted)),
-            None => {
-                self.queue.put_first(waiting);
-                None
-            }
+        if let Some(admitted) = self.place(waiting.lane) {
+            return Some((waiting, admitted));
         }
+        self.queue.put_first(waiting);
+        None
     }
 
     /// Takes a place for one job of a lane under its provider's limits, if there is one.

@@ -343,22 +343,16 @@ impl Pool<'_> {
             self.note_paused(algo, &pause.reason);
             return None;
         }
-        match providers.try_probe(algo) {
-            Ok(Some(probe)) => {
-                self.report(EventKind::Notice {
-                    message: format!(
-                        "algo {algo} was paused; one job tries whether it works again"
-                    ),
-                });
-                Some((1, Some(Arc::new(probe))))
-            }
-            _ => {
-                if let Some(gate) = self.lanes.gate_of(lane) {
-                    gate.waits.refused(Cause::Probe(algo.to_string()));
-                }
-                Some((0, None))
-            }
+        if let Ok(Some(probe)) = providers.try_probe(algo) {
+            self.report(EventKind::Notice {
+                message: format!("algo {algo} was paused; one job tries whether it works again"),
+            });
+            return Some((1, Some(Arc::new(probe))));
         }
+        if let Some(gate) = self.lanes.gate_of(lane) {
+            gate.waits.refused(Cause::Probe(algo.to_string()));
+        }
+        Some((0, None))
     }
 
     fn note_closed(&self, provider: &AlgoKey, reason: String) -> Option<bool> {

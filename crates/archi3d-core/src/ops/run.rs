@@ -80,7 +80,7 @@ pub fn run_worker_asking(
             store: &store,
         };
         return run_with(context, request, cancel, (sink, log), &crew, &|| {
-            store.hurry()
+            store.hurry();
         });
     }
     let store = FileStore::open(FileStoreOptions {
@@ -204,39 +204,10 @@ fn work(
     spending::confirm(context, request, crew, &prepared.jobs, due).inspect_err(|_| close())?;
     let max_parallel =
         capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
-    let worker = &crew.identity.facts;
-    let jobs_of_algo = match &crew.served {
-        Some(algos) => algos
-            .iter()
-            .map(|(algo, jobs)| (algo.to_string(), *jobs))
-            .collect(),
-        None => jobs_of_algo(request, &prepared.jobs),
-    };
+    let started = started(request, reporter, crew, &prepared, due);
     reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
-        jobs_filter: request
-            .query
-            .jobs
-            .as_ref()
-            .map(|filter| filter.text().to_owned()),
-        jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
-        only_status: words(&request.selection().statuses()).join(","),
-        algo: list(&request.query.algo),
         max_parallel,
-        adapter: request.adapter.as_ref().map(ToString::to_string),
-        dry_run: request.dry_run,
-        fail_fast: request.fail_fast,
-        redo: request.redo,
-        limit: request.limit,
-        order: request.spending.order.word().to_owned(),
-        canary: request.spending.canary.map(|canary| canary.per_algo),
-        caps: caps(&context.settings, request.spending.budget_usd),
-        total_jobs: jobs_of_algo.values().sum(),
-        jobs_of_algo,
-        expected_cost_usd: due.usd,
-        unpriced_jobs: due.unpriced,
-        reuse: request.reuse,
-        worker_id: crew.identity.worker_id.to_string(),
-        worker: worker.clone(),
+        ..started
     })));
     if listed {
         prepared.report_oddities(request, reporter);
@@ -244,7 +215,7 @@ fn work(
     let money = spending::money(reporter, request, crew).inspect_err(|_| close())?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
-        worker: worker.clone(),
+        worker: crew.identity.facts.clone(),
         max_parallel,
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
@@ -292,6 +263,52 @@ fn work(
     summary.resumable = count(SkipReason::Resumable);
     reporter.report(EventKind::WorkerSummary(summary.clone()));
     Ok(summary)
+}
+
+/// Says what a worker begins with.
+fn started(
+    request: &WorkerRequest,
+    reporter: &Reporter<'_>,
+    crew: &Crew<'_>,
+    prepared: &Prepared,
+    due: spending::Due,
+) -> WorkerStarted {
+    let context = reporter.context;
+    let jobs_of_algo: BTreeMap<String, usize> = match &crew.served {
+        Some(algos) => {
+            let counts = algos.iter();
+            counts
+                .map(|(algo, jobs)| (algo.to_string(), *jobs))
+                .collect()
+        }
+        None => jobs_of_algo(request, &prepared.jobs),
+    };
+    WorkerStarted {
+        jobs_filter: request
+            .query
+            .jobs
+            .as_ref()
+            .map(|filter| filter.text().to_owned()),
+        jobs_filter_kind: prepared.filter_kind.map(str::to_owned),
+        only_status: words(&request.selection().statuses()).join(","),
+        algo: list(&request.query.algo),
+        max_parallel: request.max_parallel,
+        adapter: request.adapter.as_ref().map(ToString::to_string),
+        dry_run: request.dry_run,
+        fail_fast: request.fail_fast,
+        redo: request.redo,
+        limit: request.limit,
+        order: request.spending.order.word().to_owned(),
+        canary: request.spending.canary.map(|canary| canary.per_algo),
+        caps: caps(&context.settings, request.spending.budget_usd),
+        total_jobs: jobs_of_algo.values().sum(),
+        jobs_of_algo,
+        expected_cost_usd: due.usd,
+        unpriced_jobs: due.unpriced,
+        reuse: request.reuse,
+        worker_id: crew.identity.worker_id.to_string(),
+        worker: crew.identity.facts.clone(),
+    }
 }
 
 /// Sends events of this operation to every sink.

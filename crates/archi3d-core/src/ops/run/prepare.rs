@@ -51,9 +51,10 @@ pub(super) fn prepare(
             job_id: job_id.clone(),
         });
     }
-    let run = match listed {
-        true => store.jobs(reporter.context.clock.now())?,
-        false => RunJobs::default(),
+    let run = if listed {
+        store.jobs(reporter.context.clock.now())?
+    } else {
+        RunJobs::default()
     };
     for warning in run.warnings {
         reporter.warn(warning);

@@ -63,7 +63,7 @@ impl PgProviders {
             Admitted::Yes { slot } => Some(Permit::of(Slot {
                 link: Arc::clone(&self.0),
                 provider: provider.to_owned(),
-                slot: *slot,
+                number: *slot,
                 limits,
             })),
             _ => None,
@@ -76,16 +76,16 @@ impl PgProviders {
 struct Slot {
     link: Arc<Link>,
     provider: String,
-    slot: Option<u32>,
+    number: Option<u32>,
     limits: gate::Limits,
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if self.slot.is_none() {
+        if self.number.is_none() {
             return;
         }
-        let (slot, limits, worker) = (self.slot, self.limits, self.link.worker.as_str());
+        let (slot, limits, worker) = (self.number, self.limits, self.link.worker.as_str());
         let _ = self.link.ask(Duration::ZERO, |c| {
             gate::refund(c, &self.provider, slot, limits, worker, false)
         });
