@@ -295,12 +295,11 @@ fn workers_text(workers: &Workers, page: Page) -> String {
         return format!("{}: no workers", workers.server);
     }
     let mut table = Fitted::new([
-        "worker", "host", "health", "doing", "holds", "heard of", "up", "run", "version",
+        "worker", "host", "health", "doing", "holds", "heard of", "since", "run", "version",
     ])
     .cut(&[0, 1, 7])
-    .right([4, 5, 6]);
+    .right([4, 5]);
     for worker in &workers.workers {
-        let up = Utc::now().signed_duration_since(worker.started);
         table.row([
             one_line(&worker.worker_id),
             one_line(&worker.host),
@@ -308,7 +307,7 @@ fn workers_text(workers: &Workers, page: Page) -> String {
             worker.state.clone(),
             format!("{}/{}", worker.holds, worker.slots),
             format!("{} ago", short_duration(worker.silent)),
-            short_duration(up.to_std().unwrap_or_default()),
+            page.zone.minute(Timestamp::new(worker.started)),
             one_line(worker.run_id.as_deref().unwrap_or("all")),
             worker.version.clone(),
         ]);

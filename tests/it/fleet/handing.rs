@@ -38,7 +38,7 @@ fn run_with_everything() -> TestWorkspace {
     wait_until("the job hangs", || executions(&workspace).len() > before);
     let _ = hanging.kill();
     let cancel = ["run", "cancel", "rk", "--algo", "later"];
-    workspace.archi3d(&cancel).run().expect_code(0);
+    let _ = workspace.archi3d(&cancel).run().expect_code(0);
     workspace
 }
 
@@ -113,12 +113,7 @@ fn a_second_push_adds_what_is_new_and_nothing_twice() {
         whole("tables/generations.csv"),
         whole("runs/rk/manifest.csv"),
     );
-    let cut = |text: &str| {
-        text.lines()
-            .take(3)
-            .map(|line| format!("{line}\n"))
-            .collect::<String>()
-    };
+    let cut = |text: &str| text.split_inclusive('\n').take(3).collect::<String>();
     workspace.write("tables/generations.csv", cut(&rows).as_bytes());
     workspace.write("runs/rk/manifest.csv", cut(&list).as_bytes());
     assert_eq!(fleet.push(&workspace)["added"], 2);
@@ -189,7 +184,7 @@ fn every_state_goes_over_as_it_is() {
     );
     // Only the job whose worker died changes: it waits again.
     assert_eq!(of("rows_changed"), 1);
-    assert_eq!(workspace.row(workspace.id(3))["status"], "enqueued");
+    assert_eq!(&workspace.row(workspace.id(3))["status"], "enqueued");
     let text = String::from_utf8(registry(&workspace)).expect("text");
     let before = String::from_utf8(before).expect("text");
     let changed = text
@@ -214,15 +209,16 @@ fn nobody_works_on_files_of_a_run_that_was_pushed() {
         &["registry", "rebuild", "--run-id", "rk"],
     ] {
         let said = workspace.archi3d(words).run().expect_code(2);
-        said.expect_stderr("lives in the fleet")
+        let _ = said
+            .expect_stderr("lives in the fleet")
             .expect_stderr("archi3d fleet pull --run-id rk");
     }
-    workspace
+    let _ = workspace
         .archi3d(&["registry", "rebuild"])
         .run()
         .expect_code(0)
         .expect_stderr("lives in a fleet");
-    workspace.archi3d(&["doctor", "--fix"]).run();
+    let _ = workspace.archi3d(&["doctor", "--fix"]).run();
     assert_eq!(registry(&workspace), before);
     assert!(executions(&workspace).is_empty());
 }
@@ -238,7 +234,7 @@ fn a_run_with_a_live_worker_stays_where_it_is() {
     let said = fleet
         .run(&workspace, &["fleet", "push", "--run-id", "rk"])
         .expect_code(2);
-    said.expect_stderr("is being worked on");
+    let _ = said.expect_stderr("is being worked on");
     assert!(!workspace.run_path("fleet.json").exists());
     assert_eq!(fleet.number("SELECT count(*) FROM archi3d.runs"), 0);
     let _ = hanging.kill();
@@ -282,7 +278,7 @@ fn a_mark_without_jobs_keeps_workers_off_until_the_push_is_over() {
         "runs/rk/fleet.json",
         mark.replace("\"pushed\"", "\"pushing\"").as_bytes(),
     );
-    workspace
+    let _ = workspace
         .archi3d(&["run", "cancel", "rk"])
         .run()
         .expect_code(2)
@@ -290,7 +286,7 @@ fn a_mark_without_jobs_keeps_workers_off_until_the_push_is_over() {
     let pull = fleet
         .run(&workspace, &["fleet", "pull", "--run-id", "rk"])
         .expect_code(2);
-    pull.expect_stderr("archi3d fleet push --run-id rk");
+    let _ = pull.expect_stderr("archi3d fleet push --run-id rk");
     assert_eq!(fleet.push(&workspace)["added"], 0);
     assert_eq!(
         fs::read_to_string(workspace.run_path("fleet.json")).expect("a mark"),
@@ -327,7 +323,7 @@ fn a_push_that_is_killed_anywhere_ends_as_one_run() {
         let marked = workspace.run_path("fleet.json").exists();
         assert_eq!(marked, step != "push.before", "{step}");
         if marked {
-            workspace
+            let _ = workspace
                 .archi3d(&["run", "cancel", "rk"])
                 .run()
                 .expect_code(2);

@@ -15,7 +15,7 @@ fn refused(workspace: &TestWorkspace, store: &str, code: i32, words: &[&str]) {
         .env("ARCHI3D_STORE", store)
         .run()
         .expect_code(code);
-    let shown = said.to_string();
+    let shown = format!("{}{}", said.stdout, said.stderr);
     for word in words {
         assert!(shown.contains(word), "{word}: {shown}");
     }
@@ -85,7 +85,7 @@ fn the_store_is_named_in_four_ways_and_shown_without_its_password() {
         .archi3d(&["config", "show", "--json"])
         .env("ARCHI3D_STORE", at("own"))
         .run();
-    let shown = shown.expect_code(0).to_string();
+    let shown = shown.expect_code(0).stdout;
     assert!(
         shown.contains("env.ARCHI3D_STORE")
             && shown.contains("\"store\"")
@@ -145,21 +145,21 @@ fn a_missing_and_a_newer_schema_are_refused() {
         2,
         &["has no archi3d schema", "archi3d fleet init"],
     );
-    fleet
+    let _ = fleet
         .run(&workspace, &["fleet", "init", "--check"])
         .expect_code(2);
     let many: Vec<_> = (0..4)
         .map(|_| fleet.invoke(&workspace, &["fleet", "init"]).spawn())
         .collect();
     for one in many {
-        one.wait().expect_code(0);
+        let _ = one.wait().expect_code(0);
     }
     let again = fleet
         .run(&workspace, &["fleet", "init", "--json"])
         .expect_code(0)
         .json();
     assert_eq!(again["applied"].as_array().map(Vec::len), Some(0));
-    fleet
+    let _ = fleet
         .run(&workspace, &["fleet", "init", "--check"])
         .expect_code(0);
     let newer = "INSERT INTO archi3d.schema_migrations (version, name, checksum, min_program, applied_by) VALUES (99, 'next', '', 99, 'test')";
@@ -171,12 +171,12 @@ fn a_missing_and_a_newer_schema_are_refused() {
         &["has version 99, which this program is too old for"],
     );
     let init = fleet.run(&workspace, &["fleet", "init"]).expect_code(2);
-    init.expect_stderr("too old for");
+    let _ = init.expect_stderr("too old for");
     let text = workspace
         .archi3d(&["fleet", "init", "--print"])
         .run()
         .expect_code(0);
-    text.expect_stdout("CREATE TABLE jobs");
+    let _ = text.expect_stdout("CREATE TABLE jobs");
 }
 
 #[test]
@@ -188,11 +188,11 @@ fn a_run_that_is_not_there_or_comes_from_elsewhere_is_refused() {
     let unknown = fleet
         .run(&workspace, &["fleet", "push", "--run-id", "nobody"])
         .expect_code(2);
-    unknown.expect_stderr("run nobody does not exist");
+    let _ = unknown.expect_stderr("run nobody does not exist");
     let early = fleet
         .run(&workspace, &["fleet", "pull", "--run-id", "rk"])
         .expect_code(2);
-    early.expect_stderr("was not pushed");
+    let _ = early.expect_stderr("was not pushed");
     fleet.push(&workspace);
     let other = TestWorkspace::with_products(3).build();
     let url = fleet.url.clone();
@@ -202,10 +202,10 @@ fn a_run_that_is_not_there_or_comes_from_elsewhere_is_refused() {
     let Some(second) = Fleet::new() else { return };
     for words in [&PUSH[..], &["fleet", "pull", "--run-id", "rk"]] {
         let said = second.run(&workspace, words).expect_code(2);
-        said.expect_stderr("does not know run rk");
+        let _ = said.expect_stderr("does not know run rk");
     }
     let whose = fleet
         .run(&workspace, &["fleet", "workers", "--run-id", "nobody"])
         .expect_code(2);
-    whose.expect_stderr("has no run nobody");
+    let _ = whose.expect_stderr("has no run nobody");
 }

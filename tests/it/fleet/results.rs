@@ -89,11 +89,11 @@ fn results_come_back_once_and_a_renaming_that_died_is_ended() {
             .contains("is missing"),
         "{pulled}"
     );
-    assert_eq!(workspace.row(&id(0))["status"], "completed");
-    assert_eq!(workspace.row(&id(0))["algo_version"], "v1");
-    assert_eq!(workspace.row(&id(1))["status"], "completed");
-    assert_eq!(workspace.row(&id(2))["status"], "enqueued");
-    assert_eq!(workspace.row(&id(3))["status"], "failed");
+    assert_eq!(&workspace.row(&id(0))["status"], "completed");
+    assert_eq!(&workspace.row(&id(0))["algo_version"], "v1");
+    assert_eq!(&workspace.row(&id(1))["status"], "completed");
+    assert_eq!(&workspace.row(&id(2))["status"], "enqueued");
+    assert_eq!(&workspace.row(&id(3))["status"], "failed");
     assert_eq!(
         workspace.bytes(&format!("runs/rk/outputs/{}/generated.glb", id(1))),
         MODEL
@@ -128,7 +128,7 @@ fn results_come_back_once_and_a_renaming_that_died_is_ended() {
     assert!(run.closed.is_some());
     // What people read works on files as before.
     for words in [&["run", "list"][..], &["report", "build", "rk"]] {
-        workspace.archi3d(words).run().expect_code(0);
+        let _ = workspace.archi3d(words).run().expect_code(0);
     }
 }
 
@@ -175,7 +175,7 @@ fn what_people_wrote_since_stays() {
     ending::succeed(&mut fleet.bench.work, &[result_of(&again[0], 2)]).expect("told");
     assert_eq!(fleet.pull(&workspace, 0)["rows_changed"], 1);
     assert_eq!(
-        workspace.row(&jobs[0].job_id)["generation_start"],
+        &workspace.row(&jobs[0].job_id)["generation_start"],
         "2026-11-17T10:00:02+00:00"
     );
 }
@@ -222,7 +222,7 @@ fn nothing_that_was_not_pulled_is_pruned() {
     let said = fleet
         .run(&workspace, &["fleet", "push", "--run-id", "rk"])
         .expect_code(2);
-    said.expect_stderr("does not know run rk");
+    let _ = said.expect_stderr("does not know run rk");
     assert!(!keep::close_run(&mut fleet.bench.work, 1, chrono::Utc::now()).expect("asked"));
 }
 
@@ -272,7 +272,7 @@ fn workers_are_seen_and_the_dead_are_swept() {
         .json();
     assert_eq!(swept["expired"], 0, "the leases hold");
     let text = fleet.run(&workspace, &["fleet", "workers"]).expect_code(0);
-    text.expect_stdout("silent").expect_stdout("2/2");
+    let _ = text.expect_stdout("silent").expect_stdout("2/2");
     let leftover = fs::read_dir(workspace.path("runs/rk"))
         .expect("listed")
         .count();
