@@ -17,7 +17,9 @@ NEED_ROOT = {"move.copied": "a second disk", "move.renamed": "a second disk"}
 
 def out_of_reach():
     """Returns the points that cannot be reached on this machine, with the reason."""
-    return {} if scenarios.OtherDisk.possible() else NEED_ROOT
+    # tests/it/fleet kills there, beside a server.
+    of_fleets = {point: "a PostgreSQL server" for point in bench.points() if point.startswith(("push.", "pull."))}
+    return of_fleets | ({} if scenarios.OtherDisk.possible() else NEED_ROOT)
 
 
 def torture(short=False, only=None, say=print):
