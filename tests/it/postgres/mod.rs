@@ -3,7 +3,7 @@
 //! Each test has a database of its own. Time is moved by hand: leases are aged in the table, nobody waits for them.
 
 mod acts;
-mod bench;
+pub mod bench;
 mod endings;
 mod gates;
 mod leases;

@@ -27,6 +27,7 @@ mod group;
 mod handing;
 pub mod import;
 pub mod keep;
+mod left;
 mod link;
 pub mod listen;
 pub mod migrate;
