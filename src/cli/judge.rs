@@ -30,8 +30,8 @@ pub enum JudgeCommand {
   archi3d judge import ~/Downloads/votes-ana-2026-11-17.csv ~/Downloads/accepts-ana-2026-11-17.csv
 
 Every vote has an id: importing a file twice changes nothing. Of what one judge says of the same
-model, or of the same pair drawn alike, the latest counts. Rows on jobs that this workspace does
-not have are skipped.")]
+model, or of the same pair drawn alike, the latest counts; one that says `withdrawn` takes back
+what was said before. Rows on jobs that this workspace does not have are skipped.")]
 pub struct ImportArgs {
     /// The files
     #[arg(value_name = "FILE", required = true)]
@@ -50,7 +50,7 @@ by item and judge; algorithms whose intervals overlap are not told apart.")]
 pub struct RankArgs {
     #[command(flatten)]
     run: RunArg,
-    /// Only votes on models drawn so: textured or clay
+    /// Only votes on models drawn so: textured or clay [default: textured]
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
     /// Only items of this category
@@ -128,10 +128,20 @@ fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
     for line in table.lines(Page::of_list()) {
         ui.data(&line)?;
     }
-    let agreement = ranking.agreement.map_or_else(String::new, |alpha| {
+    let agreement = ranking.pairs.agreement.map_or_else(String::new, |alpha| {
         format!("; judges agree with alpha {alpha:.2}")
     });
-    ui.data(&format!("{}{agreement}", counted(ranking.votes, "vote")))?;
+    let pairs = &ranking.pairs;
+    if pairs.votes > 0 {
+        let votes = counted(pairs.votes, "vote");
+        ui.data(&format!("{votes} on {} models{agreement}", pairs.mode))?;
+    }
+    for (mode, votes) in &ranking.other_modes {
+        ui.hint(&format!(
+            "{} on {mode} models count apart: `--mode {mode}` ranks them",
+            counted(*votes, "vote")
+        ));
+    }
     for (first, second) in ranking.algos.iter().zip(ranking.algos.iter().skip(1)) {
         if overlap(first, second) {
             ui.say(&format!(
@@ -155,10 +165,10 @@ fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
             untold.join(", ")
         ));
     }
-    if !ranking.unconnected.is_empty() {
+    if !ranking.pairs.unconnected.is_empty() {
         ui.warn(&format!(
             "not ranked, because no votes connect them with the others in both directions: {}",
-            ranking.unconnected.join(", ")
+            ranking.pairs.unconnected.join(", ")
         ));
     }
     Ok(Exit::Done)
@@ -217,10 +227,11 @@ fn to_json(ranking: &Ranking) -> Value {
         .collect();
     json!({
         "algos": algos,
-        "votes": ranking.votes,
-        "both_unusable": ranking.both_unusable,
-        "left_out": ranking.left_out,
-        "agreement": ranking.agreement,
-        "unconnected": ranking.unconnected,
+        "mode": ranking.pairs.mode,
+        "votes": ranking.pairs.votes,
+        "both_unusable": ranking.pairs.both_unusable,
+        "left_out": ranking.pairs.left_out,
+        "agreement": ranking.pairs.agreement,
+        "unconnected": ranking.pairs.unconnected,
     })
 }

@@ -12,6 +12,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
+use archi3d_core::ops::{OpsContext, OpsError};
 
 pub mod adapters;
 pub mod adopt;
@@ -30,6 +31,7 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 pub mod guard;
 pub mod help;
 pub mod init;
@@ -88,6 +90,9 @@ pub struct Global {
     /// The folder everything is in [default: the configured one, else the nearest]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Where runs of a fleet live: postgresql://USER@HOST/DATABASE [default: ARCHI3D_STORE, DATABASE_URL, `store:`]
+    #[arg(long, global = true, value_name = "URL", hide_short_help = true)]
+    pub store: Option<String>,
     /// Write the result to standard output as one JSON object; messages stay on standard error
     #[arg(long, global = true)]
     pub json: bool,
@@ -103,6 +108,13 @@ pub struct Global {
     /// Show more details
     #[arg(short, long, global = true)]
     pub verbose: bool,
+}
+
+impl Global {
+    /// Opens the workspace that is meant, with the store that is named.
+    pub fn context(&self) -> Result<OpsContext, OpsError> {
+        Ok(OpsContext::open(self.workspace.as_deref())?.with_store(self.store.as_deref()))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -129,6 +141,17 @@ enum Command {
   archi3d run cancel r1 --item 335888"
     )]
     Run(run::RunCommand),
+    /// Have many machines work on a run, with PostgreSQL between them
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  export DATABASE_URL=postgresql://archi3d@db.example.com/archi3d
+  archi3d fleet init
+  archi3d fleet push --run-id r1
+  archi3d run worker --run-id r1
+  archi3d fleet pull --run-id r1"
+    )]
+    Fleet(fleet::FleetCommand),
     /// Show and try what makes the models
     #[command(
         subcommand,
@@ -217,6 +240,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),
         Command::Run(command) => run::run(&command, &cli.global, &ui),
+        Command::Fleet(command) => fleet::run(&command, &cli.global, &ui),
         Command::Adapters(command) => adapters::run(&command, &cli.global, &ui),
         Command::Cost(command) => cost::run(&command, &cli.global, &ui),
         Command::Report(command) => report::run(&command, &cli.global, &ui),

@@ -14,7 +14,7 @@ use crate::cli::ui::Ui;
 use crate::cli::working::Counted;
 use archi3d_core::domain::text::counted;
 use archi3d_core::ops::OpsContext;
-use archi3d_core::ops::report::{Chosen, Models, ReportBuilt, ReportRequest, build, show};
+use archi3d_core::ops::report::{Chosen, LeftOut, Models, ReportBuilt, ReportRequest, build, show};
 
 /// The commands about reports.
 #[derive(Debug, Subcommand)]
@@ -148,6 +148,17 @@ fn to_text(built: &ReportBuilt) -> String {
     }
     if let Some(file) = &built.zip {
         let _ = writeln!(text, "  zip: {}", file.display());
+    }
+    for LeftOut { jobs, reason } in &built.left_out {
+        let jobs = counted(*jobs, "job");
+        let _ = writeln!(text, "  left out: {jobs} {reason}");
+    }
+    if built.models_inside < built.models {
+        let models = counted(built.models - built.models_inside, "model");
+        let _ = writeln!(
+            text,
+            "  {models} only as pictures; `--models all` puts them in"
+        );
     }
     if built.without_poster > 0 {
         let models = counted(built.without_poster, "model");

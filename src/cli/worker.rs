@@ -25,7 +25,7 @@ use archi3d_core::engine::event::Summary;
 use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::budget::Question;
 use archi3d_core::ops::run::run_worker_asking;
-use archi3d_core::ops::select::{Spending, WorkerRequest};
+use archi3d_core::ops::select::{FleetRequest, Spending, WorkerRequest};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -118,6 +118,19 @@ pub struct WorkerArgs {
     /// After how long a silent worker on another machine counts as dead, in seconds
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
+
+    /// On a fleet run: how long a lease lasts without a beat, in seconds [default: what the
+    /// run says]
+    #[arg(long, value_name = "SECS", value_parser = seconds, env = "LEASE_SECONDS", allow_hyphen_values = true)]
+    lease_secs: Option<Duration>,
+
+    /// On a fleet run: stay this many seconds after the last job, in case more are pushed
+    #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
+    until_idle: Option<Duration>,
+
+    /// On a fleet run: what this worker is called [default: a new name at every start]
+    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
+    worker_id: Option<String>,
 
     /// Start no job that would bring the run above this many US dollars, counting
     /// what all workers have spent and reserved; a limit in global.yaml holds too
@@ -278,6 +291,11 @@ impl WorkerArgs {
             timeout: self.timeout,
             simulate_ms: self.simulate_ms,
             rhythm,
+            fleet: FleetRequest {
+                lease: self.lease_secs,
+                until_idle: self.until_idle,
+                worker_id: self.worker_id.clone(),
+            },
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
             forget_requests: self.forget_requests,

@@ -235,6 +235,81 @@ fn a_vote_that_is_given_again_counts_once_and_one_judge_does_not_agree_with_hers
 }
 
 #[test]
+fn what_is_taken_back_counts_no_more_in_whatever_order_files_are_merged() {
+    let (vote, back) = ("v1,2026-01-01,ana", "v2,2026-01-01,ana");
+    for merged in [[vote, back], [back, vote]] {
+        let place = judged();
+        let (cheap, dear) = (jobs(&place, "cheap"), jobs(&place, "dear"));
+        let ((item, a), (_, b)) = (&cheap[0], &dear[0]);
+        for words in merged {
+            let (said, verdict) = if words == back {
+                ("withdrawn", "withdrawn")
+            } else {
+                ("a", "yes")
+            };
+            let row = format!("{words},rk,{a},rk,{b},{item},textured,left,{said},9,1");
+            let _ = import(&place, VOTES, &[row]).expect_code(0);
+            let row = format!("{words},rk,{a},{item},{verdict},");
+            let _ = import(&place, ACCEPTS, &[row]).expect_code(0);
+        }
+        let rank = place.archi3d(&["judge", "rank", "--json"]).run().json();
+        assert_eq!(
+            (&rank["votes"], &rank["algos"]),
+            (&0.into(), &serde_json::json!([]))
+        );
+        // Said once more, it counts again.
+        let again = format!("v3,2026-01-02,ana,rk,{a},{item},no,");
+        let _ = import(&place, ACCEPTS, &[again]).expect_code(0);
+        let rank = place.archi3d(&["judge", "rank", "--json"]).run().json();
+        assert_eq!(rank["algos"][0]["judged"], 1, "{rank}");
+    }
+}
+
+#[test]
+fn each_way_of_drawing_is_ranked_apart_and_the_page_shows_what_the_command_says() {
+    let place = judged();
+    write_files(&place);
+    let (cheap, dear) = (jobs(&place, "cheap"), jobs(&place, "dear"));
+    let pairs = cheap.iter().zip(&dear).enumerate();
+    let rows: Vec<String> = pairs
+        .map(|(at, ((item, a), (_, b)))| {
+            let said = if at == 3 { "b" } else { "a" };
+            format!("t{at},2026-01-01,bo,rk,{a},rk,{b},{item},textured,left,{said},9,1")
+        })
+        .collect();
+    let _ = import(&place, VOTES, &rows).expect_code(0);
+    let import = place.archi3d(&["judge", "import"]);
+    let _ = import.arg(place.path("votes.csv")).run().expect_code(0);
+    let _ = place.archi3d(&["report", "build", "rk"]).run();
+    let data = String::from_utf8(place.bytes("reports/rk/data.js")).expect("text");
+    let data = data.trim_start_matches("window.archi3dData=");
+    let data: serde_json::Value = serde_json::from_str(data.trim_end_matches(";\n")).expect("JSON");
+    for (at, (mode, best)) in [("textured", "cheap"), ("clay", "dear")].iter().enumerate() {
+        let rank = place.archi3d(&["judge", "rank", "rk", "--mode", mode, "--json"]);
+        let rank = rank.run().json();
+        let page = &data["rankings"][at];
+        assert_eq!(
+            (&page["mode"], &rank["mode"]),
+            (&(*mode).into(), &(*mode).into())
+        );
+        assert_eq!((&page["votes"], &rank["votes"]), (&4.into(), &4.into()));
+        assert_eq!(page["algos"][0]["algo"], *best);
+        for one in 0..2 {
+            for field in ["algo", "points", "interval", "best"] {
+                assert_eq!(
+                    page["algos"][one][field], rank["algos"][one][field],
+                    "{field}"
+                );
+            }
+        }
+    }
+    let usual = place.archi3d(&["judge", "rank", "rk"]).run();
+    let _ = usual
+        .expect_stdout("4 votes on textured models")
+        .expect_stderr("4 votes on clay models count apart");
+}
+
+#[test]
 fn few_votes_name_nobody_the_best() {
     let place = judged();
     let (cheap, dear) = (jobs(&place, "cheap"), jobs(&place, "dear"));

@@ -28,6 +28,7 @@
 //! - `export`: models under telling names, and never over anything.
 //! - `faithful_double`: fal's own client takes the double for fal.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
+//! - `fleet`: runs handed over to PostgreSQL and brought back, through the program.
 //! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
 //! - `hostile`: a corpus of bad workspaces, and every command on each of them.
 //! - [`init`]: an empty workspace, made without changing what is there.
@@ -116,6 +117,8 @@ mod faithful_double;
 mod fault_points;
 mod first_hour;
 mod fixtures;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+mod fleet;
 mod foresight;
 mod harmed_ledger;
 #[cfg(unix)]
@@ -173,6 +176,7 @@ mod set_up;
 mod spreadsheets;
 mod store_contract;
 mod stuck;
+mod sums;
 mod support;
 mod support_check;
 mod views;

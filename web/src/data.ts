@@ -15,9 +15,35 @@ export interface Data {
   /** What was spent, by run and algorithm, as `cost report` says. */
   costs: Cost[];
   accepts: Accept[];
-  votes: number;
+  /** What the votes on pairs came to, by run and by how models were drawn. */
+  rankings: Ranking[];
   /** What is not shown, and why. */
   left_out: { reason: string; jobs: number }[];
+  /** Jobs of which there are only rehearsals; they count nowhere. */
+  rehearsed: { run_id: string; product_id: string; variant: string; algo: string }[];
+  /** What was odd when the report was built. */
+  notes: string[];
+}
+
+export interface Ranking {
+  run_id: string;
+  mode: string;
+  votes: number;
+  both_unusable: number;
+  /** How far judges agree (Krippendorff's alpha). */
+  agreement: number | null;
+  unconnected: string[];
+  /** Best first. */
+  algos: Ranked[];
+}
+
+export interface Ranked {
+  algo: string;
+  points: number;
+  interval: [number, number] | null;
+  /** How probable it is that it is the best. */
+  best: number | null;
+  votes: number;
 }
 
 export interface Run {

@@ -11,7 +11,7 @@ import { close } from "./stage";
 import { Stand } from "./stand";
 import { data, go, link, run } from "./state";
 
-const CHANGES = ["newly failed", "repaired", "another model", "same model", "not ended", "only now", "only before"] as const;
+const CHANGES = ["newly failed", "repaired", "another model", "same model", "not ended", "only rehearsed", "only now", "only before"] as const;
 type Change = (typeof CHANGES)[number];
 
 interface Compared {
@@ -19,6 +19,8 @@ interface Compared {
   before: Job | undefined;
   now: Job | undefined;
   change: Change;
+  /** The one side that is missing was only rehearsed. */
+  rehearsed: boolean;
 }
 
 function judge(before: Job | undefined, now: Job | undefined): Change {
@@ -36,9 +38,16 @@ function compare(): Compared[] {
   const key = (job: Job) => `${job.item} ${job.algo}`;
   const before = new Map(jobs.filter((job) => job.run_id === against).map((job) => [key(job), job]));
   const now = new Map(jobs.filter((job) => job.run_id === run.value).map((job) => [key(job), job]));
-  const all = [...new Set([...before.keys(), ...now.keys()])].map((one) => ({
-    key: one, before: before.get(one), now: now.get(one), change: judge(before.get(one), now.get(one)),
-  }));
+  const { items, rehearsed } = data.value;
+  const name = (run: string | null, product: string, variant: string, algo: string) => JSON.stringify([run, product, variant, algo]);
+  const only = new Set(rehearsed.map((one) => name(one.run_id, one.product_id, one.variant, one.algo)));
+  const all = [...new Set([...before.keys(), ...now.keys()])].map((one) => {
+    const [was, is] = [before.get(one), now.get(one)];
+    const job = (was ?? is)!;
+    const item = items[job.item]!;
+    const missing = was && is ? false : only.has(name(was ? run.value : against, item.product_id, item.variant, job.algo));
+    return { key: one, before: was, now: is, rehearsed: missing, change: missing ? "only rehearsed" as const : judge(was, is) };
+  });
   return all.sort((a, b) => CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change));
 }
 
@@ -57,10 +66,12 @@ export function Diff() {
   const list = all.filter((one) => (wanted ? one.change === wanted : one.change !== "same model"));
   const spent = (jobs: (Job | undefined)[]) => jobs.reduce((sum, job) => sum + (job?.cost_micros ?? 0), 0);
   const common = all.filter((one) => one.before && one.now);
+  const empty = [against, run.value].filter((one) => !data.value.jobs.some((job) => job.run_id === one));
   return (
     <>
       <p class="lead"><bdi>{run.value}</bdi> against <bdi>{against}</bdi></p>
       <p class="sub">{count(common.length, "job")} in both: {usd(spent(common.map((one) => one.now)))} now, {usd(spent(common.map((one) => one.before)))} before.</p>
+      {empty.map((one) => <p key={one} class="sub">Nothing of <bdi>{one}</bdi> was really carried out{data.value.rehearsed.some((job) => job.run_id === one) && ": it was only rehearsed, and rehearsals never count"}.</p>)}
       <span role="group" aria-label="Which differences" class="choice">
         <button aria-pressed={!wanted} onClick={() => go({ change: "" })}>all that differs</button>
         {CHANGES.filter((change) => counts.has(change)).map((change) => (
@@ -82,7 +93,7 @@ function Difference({ one, against, open, onOpen }: { one: Compared; against: st
   const side = (run: string, of: Job | undefined) => (
     <figure>
       <figcaption><bdi>{run}</bdi></figcaption>
-      {!of ? <div class="poster none"><span class="note only">not in this run</span></div>
+      {!of ? <div class="poster none"><span class="note only">{one.rehearsed ? "only rehearsed" : "not in this run"}</span></div>
         : !of.model ? <Reason job={of} />
         : open ? <Stand model={of.model} label={`${name} in ${run}`} />
         : <Poster model={of.model} alt={`${name} in ${run}`} onOpen={onOpen} />}

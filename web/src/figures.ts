@@ -108,30 +108,40 @@ export interface Difference {
   first: string;
   second: string;
   test: Paired;
+  /** Items that only one of them finished, or that lack the number. */
+  dropped: number;
   /** The p-value, corrected for the number of pairs. */
   p: number;
 }
 
+export interface Differences {
+  found: Difference[];
+  /** Pairs of algorithms with fewer than five items in common. */
+  few: { first: string; second: string; common: number }[];
+}
+
 /** Compares algorithms over the items that both finished. */
-export function differences(jobs: Job[], algos: string[], of: Measure): Difference[] {
-  const byAlgo = new Map(algos.map((algo) => [algo, new Map<number, Job>()]));
-  for (const job of jobs) if (job.state === "completed") byAlgo.get(job.algo)?.set(job.item, job);
+export function differences(jobs: Job[], algos: string[], of: Measure): Differences {
+  const byAlgo = new Map(algos.map((algo) => [algo, new Map<number, number | null>()]));
   const value = MEASURED[of];
+  for (const job of jobs) byAlgo.get(job.algo)?.set(job.item, job.state === "completed" ? value(job) : null);
   const found: Omit<Difference, "p">[] = [];
+  const few: Differences["few"] = [];
   algos.forEach((first, at) => {
     for (const second of algos.slice(at + 1)) {
+      const [own, others] = [byAlgo.get(first)!, byAlgo.get(second)!];
       const gaps: number[] = [];
-      for (const [item, job] of byAlgo.get(first) ?? []) {
-        const other = byAlgo.get(second)?.get(item);
-        const [a, b] = [value(job), other ? value(other) : null];
+      for (const [item, a] of own) {
+        const b = others.get(item) ?? null;
         if (a !== null && b !== null) gaps.push(a - b);
       }
       const test = paired(gaps);
-      if (test) found.push({ first, second, test });
+      if (test) found.push({ first, second, test, dropped: new Set([...own.keys(), ...others.keys()]).size - gaps.length });
+      else few.push({ first, second, common: gaps.length });
     }
   });
   const corrected = holm(found.map((one) => one.test.p));
-  return found.map((one, at) => ({ ...one, p: corrected[at]! }));
+  return { found: found.map((one, at) => ({ ...one, p: corrected[at]! })), few };
 }
 
 export interface FailureGroup {

@@ -1,6 +1,6 @@
 // What is shown: text, facets with counts, order.
 
-import { FACETS, SORTS, choose, counts, go, link, nothingChosen, rows, shown } from "./state";
+import { FACETS, SORTS, choose, counts, go, jobs, known, link, nothingChosen, rows, shown } from "./state";
 import type { Facet, Sort } from "./state";
 import { count } from "./format";
 
@@ -16,6 +16,7 @@ const SORT_WORDS: Record<Sort, string> = {
 export function Filters() {
   const { text, only, sort } = link.value;
   const chosen = FACETS.reduce((sum, facet) => sum + only[facet].length, 0);
+  const fitting = shown.value.reduce((sum, row) => sum + row.jobs.size, 0);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <input type="search" aria-label="Search" value={text} onInput={(event) => go({ text: event.currentTarget.value })} placeholder="Search products, categories, jobs" />
@@ -25,21 +26,24 @@ export function Filters() {
         </select>
       </label>
       <p role="status" class="hint">
-        {shown.value.length === rows.value.length ? count(rows.value.length, "item") : `${shown.value.length} of ${count(rows.value.length, "item")}`}
+        {part(shown.value.length, rows.value.length, "item")}, {part(fitting, jobs.value.length, "job")}
         {(chosen > 0 || text) && <> · <button type="button" class="link" onClick={() => go({ text: "", only: nothingChosen() })}>show all</button></>}
       </p>
       <details class="facets" open={innerWidth > 900}>
         <summary>Narrow down{chosen > 0 && ` (${chosen})`}</summary>
+        <p class="hint">Numbers are jobs that fit everything else chosen here.</p>
         {FACETS.map((facet) => <FacetBox key={facet} facet={facet} />)}
       </details>
     </form>
   );
 }
 
+const part = (some: number, all: number, what: string) => (some === all ? count(all, what) : `${some.toLocaleString("en-US")} of ${count(all, what)}`);
+
 function FacetBox({ facet }: { facet: Facet }) {
   const found = counts.value[facet];
   const chosen = link.value.only[facet];
-  const values = [...new Set([...found.keys(), ...chosen])].sort((a, b) => (facet === "score" ? b.localeCompare(a) : a.localeCompare(b)));
+  const values = [...new Set([...known.value[facet], ...chosen])].sort((a, b) => (facet === "score" ? b.localeCompare(a) : a.localeCompare(b)));
   if (values.length < 2 && chosen.length === 0) return null;
   const toggle = (value: string) =>
     go(choose(facet, chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]));
@@ -47,7 +51,7 @@ function FacetBox({ facet }: { facet: Facet }) {
     <fieldset>
       <legend>{TITLES[facet]}</legend>
       {values.map((value) => (
-        <label key={value} class="value">
+        <label key={value} class={found.has(value) ? "value" : "value faint"}>
           <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
           <bdi title={value}>{value}</bdi> <small>{(found.get(value) ?? 0).toLocaleString("en-US")}</small>
         </label>

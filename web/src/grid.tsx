@@ -12,12 +12,12 @@ import { algos, go, hue, jobKey, jobs, link, shown, verdicts } from "./state";
 import type { Row } from "./state";
 
 /** Rows above and below what can be seen that are kept ready. */
-const SPARE = 4;
+const SPARE = 3;
 
 /** Which rows can be seen. All rows are equally high, so that only these need to exist. */
 function useSeen(rows: number) {
   const box = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState({ from: 0, to: 12, height: 0 });
+  const [seen, setSeen] = useState({ from: 0, to: 6, height: 0 });
   const look = () => {
     const element = box.current;
     const row = element?.querySelector("tbody tr.row");

@@ -13,6 +13,8 @@ import { Stand } from "./stand";
 import { data, jobs, run } from "./state";
 
 type Answer = "a" | "b" | "tie" | "none";
+/** The answer of a row that takes back what was saved before. */
+const WITHDRAWN = "withdrawn";
 
 interface Vote {
   vote_id: string;
@@ -25,7 +27,7 @@ interface Vote {
   item: string;
   mode: string;
   side_of_a: "left" | "right";
-  answer: Answer;
+  answer: Answer | typeof WITHDRAWN;
   ms: number;
   seed: number;
 }
@@ -37,7 +39,7 @@ interface Verdict {
   run_id: string;
   job_id: string;
   item: string;
-  accepted: "yes" | "no";
+  accepted: "yes" | "no" | typeof WITHDRAWN;
   reason: string;
 }
 
@@ -46,6 +48,8 @@ interface Book {
   seed: number;
   votes: Vote[];
   verdicts: Verdict[];
+  /** How many of each have left as a file: these are taken back by another row. */
+  saved?: { votes: number; verdicts: number };
 }
 
 /** What a browser keeps of one run: who judges now, and what each judge said. */
@@ -120,6 +124,17 @@ function chance(text: string): number {
   return (hash >>> 0) / 2 ** 32;
 }
 
+const aboutVote = (one: Vote) => `${[one.job_a, one.job_b].sort().join(" ")} ${one.mode}`;
+const aboutVerdict = (one: Verdict) => `${one.run_id} ${one.job_id}`;
+
+/** The last word on each thing, but for what was taken back. */
+function standing<T>(rows: T[], thing: (row: T) => string, isBack: (row: T) => boolean): T[] {
+  const last = new Map(rows.map((row) => [thing(row), row]));
+  return rows.filter((row) => last.get(thing(row)) === row && !isBack(row));
+}
+const votes = computed(() => standing(book.value.votes, aboutVote, (one) => one.answer === WITHDRAWN));
+const verdicts = computed(() => standing(book.value.verdicts, aboutVerdict, (one) => one.accepted === WITHDRAWN));
+
 const done = (): Job[] => jobs.value.filter((job) => job.state === "completed" && job.model);
 
 interface Pair {
@@ -134,7 +149,7 @@ function nextPair(): Pair | null {
   const byItem = new Map<number, Job[]>();
   for (const job of done()) byItem.set(job.item, [...(byItem.get(job.item) ?? []), job]);
   const name = (a: Job, b: Job) => `${a.job_id} ${b.job_id}`;
-  const judged = new Set(book.value.votes.filter((one) => one.mode === mode.value).flatMap((one) => [`${one.job_a} ${one.job_b}`, `${one.job_b} ${one.job_a}`]));
+  const judged = new Set(votes.value.filter((one) => one.mode === mode.value).flatMap((one) => [`${one.job_a} ${one.job_b}`, `${one.job_b} ${one.job_a}`]));
   let best: { pair: [Job, Job]; rank: number } | null = null;
   for (const list of byItem.values()) {
     list.forEach((a, at) => {
@@ -151,7 +166,7 @@ function nextPair(): Pair | null {
 }
 
 function nextSingle(): Job | null {
-  const judged = new Set(book.value.verdicts.map((verdict) => `${verdict.run_id} ${verdict.job_id}`));
+  const judged = new Set(verdicts.value.map(aboutVerdict));
   const open = done().filter((job) => !judged.has(`${job.run_id} ${job.job_id}`) && !skipped.value.has(job.job_id));
   return open.reduce<Job | null>((best, job) => (!best || chance(job.job_id) < chance(best.job_id) ? job : best), null);
 }
@@ -186,9 +201,20 @@ function decide(job: Job, accepted: "yes" | "no"): void {
 
 function undo(): void {
   if (!judge.value) return;
-  if (kind.value === "pairs") say({ votes: book.value.votes.slice(0, -1) });
-  else say({ verdicts: book.value.verdicts.slice(0, -1) });
+  const saved = book.value.saved ?? { votes: 0, verdicts: 0 };
+  const [id, at] = [crypto.randomUUID(), new Date().toISOString()];
+  const [vote, verdict] = [votes.value.at(-1), verdicts.value.at(-1)];
+  if (kind.value === "pairs" && vote) {
+    say({ votes: without(book.value.votes, vote, saved.votes, { ...vote, vote_id: id, at, answer: WITHDRAWN }) });
+  } else if (kind.value === "accept" && verdict) {
+    say({ verdicts: without(book.value.verdicts, verdict, saved.verdicts, { ...verdict, accept_id: id, at, accepted: WITHDRAWN, reason: "" }) });
+  }
   revealed.value = null;
+}
+
+/** Drops a row that nobody has; what has left as a file is taken back by another row. */
+function without<T>(rows: T[], row: T, saved: number, back: T): T[] {
+  return rows.indexOf(row) < saved ? [...rows, back] : rows.filter((other) => other !== row);
 }
 
 export function Judge() {
@@ -236,13 +262,13 @@ export function Judge() {
       {single && <One key={single.job_id} job={single} />}
       {!pair && !single && <p class="empty">{kind.value === "pairs" ? `There are no two models of one item left to compare as ${mode.value}.` : "Every model has your verdict."}</p>}
       <div class="bar">
-        <button onClick={undo} disabled={(kind.value === "pairs" ? book.value.votes : book.value.verdicts).length === 0}>Undo<kbd>z</kbd></button>
+        <button onClick={undo} disabled={(kind.value === "pairs" ? votes.value : verdicts.value).length === 0}>Undo<kbd>z</kbd></button>
         <Save />
         <span class="hint" role="status">
-          {count(book.value.votes.length, "vote")}, {count(book.value.verdicts.length, "verdict")}{judge.value && <> by <bdi>{judge.value}</bdi></>} in this browser{revealed.value && ` · ${revealed.value}`}
+          {count(votes.value.length, "vote")}, {count(verdicts.value.length, "verdict")}{judge.value && <> by <bdi>{judge.value}</bdi></>} in this browser{revealed.value && ` · ${revealed.value}`}
         </span>
       </div>
-      <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</p>
+      <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. What you undo after saving is taken back by the next file. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</p>
     </>
   );
 }
@@ -314,6 +340,7 @@ function Save() {
     <button disabled={nothing} onClick={() => {
       save("votes", book.value.votes);
       save("accepts", book.value.verdicts);
+      say({ saved: { votes: book.value.votes.length, verdicts: book.value.verdicts.length } });
     }}>Save for <code>archi3d judge import</code></button>
   );
 }

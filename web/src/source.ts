@@ -5,7 +5,10 @@ import type { Data, Model } from "./data";
 
 export interface Source {
   data(): Data;
+  /** All views side by side. */
   poster(model: Model): string;
+  /** One view alone. */
+  view(model: Model): string;
   picture(sha256: string): string;
   /** Fetches the bytes of a model; fails with a sentence. */
   model(model: Model): Promise<ArrayBuffer>;
@@ -46,11 +49,19 @@ export class FileSource implements Source {
   }
 
   poster(model: Model): string {
-    return this.inline(`posters/${model.sha256}.jpg`) ?? `posters/${model.sha256}.jpg`;
+    return this.address(`posters/${model.sha256}.jpg`);
+  }
+
+  view(model: Model): string {
+    return this.address(`posters/${model.sha256}-1.jpg`);
   }
 
   picture(sha256: string): string {
-    return this.inline(`pictures/${sha256}.jpg`) ?? `pictures/${sha256}.jpg`;
+    return this.address(`pictures/${sha256}.jpg`);
+  }
+
+  private address(name: string): string {
+    return this.inline(name) ?? name;
   }
 
   /** Takes the files of a workspace that the person has chosen; says how many are models. */

@@ -200,6 +200,13 @@ export const counts = computed<Record<Facet, Map<string, number>>>(() => {
   return found;
 });
 
+/** Everything that a job of the run is in each facet. */
+export const known = computed<Record<Facet, string[]>>(() => {
+  const found = Object.fromEntries(FACETS.map((facet) => [facet, new Set<string>()])) as Record<Facet, Set<string>>;
+  for (const row of rows.value) for (const job of row.jobs.values()) for (const facet of FACETS) found[facet].add(value(facet, job, row));
+  return Object.fromEntries(FACETS.map((facet) => [facet, [...found[facet]].filter(Boolean)])) as Record<Facet, string[]>;
+});
+
 /** The rows that fit, in the order asked for, each with the jobs that fit. */
 export const shown = computed<Row[]>(() => {
   const { only, text, sort } = link.value;

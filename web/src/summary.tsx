@@ -9,6 +9,7 @@ import type { Job } from "./data";
 import { MEASURES, differences, figures, scoreOf } from "./figures";
 import type { Difference, Figures, Measure } from "./figures";
 import { about, count, fixed, percent, range, seconds, usd } from "./format";
+import { Votes } from "./votes";
 import { algos, choose, data, go, hue, jobs, link, run, verdicts } from "./state";
 import { quantile, wilson } from "./stats";
 
@@ -28,6 +29,7 @@ export function Summary() {
     <>
       <Headline sorted={sorted} judged={judged} price={price} />
       <div class="cards">{sorted.map((one) => <Card key={one.algo} one={one} judged={judged} />)}</div>
+      <Votes all={all} judged={judged} />
       <ByCategory judged={judged} />
       <Plots all={all} own={own} />
       <Pairs own={own} />
@@ -206,7 +208,8 @@ function Pairs({ own }: { own: Job[] }) {
   if (algos.value.length < 2) return null;
   const scored = own.some((job) => scoreOf(job) !== null);
   const of = measure.value === "score" && !scored ? "price" : measure.value;
-  const found = differences(own, algos.value, of);
+  const { found, few } = differences(own, algos.value, of);
+  const dropped = found.some((one) => one.dropped > 0);
   const size = (one: Difference) => {
     const gap = Math.abs(one.test.median);
     return of === "price" ? usd(gap) : of === "time" ? seconds(gap) : fixed(gap);
@@ -224,19 +227,20 @@ function Pairs({ own }: { own: Job[] }) {
           <div class="scroll" tabIndex={0} role="region" aria-label="Differences">
             <table class="figures">
               <thead>
-                <tr><th scope="col">On the median item</th><th scope="col">by</th><th scope="col">on so many items</th><th scope="col">of</th><th scope="col">p</th></tr>
+                <tr><th scope="col">On the median item</th><th scope="col">by</th><th scope="col">on so many items</th><th scope="col">of</th>{dropped && <th scope="col">left out</th>}<th scope="col">p</th></tr>
               </thead>
               <tbody>
                 {found.map((one) => {
                   const up = one.test.median > 0;
                   return (
                     <tr key={`${one.first} ${one.second}`} class={one.p < 0.05 ? "" : "faint"}>
-                      <td>{one.test.median === 0
+                      <td class="sentence">{one.test.median === 0
                         ? <><bdi>{one.first}</bdi> and <bdi>{one.second}</bdi>: the same {of}</>
                         : <><bdi>{one.first}</bdi> {WORDS[of][up ? 0 : 1]} <bdi>{one.second}</bdi></>}</td>
                       <td>{one.test.median === 0 ? "–" : size(one)}</td>
                       <td>{percent(up ? one.test.larger : 1 - one.test.larger)}</td>
                       <td>{one.test.pairs}</td>
+                      {dropped && <td>{one.dropped}</td>}
                       <td>{one.p < 0.001 ? "< 0.001" : one.p.toFixed(3)}</td>
                     </tr>
                   );
@@ -244,9 +248,10 @@ function Pairs({ own }: { own: Job[] }) {
               </tbody>
             </table>
           </div>
-          <p class="hint">Items that both finished, in pairs: Wilcoxon's signed-rank test, two-sided, corrected for the number of pairs (Holm). Grey rows may be chance.</p>
+          <p class="hint">Items that both finished, in pairs: Wilcoxon's signed-rank test, two-sided, corrected for the number of pairs (Holm). Grey rows may be chance.{dropped && ` Left out: items that one of the two did not finish${of === "score" ? " or that have no score" : ""}; if those are the hard ones, the rest looks better than it is.`}</p>
         </>
       )}
+      {few.length > 0 && found.length > 0 && <p class="hint">Not compared, because fewer than five items are finished by both: {few.map((one) => `${one.first} and ${one.second} (${one.common})`).join(", ")}.</p>}
     </section>
   );
 }

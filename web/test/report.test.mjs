@@ -42,6 +42,8 @@ let browser;
 let run;
 let address;
 let bare;
+/** What `judge rank` said when the reports were built. */
+let ranked;
 
 before(async () => {
   run = makeWorkspace(process.env.ARCHI3D, workspace, {
@@ -71,8 +73,15 @@ before(async () => {
   }));
   writeFileSync(join(place, "accepts.csv"), `${accepts.join("\n")}\n`);
   run("judge", "import", join(place, "accepts.csv"));
-  run("batch", "create", "--run-id", "r2", "--algos", "alpha");
-  run("run", "worker", "r2", "--yes");
+  const jobs = JSON.parse(run("run", "status", "r1", "--list", "--json")).jobs;
+  const job = (item, algo) => jobs.find((one) => one.product_id === item && one.algo === algo).job_id;
+  const votes = PLAIN.map(({ id }, at) => `v${at},2026-01-01T00:00:00Z,ada,r1,${job(id, "alpha")},r1,${job(id, "beta")},${id},textured,left,${"aaabt"[at].replace("t", "tie")},9,1`);
+  writeFileSync(join(place, "votes.csv"), ["vote_id,at,judge,run_id_a,job_a,run_id_b,job_b,item,mode,side_of_a,answer,ms,seed", ...votes, ""].join("\n"));
+  run("judge", "import", join(place, "votes.csv"));
+  ranked = JSON.parse(run("judge", "rank", "r1", "--json"));
+  run("batch", "create", "--run-id", "r2", "--algos", "alpha,beta");
+  run("run", "worker", "r2", "--yes", "--algo", "alpha");
+  run("run", "worker", "r2", "--dry-run", "--algo", "beta");
   // A picture that is gone and one that is none.
   unlinkSync(join(workspace, "dataset", "1003", "images", "view_A.jpg"));
   writeFileSync(join(workspace, "dataset", "1004", "images", "view_A.jpg"), "no picture");
@@ -167,11 +176,15 @@ test("facets count, filters narrow, and everything stands in the link", async ()
   const page = await at("grid");
   const rows = page.locator("tr.row");
   const status = page.getByRole("status");
-  assert.equal(await status.textContent(), "9 items");
+  assert.equal(await status.textContent(), "9 items, 27 jobs");
   assert.match(await page.getByLabel("completed").locator("..").textContent(), /18/);
   await page.getByLabel("Lamps").check();
   await page.waitForFunction(() => document.querySelectorAll("tr.row").length === 2);
+  // Two lamps by three makers, of which one made nothing: what the other facets choose is counted.
+  const beside = (label) => page.getByLabel(label).locator("..").locator("small").textContent();
+  assert.deepEqual([await beside(/^completed/), await beside("alpha"), await beside("Lamps"), await beside("Chairs")], ["4", "2", "6", "18"]);
   await page.getByLabel(/^completed/).check();
+  assert.deepEqual([await status.textContent(), await beside("gamma"), await beside("Lamps")], ["2 of 9 items, 4 of 27 jobs · show all", "0", "4"]);
   await page.getByLabel("Order by").selectOption("disagreement");
   const again = await at(new URL(page.url()).hash.slice(1));
   assert.ok((await rows.count()) > 0);
@@ -309,12 +322,41 @@ test("votes and verdicts leave as files that judge import takes", async () => {
   await page.locator("canvas").first().focus();
   await page.keyboard.press("Shift+ArrowLeft");
   assert.match(await page.getByRole("status").textContent(), /^1 vote,/, "turning is no vote");
+  const count = () => JSON.parse(run("judge", "rank", "r1", "--json")).votes;
+  assert.equal(count(), 6);
+  // What has left as a file is taken back by the next one.
   await page.keyboard.press("z");
+  await page.getByText("0 votes,").waitFor();
+  const back = await save();
+  assert.match(readFileSync(back, "utf8"), /,withdrawn,/);
+  run("judge", "import", back);
+  assert.equal(count(), 5);
+  await page.evaluate(() => localStorage.clear());
+  await page.reload();
+  await name(page, "Cy");
   await page.getByRole("button", { name: "Would you use it?" }).click();
   await page.keyboard.press("y");
   await page.getByText("1 verdict").waitFor();
   assert.match(readFileSync(await save(), "utf8"), /^\ufeffaccept_id,.*\n.*,yes,\n$/);
   await done(page);
+});
+
+test("votes are ranked as judge rank ranks them, ties are said, and what is left out too", async () => {
+  const page = await at("summary");
+  const table = page.getByRole("region", { name: "Ranking, textured" });
+  for (const [at, one] of ranked.algos.entries()) {
+    const said = await table.locator("tbody tr").nth(at).textContent();
+    for (const figure of [one.algo, Math.round(one.points), `${one.accepted} of ${one.judged}`]) assert.ok(said.includes(String(figure)), `${said}: ${figure}`);
+  }
+  await page.getByText(/can be told apart yet|is tied with/).waitFor();
+  await page.getByText("Not compared, because fewer than five items are finished by both: alpha and gamma (0)").waitFor();
+  await done(page);
+  const other = await open(browser, `${bare}#diff?change=only+rehearsed`);
+  assert.equal(await other.locator(".differences li").count(), 9);
+  await other.getByText("only rehearsed", { exact: true }).nth(2).waitFor();
+  await other.getByRole("link", { name: "About" }).click();
+  for (const line of [/9 jobs: only rehearsed/, /models of \d+ only as pictures/, /2 source pictures cannot be read/]) await other.getByText(line).waitFor();
+  await done(other);
 });
 
 test("sums and counts on the page are those of cost report and run status", async () => {
@@ -360,7 +402,7 @@ test("two runs are held against each other, and both models of a job turn togeth
   await page.getByText("r1 against r2").first().waitFor();
   const choice = (name) => page.getByRole("button", { name });
   assert.match(await choice("another model").textContent(), /another model 9/);
-  assert.match(await choice("only now").textContent(), /only now 18/);
+  assert.match(await choice("only now").textContent(), /only now 9/);
   await choice("another model").click();
   assert.match(page.url(), /change=another\+model/);
   assert.equal(await page.locator(".differences li").count(), 9);

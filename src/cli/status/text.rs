@@ -431,6 +431,7 @@ pub(crate) mod tests {
                 },
                 to_finish_usd: Usd::ZERO,
                 unpriced: 4,
+                not_registered_usd: Usd::ZERO,
             },
             running: vec![RunningJob {
                 job_id: JobId::parse("d610ebfd455b").expect("valid"),

@@ -10,6 +10,7 @@ use archi3d_core::store::postgres::crew::{self, Health, State, Worker};
 use archi3d_core::store::postgres::ending::{self, Release};
 use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
 use archi3d_core::store::postgres::{keep, view};
+use chrono::Utc;
 
 use super::bench::{failure, setback, success};
 use super::{Bench, LEASE, SHORT};
@@ -265,7 +266,7 @@ fn only_what_is_over_and_exported_is_forgotten() {
     bench.take();
     let run_no = bench.run_no;
     assert!(
-        !keep::close_run(&mut bench.work, run_no).expect("asked"),
+        !keep::close_run(&mut bench.work, run_no, Utc::now()).expect("asked"),
         "a job runs"
     );
     let held = view::running(&mut bench.work, run_no, 9)
@@ -293,7 +294,7 @@ fn only_what_is_over_and_exported_is_forgotten() {
     };
     ending::release(&mut bench.work, &[hold], &how).expect("released");
     act::withdraw(&mut bench.work, run_no, None, None, LEASE).expect("out");
-    assert!(keep::close_run(&mut bench.work, run_no).expect("closed"));
+    assert!(keep::close_run(&mut bench.work, run_no, Utc::now()).expect("closed"));
     assert_eq!(
         keep::prune(&mut bench.work, 1, 30)
             .expect("pruned")
@@ -301,7 +302,7 @@ fn only_what_is_over_and_exported_is_forgotten() {
         1
     );
     assert_eq!(bench.number("SELECT count(*) FROM archi3d.jobs"), 2);
-    bench.run("UPDATE archi3d.runs SET closed_at = now() - interval '31 days'; UPDATE archi3d.jobs SET request_id = 'req' WHERE status = 'cancelled'");
+    bench.run("UPDATE archi3d.runs SET closed_at = now() - interval '31 days'; UPDATE archi3d.jobs SET completed_at = now() - interval '32 days' WHERE status = 'succeeded'; UPDATE archi3d.jobs SET request_id = 'req' WHERE status = 'cancelled'");
     assert_eq!(keep::prune(&mut bench.work, 1, 30).expect("pruned").jobs, 1);
     assert_eq!(
         bench.number("SELECT count(*) FROM archi3d.jobs"),

@@ -21,7 +21,7 @@ pub mod shapes;
 pub mod wait;
 pub mod workspace;
 
-pub use binary::Invocation;
+pub use binary::{Invocation, Output};
 pub use mount::Mount;
 pub use read::Registry;
 pub use wait::{DEADLINE, wait_until};

@@ -33,6 +33,8 @@ pub struct GlobalSettings {
     pub budget_run_usd: Option<f64>,
     /// The most that all runs together may spend in one day, in UTC.
     pub budget_day_usd: Option<f64>,
+    /// Where runs live that many machines work on: the URL of a PostgreSQL database.
+    pub store: Option<String>,
     /// What is expected to cost more is confirmed by a person first.
     pub confirm_above_usd: Option<f64>,
 }
@@ -95,6 +97,7 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
         vfscore_timeout_s: number(&["metrics", "vfscore", "default_timeout_s"]),
         budget_run_usd: number(&["budget", "run_usd"]),
         budget_day_usd: number(&["budget", "day_usd"]),
+        store: text(&["store"]),
         confirm_above_usd: number(&["confirm_above_usd"]),
     }
 }

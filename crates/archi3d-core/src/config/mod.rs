@@ -45,9 +45,11 @@ pub const SHIPPED_ADAPTERS: &str = include_str!("../../../../config/adapters.yam
 pub const SHIPPED_GLOBAL: &str = include_str!("../../../../config/global.yaml");
 
 /// The variables that mean something to the program, for `config show`.
-const KNOWN_VARIABLES: [&str; 5] = [
+const KNOWN_VARIABLES: [&str; 7] = [
     WORKSPACE_VARIABLE,
     "ARCHI3D_COMMIT",
+    "ARCHI3D_STORE",
+    "DATABASE_URL",
     "FAL_KEY",
     "FAL_KEY_ID",
     "FAL_KEY_SECRET",

@@ -170,6 +170,8 @@ pub struct Ledger {
     /// Jobs that turned out dearer than what was reserved for them, and on which day.
     dearer: BTreeMap<(RunId, JobId), (Usd, String)>,
     by_hand: Vec<ByHand>,
+    /// A run that is asked about job by job, and what each of its jobs cost.
+    of_run: Option<(RunId, HashMap<JobId, Usd>)>,
 }
 
 /// What a person said was billed for a job.
@@ -296,6 +298,27 @@ impl Bill {
 }
 
 impl Ledger {
+    /// Returns an empty ledger that also keeps what each job of a run costs.
+    pub fn by_job(run: RunId) -> Self {
+        Self {
+            of_run: Some((run, HashMap::new())),
+            ..Self::default()
+        }
+    }
+
+    /// Returns an empty ledger that keeps the same.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let run = self.of_run.as_ref().map(|(run, _)| run.clone());
+        run.map_or_else(Self::default, Self::by_job)
+    }
+
+    /// Returns the jobs that money was spent on, of the run that is asked about.
+    pub fn spent_by_job(&self) -> impl Iterator<Item = (&JobId, Usd)> {
+        let jobs = self.of_run.iter().flat_map(|(_, jobs)| jobs);
+        jobs.map(|(job, usd)| (job, *usd))
+    }
+
     /// Takes one line in. The money of an attempt is settled once, whoever tells
     /// it again.
     pub fn take(&mut self, entry: &Entry) {
@@ -356,6 +379,11 @@ impl Ledger {
                     }
                     _ => day_of(*at),
                 };
+                if let Some((run, jobs)) = &mut self.of_run
+                    && *run == key.0
+                {
+                    *jobs.entry(key.1).or_default() += usd;
+                }
                 *self.spent_by_run.entry(key.0).or_default() += usd;
                 *self.spent_by_day.entry(day).or_default() += usd;
             }

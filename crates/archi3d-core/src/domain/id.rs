@@ -4,6 +4,7 @@
 //! we run on. Nothing else in the program builds a path from text that came
 //! from outside.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -96,12 +97,16 @@ fn is_refused(c: char) -> bool {
             | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
+/// A text that is only looked at: journals have millions of ids.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
 // Shared, not copied: an id is kept in many places at once.
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident, $kind:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[serde(try_from = "Text<'_>", into = "String")]
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -123,10 +128,10 @@ macro_rules! id_type {
             }
         }
 
-        impl TryFrom<String> for $name {
+        impl TryFrom<Text<'_>> for $name {
             type Error = IdError;
-            fn try_from(text: String) -> Result<Self, IdError> {
-                Self::parse(&text)
+            fn try_from(text: Text<'_>) -> Result<Self, IdError> {
+                Self::parse(&text.0)
             }
         }
 

@@ -2,8 +2,10 @@
 //!
 //! A patch names only the columns it means; every other cell keeps its bytes.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,12 +43,30 @@ pub const REUSED: &str = "reused";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellPatch {
     /// The column's name.
+    #[serde(deserialize_with = "column_name")]
     pub column: Cow<'static, str>,
     /// The new text.
     pub value: String,
     /// Write only where the cell is empty (or holds a rehearsal's mark).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_if_empty: bool,
+}
+
+/// Reads the name of a column; those of ours are not kept a second time.
+fn column_name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
+    struct Name;
+    impl Visitor<'_> for Name {
+        type Value = Cow<'static, str>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the name of a column")
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            let ours = WORKER_COLUMNS.iter().chain(&["status", "algo_version"]);
+            let known = ours.copied().find(|name| *name == text);
+            Ok(known.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed))
+        }
+    }
+    from.deserialize_str(Name)
 }
 
 /// The cells a change of state writes. Copies share them: a patch goes into the

@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Timelike, Utc};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A moment in UTC with microseconds, written the way existing tables have it.
@@ -74,9 +75,18 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a time with offset")))
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Timestamp;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time with offset")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Timestamp, E> {
+                let unfit = || E::custom(format!("{text:?} is not a time with offset"));
+                Timestamp::parse(text).ok_or_else(unfit)
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

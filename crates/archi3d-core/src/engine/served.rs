@@ -93,7 +93,8 @@ impl Pool<'_> {
             if self.cancel.stage() != Stage::Go || self.halted().is_some() {
                 break;
             }
-            if let Some(handed) = served.buffer().ready.pop_front() {
+            let next = served.buffer().ready.pop_front();
+            if let Some(handed) = next {
                 self.run_handed(served, handed);
                 continue;
             }

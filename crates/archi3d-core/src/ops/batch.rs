@@ -16,12 +16,13 @@ use crate::domain::id::{AlgoKey, IdError, RunId};
 use crate::domain::plan::{
     AlgoError, AlgoSelection, CatalogItem, ECOTEST, ItemFilter, KnownAlgo, Plan, select_algos,
 };
+use crate::domain::text::shell_word;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::table_file::{self, RiskyCell};
 use crate::ops::{OpsContext, adapters, created_rows};
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::refuse_links_outside;
+use crate::store::files::{refuse_links_outside, refuse_pushed};
 use crate::table::Table;
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -269,6 +270,13 @@ pub fn create(
     });
     report.warnings.extend(not_runnable);
     report.warnings.extend(warnings);
+    if refuse_pushed(workspace, &report.run_id).is_err() {
+        report.warnings.push(format!(
+            "run {} lives in a fleet: `archi3d fleet push --run-id {}` hands its new jobs over",
+            report.run_id,
+            shell_word(report.run_id.as_str())
+        ));
+    }
     report.risky_cells = risky_cells(&plan);
     report.log(workspace);
     Ok(report)

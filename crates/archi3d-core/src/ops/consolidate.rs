@@ -16,7 +16,7 @@ use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{Inspector, missing_hint, refuse_links_outside};
+use crate::store::files::{Inspector, missing_hint, refuse_links_outside, refuse_pushed};
 use crate::table::Table;
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
@@ -115,6 +115,8 @@ pub fn consolidate(
     // A mistyped run must leave no trace, not even a lock file.
     let table = read_run(workspace, &request.run_id)?;
     refuse_links_outside(workspace, Some(&request.run_id))?;
+    // Its rows tell what its fleet knows, and its markers are of the time before.
+    refuse_pushed(workspace, &request.run_id)?;
     let decider = decider(workspace, clock, request)?;
     let plan = Plan::make(&decider, &table)?;
     refuse_lost_disk(workspace, &request.run_id, &plan)?;

@@ -13,7 +13,7 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::error::StoreError;
-use crate::store::files::SubjectColumns;
+use crate::store::files::{SubjectColumns, SubjectKey};
 use crate::table::Table;
 
 /// The column that tells which row of the registry it was, counted from 1.
@@ -131,7 +131,7 @@ fn completed(
 }
 
 /// Returns what the recorded jobs are made from: the same by another id is no other job.
-pub(super) fn recorded_subjects(record: &Table) -> HashSet<String> {
+pub(super) fn recorded_subjects(record: &Table) -> HashSet<SubjectKey> {
     let columns = SubjectColumns::of(record);
     let rows = 0..record.len();
     rows.filter_map(|row| columns.read(record, row).key())

@@ -106,6 +106,15 @@ impl Target {
 
 /// Looks at everything and changes nothing.
 pub fn examine(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
+    // Most of a first look is waiting for the disk, which answers many at a time.
+    let threads = 4 * rayon::current_num_threads();
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(|| look_at_all(target, request)),
+        Err(_) => look_at_all(target, request),
+    }
+}
+
+fn look_at_all(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
     let workspace = &target.workspace;
     if let Some(run_id) = &request.run_id {
         check_known(workspace, run_id)?;

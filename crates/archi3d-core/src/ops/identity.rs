@@ -51,6 +51,19 @@ pub(super) fn worker_identity(settings: &Settings) -> WorkerIdentity {
     }
 }
 
+/// Returns who runs this process, and on which machine.
+#[cfg(feature = "postgres")]
+pub(super) fn user_and_host() -> (String, String) {
+    let host = hostname::get()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let user = user_name(
+        |name| super::real_env(name).filter(|value| !value.is_empty()),
+        whoami::username().ok().filter(|user| !user.is_empty()),
+    );
+    (user, one_line(&host))
+}
+
 fn environment(conda: Option<String>, venv: Option<String>) -> String {
     let version = concat!("archi3d ", env!("CARGO_PKG_VERSION"));
     if let Some(name) = conda {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::nearest::suggestion;
-use crate::domain::rank::{self, Answer, Standing, Vote};
+use crate::domain::rank::Standing;
 use crate::domain::time::Timestamp;
 use crate::ops::cost;
 use crate::ops::table_file::{self, Columns};
@@ -20,8 +20,16 @@ use crate::store::files;
 use crate::table::Table;
 
 mod import;
+mod pairs;
 
 pub use import::{Imported, import};
+pub use pairs::Pairs;
+
+/// How models are drawn for judging unless somebody asks for something else.
+const TEXTURED: &str = "textured";
+
+/// The answer of a row that takes back what its judge said of the same thing before.
+const WITHDRAWN: &str = "withdrawn";
 
 /// The columns of `tables/votes.csv`.
 pub const VOTE_COLUMNS: &[&str] = &[
@@ -104,20 +112,25 @@ impl Kind {
         }
     }
 
+    /// Returns the answer of a row.
+    fn said(self, row: &[String]) -> &str {
+        match self {
+            Self::Votes => &row[10],
+            Self::Accepts => &row[6],
+        }
+    }
+
     /// Tells what is wrong with a row, if anything.
     fn fault(self, row: &[String]) -> Option<String> {
         let known: &[&str] = match self {
-            Self::Votes => &["a", "b", "tie", "none"],
-            Self::Accepts => &["yes", "no"],
+            Self::Votes => &["a", "b", "tie", "none", WITHDRAWN],
+            Self::Accepts => &["yes", "no", WITHDRAWN],
         };
-        let said = match self {
-            Self::Votes => &row[10],
-            Self::Accepts => &row[6],
-        };
+        let said = self.said(row);
         if row[0].trim().is_empty() {
             return Some("it has no id".to_owned());
         }
-        (!known.contains(&said.as_str()))
+        (!known.contains(&said))
             .then(|| format!("it says {said:?}, not one of {}", known.join(", ")))
     }
 }
@@ -135,9 +148,8 @@ pub struct Verdict {
     pub accepted: bool,
 }
 
-/// Returns what each judge said last of each model, and how many votes count.
-pub fn verdicts(context: &OpsContext) -> Result<(Vec<Verdict>, usize), OpsError> {
-    let votes = last_words(context, Kind::Votes)?.len();
+/// Returns what each judge said last of each model.
+pub fn verdicts(context: &OpsContext) -> Result<Vec<Verdict>, OpsError> {
     let verdicts = last_words(context, Kind::Accepts)?
         .into_iter()
         .map(|row| Verdict {
@@ -146,7 +158,24 @@ pub fn verdicts(context: &OpsContext) -> Result<(Vec<Verdict>, usize), OpsError>
             judge: row[2].clone(),
             accepted: row[6] == "yes",
         });
-    Ok((verdicts.collect(), votes))
+    Ok(verdicts.collect())
+}
+
+/// Ranks the algorithms of a report's models, those drawn in each way apart. `algo_of`
+/// knows the models.
+pub fn rankings(
+    context: &OpsContext,
+    algo_of: &dyn Fn(&str, &str) -> Option<String>,
+) -> Result<Vec<Pairs>, OpsError> {
+    let votes = last_words(context, Kind::Votes)?;
+    let modes: BTreeSet<&str> = votes.iter().map(|vote| vote[8].as_str()).collect();
+    let ranked = modes
+        .iter()
+        .rev()
+        .map(|mode| Pairs::of(&votes, mode, algo_of));
+    Ok(ranked
+        .filter(|one| one.votes + one.both_unusable > 0)
+        .collect())
 }
 
 /// Which votes count.
@@ -154,7 +183,7 @@ pub fn verdicts(context: &OpsContext) -> Result<(Vec<Verdict>, usize), OpsError>
 pub struct RankRequest {
     /// Only models of this run.
     pub run: Option<RunId>,
-    /// Only votes on models drawn so (`textured`, `clay`).
+    /// Only votes on models drawn so (`textured`, `clay`); textured unless said.
     pub mode: Option<String>,
     /// Only items of this category.
     pub category: Option<String>,
@@ -192,16 +221,10 @@ impl Ranked {
 pub struct Ranking {
     /// The algorithms, best first; those that cannot be ranked last.
     pub algos: Vec<Ranked>,
-    /// Votes that count.
-    pub votes: usize,
-    /// Votes that say both are unusable; they rank nobody.
-    pub both_unusable: usize,
-    /// Votes on jobs that the registry does not have, or that compare an algorithm with itself.
-    pub left_out: usize,
-    /// How far judges agree on the pairs that several of them saw.
-    pub agreement: Option<f64>,
-    /// Algorithms that no votes connect with the others in both directions.
-    pub unconnected: Vec<String>,
+    /// What the votes on pairs came to.
+    pub pairs: Pairs,
+    /// Votes on models drawn in other ways, by how.
+    pub other_modes: Vec<(String, usize)>,
 }
 
 /// What is known of a job that was judged.
@@ -228,55 +251,27 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
         let in_category = wanted.is_none_or(|wanted| known.categories.contains(wanted));
         (in_run && in_category).then_some(known)
     };
-    let mut ranking = Ranking::default();
-    let mut algos: BTreeSet<String> = BTreeSet::new();
-    let mut cast: Vec<(String, String, Answer, String, String)> = Vec::new();
-    let mut spoken: Vec<(String, String)> = Vec::new();
+    let algo_of = |run: &str, job: &str| fits(run, job).map(|known| known.algo.clone());
+    let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
     for vote in &votes {
-        if request.mode.as_ref().is_some_and(|mode| *mode != vote[8]) {
-            continue;
+        if algo_of(&vote[3], &vote[4]).is_some() {
+            *modes.entry(&vote[8]).or_default() += 1;
         }
-        let (a, b) = (fits(&vote[3], &vote[4]), fits(&vote[5], &vote[6]));
-        let (Some(a), Some(b)) = (a, b) else {
-            ranking.left_out += 1;
-            continue;
-        };
-        // Whichever of the two stood first, the same words mean the same.
-        let (one, other) = ((&a.algo, &vote[4]), (&b.algo, &vote[6]));
-        let word = match vote[10].as_str() {
-            "a" | "b" if (vote[10] == "a") == (one <= other) => "first",
-            "a" | "b" => "second",
-            word => word,
-        };
-        spoken.push((unit(vote, Kind::Votes), word.to_owned()));
-        let answer = match vote[10].as_str() {
-            "a" => Answer::First,
-            "b" => Answer::Second,
-            "tie" => Answer::Tie,
-            _ => {
-                ranking.both_unusable += 1;
-                continue;
-            }
-        };
-        if a.algo == b.algo {
-            ranking.left_out += 1;
-            continue;
-        }
-        algos.extend([a.algo.clone(), b.algo.clone()]);
-        cast.push((
-            a.algo.clone(),
-            b.algo.clone(),
-            answer,
-            vote[7].clone(),
-            vote[2].clone(),
-        ));
     }
-    ranking.votes = cast.len();
-    ranking.agreement = rank::agreement(
-        spoken
-            .iter()
-            .map(|(unit, word)| (unit.as_str(), word.as_str())),
-    );
+    let mode = match &request.mode {
+        Some(mode) => mode.as_str(),
+        None if modes.contains_key(TEXTURED) => TEXTURED,
+        None => modes.keys().next().copied().unwrap_or(TEXTURED),
+    };
+    let pairs = Pairs::of(&votes, mode, &algo_of);
+    let others = modes.iter().filter(|(other, _)| **other != mode);
+    let mut ranking = Ranking {
+        other_modes: others
+            .map(|(mode, votes)| ((*mode).to_owned(), *votes))
+            .collect(),
+        ..Ranking::default()
+    };
+    let mut algos: BTreeSet<String> = pairs.algos.iter().cloned().collect();
     let mut verdicts: BTreeMap<(String, String), i64> = BTreeMap::new();
     for accept in &accepts {
         if let Some(known) = fits(&accept[3], &accept[4]) {
@@ -287,10 +282,8 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
             *verdict += if accept[6] == "yes" { 1 } else { -1 };
         }
     }
-    let names: Vec<String> = algos.into_iter().collect();
-    let standings = standings(&names, &cast, &mut ranking.unconnected);
     let spent = spent(context, request, &votes, &accepts)?;
-    for (place, algo) in names.iter().enumerate() {
+    for algo in &algos {
         let of_algo =
             |key: &(String, String)| jobs.get(key).is_some_and(|known| known.algo == *algo);
         let of_algo = verdicts.iter().filter(|(key, _)| of_algo(key));
@@ -298,7 +291,7 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
         let (spent, made) = spent.get(algo).copied().unwrap_or_default();
         ranking.algos.push(Ranked {
             algo: algo.clone(),
-            standing: standings.get(&place).copied(),
+            standing: pairs.standings.get(algo).copied(),
             judged: said.len(),
             accepted: said.iter().filter(|accepted| **accepted).count(),
             spent,
@@ -312,54 +305,8 @@ pub fn ranking(context: &OpsContext, request: &RankRequest) -> Result<Ranking, O
     ranking
         .algos
         .sort_by(|a, b| points(b).total_cmp(&points(a)));
+    ranking.pairs = pairs;
     Ok(ranking)
-}
-
-/// Ranks the largest group that votes connect; names the others.
-fn standings(
-    names: &[String],
-    cast: &[(String, String, Answer, String, String)],
-    unconnected: &mut Vec<String>,
-) -> HashMap<usize, Standing> {
-    let place = |algo: &String| {
-        names
-            .iter()
-            .position(|name| name == algo)
-            .unwrap_or_default()
-    };
-    let votes: Vec<Vote> = cast
-        .iter()
-        .map(|(first, second, answer, item, judge)| Vote {
-            first: place(first),
-            second: place(second),
-            answer: *answer,
-            item: item.clone(),
-            judge: judge.clone(),
-        })
-        .collect();
-    if votes.is_empty() {
-        return HashMap::new();
-    }
-    let groups = rank::groups(names.len(), &votes);
-    let Some(group) = groups.first().filter(|group| group.len() > 1) else {
-        unconnected.extend(names.iter().cloned());
-        return HashMap::new();
-    };
-    unconnected.extend(groups[1..].iter().flatten().map(|one| names[*one].clone()));
-    let inside = |at: usize| group.iter().position(|member| *member == at);
-    let votes: Vec<Vote> = votes
-        .into_iter()
-        .filter_map(|vote| {
-            let (first, second) = (inside(vote.first)?, inside(vote.second)?);
-            Some(Vote {
-                first,
-                second,
-                ..vote
-            })
-        })
-        .collect();
-    let ranked = rank::rank(group.len(), &votes, 0).unwrap_or_default();
-    group.iter().copied().zip(ranked).collect()
 }
 
 fn rows_of(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsError> {
@@ -391,7 +338,8 @@ fn unit(row: &[String], kind: Kind) -> String {
     format!("{jobs:?} {mode}")
 }
 
-/// Returns the rows that count: of what one judge said of one thing, the latest.
+/// Returns the rows that count: of what one judge said of one thing, the latest, unless
+/// that takes it back.
 fn last_words(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsError> {
     let rows = rows_of(context, kind)?;
     let mut last: HashMap<(String, String), usize> = HashMap::new();
@@ -399,12 +347,16 @@ fn last_words(context: &OpsContext, kind: Kind) -> Result<Vec<Vec<String>>, OpsE
         let newest = last
             .entry((row[2].trim().to_owned(), unit(row, kind)))
             .or_insert(at);
-        if said_at(row) >= said_at(&rows[*newest]) {
+        // At the same moment, whoever takes something back had said it before.
+        let word = |row: &[String]| kind.said(row) == WITHDRAWN;
+        let old = &rows[*newest];
+        if (said_at(row), word(row)) >= (said_at(old), word(old)) {
             *newest = at;
         }
     }
     let counts: BTreeSet<usize> = last.into_values().collect();
-    Ok(counts.into_iter().map(|at| rows[at].clone()).collect())
+    let counts = counts.into_iter().map(|at| rows[at].clone());
+    Ok(counts.filter(|row| kind.said(row) != WITHDRAWN).collect())
 }
 
 /// Returns when a row was said; what tells no time comes before everything that does.
@@ -449,7 +401,7 @@ fn refuse_unknown(
         );
     }
     let modes = votes.iter().map(|vote| vote[8].as_str());
-    let modes: BTreeSet<&str> = modes.chain(["textured", "clay"]).collect();
+    let modes: BTreeSet<&str> = modes.chain([TEXTURED, "clay"]).collect();
     if let Some(mode) = &request.mode
         && !modes.contains(mode.as_str())
     {

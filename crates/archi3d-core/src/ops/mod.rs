@@ -38,6 +38,8 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod find;
+#[cfg(feature = "postgres")]
+pub mod fleet;
 pub mod guard;
 mod identity;
 pub mod init;
@@ -68,6 +70,8 @@ pub struct OpsContext {
     pub clock: Arc<dyn Clock>,
     /// Everything that is configured.
     pub settings: Arc<Settings>,
+    /// What `--store` says.
+    pub store: Option<String>,
 }
 
 /// An operation that could not be carried out.
@@ -87,6 +91,14 @@ pub enum OpsError {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The server of the store does not answer, or refuses.
+    #[error("{message}")]
+    Server {
+        /// What happened.
+        message: String,
+        /// What to do next.
+        hint: String,
+    },
     /// There is no new catalog.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -104,6 +116,7 @@ impl OpsError {
         match self {
             Self::Setup { .. } | Self::Config(_) => true,
             Self::Store(error) => error.is_setup(),
+            Self::Server { .. } => false,
             Self::Catalog(error) => error.is_setup(),
             Self::Batch(error) => error.is_setup(),
             Self::Consolidate(error) => error.is_setup(),
@@ -121,6 +134,7 @@ impl OpsError {
             Self::Setup { hint, .. } => hint.as_deref(),
             Self::Config(_) => None,
             Self::Store(error) => error.hint(),
+            Self::Server { hint, .. } => Some(hint),
             Self::Catalog(error) => error.hint(),
             Self::Batch(error) => error.hint(),
             Self::Consolidate(error) => error.hint(),
@@ -147,7 +161,15 @@ impl OpsContext {
             workspace: Workspace::new(settings.workspace.clone()),
             clock: Arc::new(SystemClock),
             settings: Arc::new(settings),
+            store: None,
         })
+    }
+
+    /// Names the store of fleets, over whatever else does.
+    #[must_use]
+    pub fn with_store(mut self, url: Option<&str>) -> Self {
+        self.store = url.map(str::to_owned);
+        self
     }
 }
 

@@ -4,6 +4,7 @@
 //! settling is the engine's business.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 
 use serde::Serialize;
 
@@ -47,20 +48,19 @@ pub(super) fn caps(context: &OpsContext, request: &WorkerRequest) -> Caps {
 
 /// Reads the ledger of a workspace.
 pub(super) fn ledger(context: &OpsContext) -> Result<Ledger, OpsError> {
-    LedgerFile::read(&context.workspace).map_err(|error| OpsError::Setup {
-        message: format!("tables/budget.jsonl cannot be read: {error}"),
-        hint: Some("see that it is a plain file that you may read".into()),
-    })
+    LedgerFile::read(&context.workspace).map_err(|error| unreadable(&error))
 }
 
-/// Returns how the money of a run stands under these limits.
-pub(super) fn of_run(
-    context: &OpsContext,
-    run_id: &RunId,
-    caps: Caps,
-    now: Timestamp,
-) -> Result<Money, OpsError> {
-    Ok(in_ledger(&ledger(context)?, run_id, caps, now))
+/// Reads it with what each job of a run costs.
+pub(super) fn ledger_by_job(context: &OpsContext, run: &RunId) -> Result<Ledger, OpsError> {
+    LedgerFile::read_by_job(&context.workspace, run).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &io::Error) -> OpsError {
+    OpsError::Setup {
+        message: format!("tables/budget.jsonl cannot be read: {error}"),
+        hint: Some("see that it is a plain file that you may read".into()),
+    }
 }
 
 /// Returns how the money of a run stands in a ledger.

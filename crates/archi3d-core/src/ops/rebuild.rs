@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::id::RunId;
+use crate::domain::text::shell_word;
 use crate::domain::time::{Clock, Timestamp};
 use crate::ops::OpsError;
 use crate::ops::table_file;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{refuse_linked_run, refuse_links_outside};
+use crate::store::files::{refuse_linked_run, refuse_links_outside, refuse_pushed};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
@@ -101,6 +102,7 @@ fn check_run(workspace: &Workspace, request: &RebuildRequest) -> Result<(), OpsE
             .map(|table| manifests::runs_in(&table).contains(run_id))
     };
     refuse_linked_run(workspace, run_id)?;
+    refuse_pushed(workspace, run_id)?;
     if workspace.has_run(run_id) || has_rows() == Some(true) {
         return Ok(());
     }
@@ -135,7 +137,15 @@ fn made_again(
         let selected = request.run_id.as_ref().is_none_or(|only| *only == run_id);
         let mut run = sources::records(workspace, &run_id, &items)?;
         run.selected = selected;
-        if selected {
+        if selected && refuse_pushed(workspace, &run_id).is_err() {
+            run.selected = false;
+            run.warnings.clear();
+            warnings.push(format!(
+                "run {run_id} lives in a fleet and is left as it is; `archi3d fleet pull --run-id {}` brings its rows back",
+                shell_word(run_id.as_str())
+            ));
+        }
+        if run.selected {
             warnings.extend(run.warnings.iter().cloned());
         }
         runs.push(run);

@@ -24,7 +24,7 @@ use crate::ops::run_log::RunLog;
 use crate::ops::{OpsContext, OpsError, identity, money, table_file};
 use crate::platform;
 use crate::store::error::IoContext;
-use crate::store::files::{self, refuse_links_outside};
+use crate::store::files::{self, refuse_links_outside, refuse_pushed};
 use crate::store::{JobRecord, Standing, StoreError};
 use crate::workspace::artifact;
 use crate::workspace::durable;
@@ -72,6 +72,7 @@ pub fn remove_run(
 ) -> Result<Option<Removal>, OpsError> {
     let workspace = &context.workspace;
     refuse_links_outside(workspace, Some(run_id))?;
+    refuse_pushed(workspace, run_id)?;
     let removal = look(context, run_id)?;
     if !confirm(&removal) {
         return Ok(None);

@@ -25,9 +25,11 @@ mod folder;
 mod gather;
 mod look;
 mod pack;
+mod row;
 mod zip;
 
 pub use chosen::Chosen;
+pub use data::LeftOut;
 
 use assets::Asset;
 use data::Data;
@@ -105,6 +107,8 @@ pub struct ReportBuilt {
     pub without_poster: usize,
     /// Everything in the folder, in bytes.
     pub bytes: u64,
+    /// Jobs that are not shown, and why.
+    pub left_out: Vec<LeftOut>,
     /// What was odd, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -181,6 +185,7 @@ fn fill(
         write(folder, asset.name(), assets::text(asset))?;
     }
     let data = &mut gathered.data;
+    data.notes.clone_from(&gathered.warnings);
     write(folder, "data.js", &data.script())?;
     write(folder, Asset::Index.name(), assets::text(Asset::Index))?;
     let content = folder::content(data);
@@ -206,6 +211,7 @@ fn fill(
         models_inside: inside,
         without_poster,
         bytes: folder::size(folder, &content)?,
+        left_out: data.left_out.clone(),
         warnings: std::mem::take(&mut gathered.warnings),
     })
 }

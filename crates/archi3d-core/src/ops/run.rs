@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::id::{AlgoKey, RunId, WorkerId};
+use crate::domain::lease::Rhythm;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
 use crate::engine::{self, Conditions, PlannedJob, Source};
@@ -57,11 +58,14 @@ pub fn run_worker_asking(
     if let Some(key) = forced {
         select::known_algo(context, key)?;
     }
-    let identity = identity::worker_identity(&context.settings);
+    let mut identity = identity::worker_identity(&context.settings);
     let log = Arc::new(OnceLock::new());
     let notices = notice_sink(context, request, sink.clone(), log.clone());
     #[cfg(feature = "postgres")]
     if let Some(url) = fleet::url_of_run(context, &request.run_id)? {
+        if let Some(name) = &request.fleet.worker_id {
+            identity.worker_id = WorkerId::named(name);
+        }
         let store = fleet::open_run(context, request, url, &identity, notices)?;
         let budget = Arc::new(PgBudget::new(Arc::clone(store.link())));
         let crew = Crew {
@@ -72,6 +76,7 @@ pub fn run_worker_asking(
             budget,
             files: None,
             served: fleet::algos_to_serve(request, &store)?,
+            rhythm: store.rhythm(),
             store: &store,
         };
         return run_with(context, request, cancel, (sink, log), &crew, &|| {
@@ -95,6 +100,7 @@ pub fn run_worker_asking(
         budget: Arc::<FileBudget>::clone(&budget),
         files: Some(Arc::clone(&budget)),
         served: None,
+        rhythm: request.rhythm,
         store: &store,
     };
     let hurry = || {
@@ -165,6 +171,7 @@ struct Crew<'a> {
     /// The algorithms whose jobs the store hands out, with how many wait; nothing where jobs
     /// are listed.
     served: Option<Vec<(AlgoKey, usize)>>,
+    rhythm: Rhythm,
 }
 
 fn work(
@@ -242,9 +249,9 @@ fn work(
         dry_run: request.dry_run,
         fail_fast: request.fail_fast,
         limit: request.limit,
-        until_idle: None,
+        until_idle: request.fleet.until_idle,
         forced: request.adapter.clone(),
-        rhythm: request.rhythm,
+        rhythm: crew.rhythm,
         resubmit_unknown: request.resubmit_unknown,
         forget_requests: request.forget_requests,
         providers: Arc::clone(&crew.providers),

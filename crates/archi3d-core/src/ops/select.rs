@@ -44,8 +44,10 @@ pub struct WorkerRequest {
     pub timeout: Option<Duration>,
     /// How long a rehearsed job takes.
     pub simulate_ms: Option<u64>,
-    /// How often the worker beats and how long silence is borne.
+    /// How often the worker beats and how long silence is borne, on files.
     pub rhythm: Rhythm,
+    /// What only matters where many machines work on the run.
+    pub fleet: FleetRequest,
     /// How many failures that may pass are followed by another attempt; `None`
     /// means what the algorithm's entry says.
     pub retries: Option<u32>,
@@ -59,6 +61,17 @@ pub struct WorkerRequest {
     pub allow_unsafe_locks: bool,
     /// How much may be spent, and in which order.
     pub spending: Spending,
+}
+
+/// How a worker takes part in a fleet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FleetRequest {
+    /// How long a lease lasts without a beat; `None` means what the run says.
+    pub lease: Option<Duration>,
+    /// How long it stays when there is nothing to do.
+    pub until_idle: Option<Duration>,
+    /// What it is called; `None` means a name of its own at every start.
+    pub worker_id: Option<String>,
 }
 
 /// How much a worker may spend, and in which order.
@@ -89,6 +102,7 @@ impl WorkerRequest {
             timeout: None,
             simulate_ms: None,
             rhythm: Rhythm::default(),
+            fleet: FleetRequest::default(),
             retries: None,
             resubmit_unknown: false,
             forget_requests: false,

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
+use crate::domain::budget::Ledger;
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Status;
@@ -21,7 +22,7 @@ use crate::ops::view::status::{
     AlgoStatus, FailedJob, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJob,
 };
 use crate::ops::{OpsContext, OpsError, budget};
-use crate::store::files;
+use crate::store::files::{self, AlgoIndex};
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
 use crate::store::providers::{Closable, Closure};
 
@@ -35,11 +36,13 @@ const MISSED_BEATS: u32 = 3;
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
     let now = context.clock.now();
     let caps = budget::caps(&context.settings, None);
-    let (seen, money) = rayon::join(
+    let (seen, ledger) = rayon::join(
         || files::overview(&context.workspace, run_id, Rhythm::default(), now),
-        || money::of_run(context, run_id, caps, now),
+        || money::ledger_by_job(context, run_id),
     );
-    let (seen, money) = (seen?, money?);
+    let ((seen, index), ledger) = (seen?, ledger?);
+    let spent = spent_by_algo(&ledger, &index);
+    let money = money::in_ledger(&ledger, run_id, caps, now);
     let providers = context.providers();
     // What cannot be read closes nothing.
     let all = |what| providers.all_closed(what, now).unwrap_or_default();
@@ -52,7 +55,7 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
     } else {
         job_names(context, run_id, |id| named.contains(id))
     };
-    let mut status = shape(context, run_id, seen, &names, money, now);
+    let mut status = shape(context, run_id, seen, &names, (money, &spent), now);
     status.closed = closed_here(context, closed, &status.algos);
     let of_run = |pause: &Closure| {
         let mut algos = status.algos.iter();
@@ -67,7 +70,7 @@ fn shape(
     run_id: &RunId,
     seen: Overview,
     names: &JobNames,
-    money: Money,
+    (money, spent): (Money, &Spent<'_>),
     now: Timestamp,
 ) -> RunStatus {
     let name = |job: &JobId| names.get(job).cloned().unwrap_or_default();
@@ -85,7 +88,10 @@ fn shape(
             counts: algo.counts,
             rehearsed: algo.rehearsed,
             median_s: forecast::median(&mut algo.took_s.clone()),
-            cost_usd: algo.cost,
+            cost_usd: spent
+                .get(&Some(algo.algo.as_str()))
+                .copied()
+                .unwrap_or_default(),
             unit_usd: price(&algo.algo),
         })
         .collect();
@@ -105,6 +111,7 @@ fn shape(
         of_run: money,
         to_finish_usd: algos.iter().filter_map(price).sum(),
         unpriced: unpriced.map(open).sum(),
+        not_registered_usd: spent.get(&None).copied().unwrap_or_default(),
     };
     let running = seen
         .running
@@ -140,6 +147,17 @@ fn shape(
         algos,
         warnings: seen.warnings,
     }
+}
+
+/// What was spent, by algorithm; nobody's are jobs that the registry does not have.
+type Spent<'i> = HashMap<Option<&'i str>, Usd>;
+
+fn spent_by_algo<'i>(ledger: &Ledger, index: &'i AlgoIndex) -> Spent<'i> {
+    let mut spent = Spent::new();
+    for (job, usd) in ledger.spent_by_job() {
+        *spent.entry(index.of(job)).or_default() += usd;
+    }
+    spent
 }
 
 /// Leaves out providers that no algorithm of the run uses.

@@ -12,6 +12,8 @@ use crate::domain::job::Status;
 
 pub mod cost;
 pub mod explain;
+#[cfg(feature = "postgres")]
+pub mod fleet;
 pub mod plan;
 pub mod status;
 

@@ -27,10 +27,13 @@ mod windows;
 #[cfg(windows)]
 use windows as imp;
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+
+pub use names::{Listed, ListedKind};
 
 /// Which file a path or a descriptor means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +51,14 @@ pub struct FileVersion {
     pub size: u64,
     modified: i128,
     changed: i128,
+}
+
+impl FileVersion {
+    /// Returns when it was written, in whole seconds since 1970; nothing for a time before.
+    pub fn written(&self) -> Option<i64> {
+        let seconds = i64::try_from(self.modified / 1_000_000_000).ok()?;
+        (self.modified >= 0).then_some(seconds)
+    }
 }
 
 /// How far locks on a file system reach.
@@ -203,8 +214,13 @@ pub fn rename_replace(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Hands over every name in a folder, in no order; nothing is opened.
-pub fn each_name(folder: &Path, take: &mut dyn FnMut(&std::ffi::OsStr)) -> io::Result<()> {
-    names::each_name(folder, take)
+pub fn each_name(folder: &Path, take: &mut dyn FnMut(&OsStr)) -> io::Result<()> {
+    names::each_entry(folder, &mut |name, _| take(name))
+}
+
+/// Hands over every name in a folder with what stands there, in no order; nothing is opened.
+pub fn each_entry(folder: &Path, take: &mut dyn FnMut(&OsStr, Listed)) -> io::Result<()> {
+    names::each_entry(folder, take)
 }
 
 /// Writes at a position without moving the descriptor's own.

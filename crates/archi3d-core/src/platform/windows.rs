@@ -51,7 +51,8 @@ pub(super) fn version(metadata: &Metadata) -> FileVersion {
     FileVersion {
         identity: identity(metadata),
         size: metadata.len(),
-        modified: i128::from(metadata.last_write_time()),
+        // Counted in tenths of a microsecond since 1601.
+        modified: (i128::from(metadata.last_write_time()) - 116_444_736_000_000_000) * 100,
         changed: 0,
     }
 }

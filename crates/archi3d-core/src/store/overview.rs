@@ -5,7 +5,6 @@
 
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
-use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::{Holder, Progress};
 
@@ -58,10 +57,6 @@ pub struct AlgoOverview {
     pub rehearsed: usize,
     /// How long its real jobs took that were completed, in seconds.
     pub took_s: Vec<f64>,
-    /// What the rows of its real results say they cost.
-    pub cost: Usd,
-    /// Real results whose rows name no cost.
-    pub unpriced: usize,
 }
 
 impl AlgoOverview {

@@ -15,6 +15,7 @@ pub(crate) mod codec;
 mod edit;
 mod error;
 mod index;
+mod pick;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod tests;
 pub use edit::RowEdit;
 pub use error::TableError;
 pub use index::RunIndex;
+pub use pick::Pick;
 
 /// How many bytes are looked at to tell UTF-16 from UTF-8.
 const ENCODING_SAMPLE: usize = 64;

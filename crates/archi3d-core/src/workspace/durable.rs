@@ -1,6 +1,6 @@
 //! Writing files so that a reader sees the old or the new one, never a part.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -203,10 +203,15 @@ pub fn read_head(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((head, metadata.len()))
 }
 
-/// Reads the rest of an open regular file of at most `limit` bytes.
-pub fn read_open(mut file: File, limit: u64) -> io::Result<Vec<u8>> {
-    use io::Read as _;
+/// Reads an open regular file of at most `limit` bytes.
+pub fn read_open(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let metadata = file.metadata()?;
+    read_known(file, &metadata, limit)
+}
+
+/// Reads an open file of which these metadata were just read. Mostly that is one call:
+/// the standard library asks for the length again and reads until nothing comes.
+pub fn read_known(mut file: File, metadata: &Metadata, limit: u64) -> io::Result<Vec<u8>> {
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -216,8 +221,26 @@ pub fn read_open(mut file: File, limit: u64) -> io::Result<Vec<u8>> {
     if metadata.len() > limit {
         return Err(io::Error::other(format!("larger than {limit} bytes")));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-    file.read_to_end(&mut bytes)?;
+    let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+    let mut bytes = vec![0; length + 1];
+    let mut filled = 0;
+    loop {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        // There was room for more, so there is no more.
+        if filled == length {
+            break;
+        }
+        if filled == bytes.len() {
+            // It grows while it is read.
+            bytes.resize(2 * filled, 0);
+        }
+    }
+    bytes.truncate(filled);
     Ok(bytes)
 }
 

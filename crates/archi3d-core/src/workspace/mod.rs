@@ -2,6 +2,7 @@
 
 pub mod artifact;
 pub mod durable;
+pub mod fleet;
 pub mod lock;
 pub mod log;
 pub mod paths;

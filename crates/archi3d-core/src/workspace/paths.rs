@@ -170,6 +170,21 @@ impl RunPaths {
         self.root.join("rows.csv")
     }
 
+    /// Returns the mark of a run that lives in a fleet.
+    pub fn fleet(&self) -> PathBuf {
+        self.root.join("fleet.json")
+    }
+
+    /// Returns the lock of whoever hands the run over.
+    pub fn push_lock(&self) -> PathBuf {
+        self.state().join("push.lock")
+    }
+
+    /// Returns the folder of markers from before the run was handed over.
+    pub fn before_fleet(&self) -> PathBuf {
+        self.state().join("before-fleet")
+    }
+
     /// Returns `outputs/`.
     pub fn outputs(&self) -> PathBuf {
         self.root.join("outputs")

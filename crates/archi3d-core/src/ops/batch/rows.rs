@@ -12,7 +12,7 @@ use crate::domain::text::plural;
 use crate::domain::time::Clock;
 use crate::ops::table_file;
 use crate::store::error::StoreError;
-use crate::store::files::{Subject, SubjectColumns};
+use crate::store::files::{Subject, SubjectColumns, SubjectKey};
 use crate::table::Table;
 use crate::workspace::paths::Workspace;
 
@@ -105,7 +105,7 @@ fn known_by_another_id(plan: &Plan<'_>, registry: &Table, rows: &[usize]) -> Opt
         let key = columns.read(registry, *row).key()?;
         Some((key, *row))
     });
-    let known: HashMap<String, usize> = keys.collect();
+    let known: HashMap<SubjectKey, usize> = keys.collect();
     let mut twins = plan.jobs.iter().filter_map(|job| {
         let subject = Subject {
             product_id: job.item.product_id.clone(),

@@ -1,11 +1,13 @@
 //! Links in `tables/`, `runs/` and `logs/` that lead out of the workspace.
 
-use std::fs::{self, DirEntry};
+use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use crate::domain::finding::{Code, Finding};
+use crate::platform::{self, Listed, ListedKind};
 use crate::workspace::paths::Workspace;
 
 use super::Checkup;
@@ -37,36 +39,55 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
 }
 
 fn walk(workspace: &Workspace, path: &Path, deeper: usize) -> Vec<(String, String)> {
-    let Ok(metadata) = fs::symlink_metadata(path) else {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => look_at_link(workspace, path).into_iter().collect(),
+        Ok(found) if found.is_dir() => walk_folder(workspace, path, deeper),
+        _ => Vec::new(),
+    }
+}
+
+fn walk_folder(workspace: &Workspace, path: &Path, deeper: usize) -> Vec<(String, String)> {
+    if deeper == 0 {
         return Vec::new();
-    };
-    if metadata.is_symlink() {
-        let target = fs::read_link(path).unwrap_or_default();
-        // A link to nothing could become one to anything.
-        let inside = path
-            .canonicalize()
-            .is_ok_and(|real| real.starts_with(workspace.root()));
-        if inside {
-            return Vec::new();
+    }
+    let mut found: Vec<(OsString, Listed)> = Vec::new();
+    // What cannot be listed is told elsewhere.
+    let _ = platform::each_entry(path, &mut |name, listed| {
+        if listed.kind != ListedKind::Plain {
+            found.push((name.to_owned(), listed));
         }
-        let shown = workspace.relative(path);
-        let shown = shown.unwrap_or_else(|| path.display().to_string());
-        return vec![(shown, target.display().to_string())];
-    }
-    if !metadata.is_dir() || deeper == 0 {
-        return Vec::new();
-    }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let leads_on = |entry: &DirEntry| {
-        let kind = entry.file_type();
-        kind.is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
+    });
+    found.sort_unstable_by_key(|(_, listed)| listed.place);
+    let below = |(name, listed): &(OsString, Listed)| {
+        let path = path.join(name);
+        match listed.kind {
+            ListedKind::Folder => walk_folder(workspace, &path, deeper - 1),
+            ListedKind::Link => look_at_link(workspace, &path).into_iter().collect(),
+            ListedKind::Plain | ListedKind::Unknown => walk(workspace, &path, deeper - 1),
+        }
     };
-    let entries = entries.filter(leads_on);
-    let below = |entry: DirEntry| walk(workspace, &entry.path(), deeper - 1);
     // Only folders that can hold very many others are worth several threads.
     if deeper > DEEPEST - 3 {
-        entries.par_bridge().flat_map_iter(below).collect()
+        let parts = found.par_chunks(256);
+        parts
+            .flat_map_iter(|part| part.iter().flat_map(below))
+            .collect()
     } else {
-        entries.flat_map(below).collect()
+        found.iter().flat_map(below).collect()
     }
+}
+
+/// Returns where a link leads, if that is not inside the workspace.
+fn look_at_link(workspace: &Workspace, path: &Path) -> Option<(String, String)> {
+    // A link to nothing could become one to anything.
+    let inside = path
+        .canonicalize()
+        .is_ok_and(|real| real.starts_with(workspace.root()));
+    if inside {
+        return None;
+    }
+    let target = fs::read_link(path).unwrap_or_default();
+    let shown = workspace.relative(path);
+    let shown = shown.unwrap_or_else(|| path.display().to_string());
+    Some((shown, target.display().to_string()))
 }

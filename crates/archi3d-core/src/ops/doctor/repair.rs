@@ -9,7 +9,7 @@ use crate::ops::{OpsContext, OpsError, created_rows, table_file};
 use crate::platform::fault;
 use crate::store::WorkerStore;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{self, FileStore, refuse_links_outside};
+use crate::store::files::{self, FileStore, StateNames, refuse_links_outside};
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 
@@ -110,7 +110,8 @@ fn recover_run(
     fault::here("mend.recovered");
     if damaged {
         let now = context.clock.now();
-        let exam = files::examine(&context.workspace, run_id, None, now, false)?;
+        let names = StateNames::list(&context.workspace.run(run_id));
+        let exam = files::examine(&context.workspace, run_id, None, names, (now, false))?;
         let jobs: Vec<JobId> = exam
             .damaged_markers
             .into_iter()

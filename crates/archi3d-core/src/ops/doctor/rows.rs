@@ -5,6 +5,9 @@ use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::path::Path;
+
+use rayon::prelude::*;
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::JobId;
@@ -13,15 +16,37 @@ use crate::domain::naming;
 use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::shell_word;
 use crate::ops::consolidate::is_whole_result;
-use crate::store::files::{Contradictions, RunExam, read_manifest};
-use crate::table::Table;
+use crate::store::files::{self, RunExam, StateNames};
+use crate::table::{Pick, Table};
 use crate::workspace::artifact::model_fault;
+use crate::workspace::paths::Workspace;
 
 use super::runs::{REGISTRY, RunCheck};
 
 fn text(table: &Table, row: usize, name: &str) -> String {
     let cell = table.column(name).map(|column| table.cell(row, column));
     String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned()
+}
+
+/// What a row says that something else does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Odd {
+    Unlisted,
+    Unmarked,
+    Gone,
+    Foreign,
+}
+
+/// Tells whether there is something at the path of a model.
+fn has_model(workspace: &Workspace, path: &str) -> bool {
+    let file = workspace.absolute(path).filter(|_| !path.is_empty());
+    let found = file.and_then(|file| fs::symlink_metadata(file).ok());
+    found.is_some_and(|found| found.is_file() && found.len() > 0)
+}
+
+fn names_in(state: &Path) -> HashSet<OsString> {
+    let entries = fs::read_dir(state).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
 }
 
 impl RunCheck<'_> {
@@ -33,15 +58,14 @@ impl RunCheck<'_> {
         listed: &HashSet<&str>,
     ) -> (HashSet<String>, HashSet<usize>) {
         let paths = self.workspace.run(self.run_id);
-        let jobs = read_manifest(&paths).unwrap_or_default().rows;
-        let found = Contradictions::find(table, self.run_id, &jobs);
-        drop(jobs);
+        let found = files::contradictions(table, self.run_id, &paths);
+        let cells = Pick::of(table, ["job_id"]);
         let ids = LazyCell::new(|| KnownIds::new(listed.iter().copied()));
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut shown, mut originals) = (Vec::new(), HashSet::new());
         for row in rows {
-            let job = text(table, row, "job_id");
-            if listed.contains(job.as_str()) {
+            let [job] = cells.texts(table, row);
+            if listed.contains(&*job) {
                 continue;
             }
             if let Some(original) = ids.original_of(&job) {
@@ -77,38 +101,45 @@ impl RunCheck<'_> {
     pub(super) fn look_at_rows(
         &mut self,
         table: &mut Table,
+        marked: Option<&StateNames>,
         (listed, wrong): (&HashSet<&str>, &HashSet<usize>),
         again: &str,
     ) {
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
-        let (mut unlisted, mut gone, mut unmarked) = (Vec::new(), Vec::new(), Vec::new());
-        let mut foreign = Vec::new();
-        let marked = self.names_in_state();
-        for row in rows.into_iter().filter(|row| !wrong.contains(row)) {
-            let job = text(table, row, "job_id");
-            match Status::parse(&text(table, row, "status")) {
-                Some(Status::Enqueued) if !listed.contains(job.as_str()) => {
-                    unlisted.push((job, row));
-                }
+        let table: &Table = table;
+        let marked = marked.filter(|marked| !marked.is_empty());
+        let cells = Pick::of(table, ["job_id", "status", "gen_object_path"]);
+        let workspace = self.workspace;
+        let look = |row: usize| {
+            let [job, status, path] = cells.texts(table, row);
+            let found = match Status::parse(&status) {
+                Some(Status::Enqueued) if !listed.contains(&*job) => vec![Odd::Unlisted],
                 Some(Status::Completed) => {
-                    let marker = format!("{job}.completed");
-                    if !marked.is_empty() && !marked.contains(OsStr::new(&marker)) {
-                        unmarked.push((job.clone(), row));
-                    }
-                    let path = text(table, row, "gen_object_path");
-                    let file = self.workspace.absolute(&path).filter(|_| !path.is_empty());
-                    let there = file.is_some_and(|file| {
-                        fs::symlink_metadata(file)
-                            .is_ok_and(|found| found.is_file() && found.len() > 0)
-                    });
-                    if !there {
-                        gone.push((job, row));
-                    }
+                    let unmarked = marked.is_some_and(|marked| !marked.is_completed(&job));
+                    let unmarked = unmarked.then_some(Odd::Unmarked);
+                    let gone = (!has_model(workspace, &path)).then_some(Odd::Gone);
+                    unmarked.into_iter().chain(gone).collect()
                 }
-                None => foreign.push((job, row)),
-                _ => {}
-            }
-        }
+                None => vec![Odd::Foreign],
+                _ => Vec::new(),
+            };
+            let odd = found.into_iter();
+            odd.map(|odd| (odd, job.clone().into_owned(), row))
+                .collect::<Vec<_>>()
+        };
+        let right = |row: &&usize| !wrong.contains(*row);
+        let parts = rows.par_chunks(1024);
+        let found: Vec<(Odd, String, usize)> = parts
+            .flat_map_iter(|rows| rows.iter().filter(right).flat_map(|row| look(*row)))
+            .collect();
+        let of = |wanted: Odd| {
+            let found = found.iter().filter(|(odd, ..)| *odd == wanted);
+            let rows: Vec<(String, usize)> =
+                found.map(|(_, job, row)| (job.clone(), *row)).collect();
+            rows
+        };
+        let [unlisted, unmarked, gone, foreign] =
+            [Odd::Unlisted, Odd::Unmarked, Odd::Gone, Odd::Foreign].map(of);
         self.tell_foreign(table, &foreign);
         self.tell_rows(
             table,
@@ -141,12 +172,6 @@ impl RunCheck<'_> {
         );
     }
 
-    fn names_in_state(&self) -> HashSet<OsString> {
-        let state = self.workspace.run(self.run_id).state();
-        let entries = fs::read_dir(state).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name()).collect()
-    }
-
     /// Tells of rows with a status that no command knows.
     fn tell_foreign(&mut self, table: &Table, rows: &[(String, usize)]) {
         let words: BTreeSet<String> = rows
@@ -169,15 +194,16 @@ impl RunCheck<'_> {
             .map(|(job, _)| job.as_str())
             .collect();
         // Listed after the table was read: whoever ended a job meanwhile left a marker.
-        let names = self.names_in_state();
+        let names = LazyCell::new(|| names_in(&self.workspace.run(self.run_id).state()));
+        let cells = Pick::of(table, ["job_id", "status"]);
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
         let (mut whole, mut doubtful, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         let mut unknown = Vec::new();
         for row in rows {
-            let job = text(table, row, "job_id");
-            let status = Status::parse(&text(table, row, "status"));
+            let [job, status] = cells.texts(table, row);
+            let status = Status::parse(&status);
             let waits = matches!(status, Some(Status::Enqueued | Status::Failed));
-            if status != Some(Status::Running) && !waits || told.contains(job.as_str()) {
+            if status != Some(Status::Running) && !waits || told.contains(&*job) {
                 continue;
             }
             let Ok(id) = JobId::parse(&job) else { continue };
@@ -187,6 +213,7 @@ impl RunCheck<'_> {
             {
                 continue;
             }
+            let job = job.into_owned();
             let paths = self.workspace.run(self.run_id);
             let model = paths.output(&id).join(naming::GENERATED_GLB);
             if is_whole_result(&paths, &id) {

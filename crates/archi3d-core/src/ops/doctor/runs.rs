@@ -1,6 +1,7 @@
 //! Each run: its manifest, rows, markers, journals, results and leftovers
 //! against each other.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -12,8 +13,8 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::domain::text::{counted, shell_word};
 use crate::ops::created_rows;
 use crate::store::files;
-use crate::store::files::SubjectColumns;
-use crate::table::Table;
+use crate::store::files::{StateNames, SubjectColumns, SubjectKey};
+use crate::table::{Pick, Table};
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
 
@@ -37,16 +38,24 @@ pub(super) fn look(
     }
     let mut live = 0;
     let looked: Vec<&RunId> = folders.iter().filter(|run| wanted(run)).collect();
+    let mut in_fleets = 0;
     for run_id in &looked {
+        if files::refuse_pushed(workspace, run_id).is_err() {
+            // What is true of it stands in a database; its markers are of the time before.
+            in_fleets += 1;
+            continue;
+        }
         let mut run = RunCheck {
             workspace,
             run_id,
             checkup: &mut *checkup,
         };
-        run.look_at_tables(table.as_deref_mut());
+        // Listed after the table was read.
+        let names = StateNames::list(&workspace.run(run_id));
+        run.look_at_tables(table.as_deref_mut(), names.as_ref().ok());
         run.look_at_pictures();
-        let now = target.clock.now();
-        match files::examine(workspace, run_id, table.as_deref_mut(), now, request.deep) {
+        let how = (target.clock.now(), request.deep);
+        match files::examine(workspace, run_id, table.as_deref_mut(), names, how) {
             Ok(exam) => {
                 live += exam.live_workers;
                 run.tell(&exam);
@@ -61,6 +70,9 @@ pub(super) fn look(
         }
     }
     checkup.fact("runs", looked.len().to_string());
+    if in_fleets > 0 {
+        checkup.fact("runs in a fleet, left alone", in_fleets.to_string());
+    }
     checkup.fact("live workers", live.to_string());
 }
 
@@ -172,7 +184,7 @@ impl RunCheck<'_> {
         inside.unwrap_or_else(|| path.display().to_string())
     }
 
-    fn look_at_tables(&mut self, table: Option<&mut Table>) {
+    fn look_at_tables(&mut self, table: Option<&mut Table>, marked: Option<&StateNames>) {
         let run_id = self.run_id;
         let paths = self.workspace.run(run_id);
         let manifest = format!("runs/{run_id}/manifest.csv");
@@ -236,7 +248,7 @@ impl RunCheck<'_> {
                     .fix(fix),
             );
         }
-        self.look_at_rows(table, (&known, &wrong), &again);
+        self.look_at_rows(table, marked, (&known, &wrong), &again);
         // A large list is not kept beside what comes next.
         drop(known);
         drop(listed);
@@ -249,36 +261,36 @@ impl RunCheck<'_> {
     /// Looks whether the rows could be made again if the table were lost.
     fn look_at_record(&mut self, table: &mut Table) {
         let path = self.workspace.run(self.run_id).rows();
-        let mut subjects = HashSet::new();
-        let known: HashSet<Vec<u8>> = match created_rows::read(&path) {
-            Ok((Some(record), _)) => {
-                subjects = created_rows::recorded_subjects(&record);
-                let column = record.column("job_id");
-                let cells = column.map(|column| {
-                    (0..record.len())
-                        .map(move |row| record.cell(row, column).into_owned())
-                        .collect()
-                });
-                cells.unwrap_or_default()
-            }
-            Ok((None, _)) => HashSet::new(),
+        let record = match created_rows::read(&path) {
+            Ok((record, _)) => record,
             Err(error) => {
                 let shown = self.shown(&path);
                 return self.find(unreadable(&shown, &error));
             }
         };
-        let Some(column) = table.column("job_id") else {
-            return;
-        };
+        let cells = Pick::of(table, ["job_id"]);
         let rows: Vec<usize> = table.index(self.run_id.as_str()).rows().collect();
+        let known: HashSet<Cow<'_, [u8]>> = match &record {
+            Some(record) => {
+                let ids = Pick::of(record, ["job_id"]);
+                let cells = (0..record.len()).map(|row| ids.cells(record, row));
+                cells.map(|[id]| id).collect()
+            }
+            None => HashSet::new(),
+        };
+        let subjects = LazyCell::new(|| record.as_ref().map(created_rows::recorded_subjects));
+        let is_recorded = |key: &SubjectKey| {
+            let subjects = subjects.as_ref();
+            subjects.is_some_and(|subjects| subjects.contains(key))
+        };
         let ids = LazyCell::new(|| KnownIds::new(known.iter().flat_map(|id| str::from_utf8(id))));
         let columns = SubjectColumns::of(table);
         let lacking = rows.iter().filter(|row| {
-            let cell = table.cell(**row, column);
+            let [cell] = cells.cells(table, **row);
             let key = || columns.read(table, **row).key();
-            !known.contains(&*cell)
+            !known.contains(&cell)
                 && ids.original_of(&String::from_utf8_lossy(&cell)).is_none()
-                && key().is_none_or(|key| !subjects.contains(&key))
+                && key().is_none_or(|key| !is_recorded(&key))
         });
         let count = lacking.count();
         if count > 0 {

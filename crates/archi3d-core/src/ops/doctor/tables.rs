@@ -1,14 +1,16 @@
 //! The registry itself: can it be read, are its keys clear, are its cells harmless.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::text::{counted, formula_safe, shell_word};
 use crate::ops::table_file;
-use crate::table::Table;
+use crate::table::{Pick, Table};
 use crate::workspace::durable;
 use crate::workspace::lock;
 use crate::workspace::paths::Workspace;
@@ -103,18 +105,23 @@ fn is_orphan(workspace: &Workspace, path: &Path) -> bool {
 }
 
 fn look_at_keys(table: &Table, lines: &[usize], checkup: &mut Checkup) {
-    let (Some(run), Some(job)) = (table.column("run_id"), table.column("job_id")) else {
-        return;
-    };
-    let mut seen = HashSet::new();
+    let cells = Pick::of(table, ["run_id", "job_id"]);
+    let hasher = RandomState::new();
+    let keys = (0..table.len()).map(|row| (hasher.hash_one(cells.cells(table, row)), row));
+    let mut keys: Vec<(u64, usize)> = keys.collect();
+    keys.sort_unstable();
+    let mut again = Vec::new();
+    for alike in keys.chunk_by(|a, b| a.0 == b.0).filter(|of| of.len() > 1) {
+        let mut seen = HashSet::new();
+        let rows = alike.iter().map(|(_, row)| *row);
+        again.extend(rows.filter(|row| !seen.insert(cells.cells(table, *row))));
+    }
+    again.sort_unstable();
     let mut doubled: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
-    for (row, line) in lines.iter().enumerate() {
-        let key = (table.cell(row, run), table.cell(row, job));
-        if let Some((run, job)) = seen.replace(key) {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let (run_id, job_id) = (text(&run), text(&job));
-            doubled.entry(run_id).or_default().push((job_id, *line));
-        }
+    for row in again {
+        let [run_id, job_id] = cells.texts(table, row).map(Cow::into_owned);
+        let of_run = doubled.entry(run_id).or_default();
+        of_run.push((job_id, lines[row]));
     }
     for (run_id, rows) in doubled {
         let names: Vec<String> = rows.iter().map(|(job, _)| job.clone()).collect();
@@ -143,6 +150,18 @@ enum Harm {
     Control,
 }
 
+/// Tells whether no cell of a row can do harm, by its bytes: plain text in which no cell
+/// begins with a sign.
+fn is_harmless(row: &[u8]) -> bool {
+    let sign = |byte: u8| matches!(byte, b'=' | b'+' | b'-' | b'@' | b'"');
+    let mut before = b',';
+    row.iter().all(|byte| {
+        let plain = (b' '..0x7f).contains(byte) && !(before == b',' && sign(*byte));
+        before = *byte;
+        plain
+    })
+}
+
 /// Tells what a spreadsheet or a terminal may make of a cell.
 fn harm_of(text: &str) -> Option<Harm> {
     if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) || text.contains('\u{9b}') {
@@ -165,7 +184,8 @@ fn harm_of(text: &str) -> Option<Harm> {
 
 fn look_at_cells(table: &Table, lines: &[usize], checkup: &mut Checkup) {
     let mut found: BTreeMap<(Harm, String), Vec<usize>> = BTreeMap::new();
-    for (row, line) in lines.iter().enumerate() {
+    let suspects = lines.iter().enumerate();
+    for (row, line) in suspects.filter(|(row, _)| !is_harmless(table.raw(*row))) {
         for (name, cell) in table.columns().iter().zip(table.cells(row)) {
             let text = String::from_utf8_lossy(&cell);
             if let Some(harm) = harm_of(&text) {
@@ -194,6 +214,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn plain_rows_need_no_closer_look() {
+        assert!(is_harmless(
+            b"r,job-1,completed,,a=b,2026-01-01T00:00:00+00:00,x y"
+        ));
+        for row in ["=1", "a,-1", "a,\"=1\"", "a,\u{ff1d}1", "a,b\u{7f}", "\tx"] {
+            assert!(!is_harmless(row.as_bytes()), "{row:?}");
+        }
+    }
+
+    #[test]
     fn cells_are_judged_by_what_other_programs_make_of_them() {
         for (text, harm) in [
             ("", None),
@@ -208,6 +238,8 @@ mod tests {
             ("nul\0", Some(Harm::Control)),
         ] {
             assert_eq!(harm_of(text), harm, "{text:?}");
+            let row = format!("a,{text},b");
+            assert!(harm.is_none() || !is_harmless(row.as_bytes()), "{text:?}");
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Puts rows that were lost back to their places and gives every row what the
 //! records say. Cells that no record knows keep their bytes.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::iter;
+
+use rayon::prelude::*;
 
 use crate::domain::patch::WORKER_COLUMNS;
 use crate::domain::reconcile::DOWNGRADED;
@@ -9,7 +13,7 @@ use crate::domain::spreadsheet::KnownIds;
 use crate::ops::batch::REGISTRY_COLUMNS;
 use crate::ops::table_file;
 use crate::store::error::StoreError;
-use crate::store::files::{Subject, SubjectColumns};
+use crate::store::files::{SubjectColumns, SubjectKey};
 use crate::table::{RowEdit, Table};
 
 use super::report::RebuildReport;
@@ -62,27 +66,27 @@ fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildRe
         return;
     }
     let columns = SubjectColumns::of(table);
-    let subjects: HashMap<&str, Subject> = run
-        .rows
-        .iter()
-        .map(|made| (&*made.job, run.subject(made)))
-        .collect();
-    let by_key = by_key(&subjects);
-    let known = KnownIds::new(subjects.keys().copied());
+    let jobs = run.rows.iter().map(|made| (&*made.job, made));
+    let jobs: HashMap<&str, &Made> = jobs.collect();
     let rows: Vec<usize> = table.index(run.run_id.as_str()).rows().collect();
     let cell_of = |row| String::from_utf8_lossy(&table.cell(row, column)).into_owned();
     let mut taken = HashSet::new();
     let mut wrong = Vec::new();
     for row in rows {
         let cell = cell_of(row);
-        match subjects.get_key_value(cell.as_str()) {
-            Some((job, made)) if columns.read(table, row).agrees(made) => {
+        match jobs.get_key_value(cell.as_str()) {
+            Some((job, made)) if columns.read(table, row).agrees(&run.subject(made)) => {
                 taken.insert(*job);
             }
             None if run.history.vouches_for(&cell) => {}
             _ => wrong.push(row),
         }
     }
+    if wrong.is_empty() {
+        return;
+    }
+    let by_key = by_key(run, &jobs);
+    let known = KnownIds::new(jobs.keys().copied());
     let by_content = by_content(run, &taken);
     let (mut edits, mut void) = (Vec::new(), Vec::new());
     for row in wrong {
@@ -101,7 +105,7 @@ fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildRe
             report.note_id(&cell, original);
             let cells = vec![(column, original.to_owned())];
             edits.push(RowEdit { row, cells });
-        } else if by_id.is_some() && !subjects.contains_key(cell.as_str()) {
+        } else if by_id.is_some() && !jobs.contains_key(cell.as_str()) {
             report.note_second_row(&cell, original);
             void.push(row);
         }
@@ -111,17 +115,20 @@ fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildRe
 }
 
 /// Returns jobs by what they are made from; nothing where two are alike.
-fn by_key<'a>(subjects: &HashMap<&'a str, Subject>) -> HashMap<String, Option<&'a str>> {
-    let mut jobs = HashMap::new();
-    for (job, subject) in subjects {
-        if let Some(key) = subject.key() {
-            let alike = jobs.entry(key).or_insert(Some(*job));
+fn by_key<'a>(
+    run: &RunRecords<'_>,
+    jobs: &HashMap<&'a str, &Made>,
+) -> HashMap<SubjectKey, Option<&'a str>> {
+    let mut keys = HashMap::new();
+    for (job, made) in jobs {
+        if let Some(key) = run.subject(made).key() {
+            let alike = keys.entry(key).or_insert(Some(*job));
             if *alike != Some(*job) {
                 *alike = None;
             }
         }
     }
-    jobs
+    keys
 }
 
 /// Returns the jobs of a run without a row by what they are made from; nothing where two
@@ -202,15 +209,14 @@ fn insert(table: &mut Table, runs: &[RunRecords<'_>], missing: &[Missing<'_>]) -
     table.ensure_columns(&names);
     let first_new = table.len();
     for some in missing.chunks(AT_A_TIME) {
-        let cells: Vec<Vec<(usize, String)>> = some
-            .iter()
-            .map(|row| {
-                let cells = row.run.cells(row.made).into_iter();
-                cells
-                    .filter_map(|(name, text)| Some((table.column(&name)?, text)))
-                    .collect()
-            })
-            .collect();
+        let places = places(table);
+        let cells_of = |row: &Missing<'_>| {
+            let cells = row.run.cells(row.made).into_iter();
+            let cells = cells.filter_map(|(name, text)| Some((*places.get(&*name)?, text)));
+            cells.collect()
+        };
+        let cells: Vec<Vec<(usize, String)>> = some.iter().map(cells_of).collect();
+        drop(places);
         table.append(&cells);
     }
     let order = order(table, runs, missing, first_new);
@@ -220,6 +226,13 @@ fn insert(table: &mut Table, runs: &[RunRecords<'_>], missing: &[Missing<'_>]) -
     let is_new = |(_, old): &(usize, &usize)| **old >= first_new;
     let new = order.iter().enumerate().filter(is_new);
     new.map(|(row, _)| row).collect()
+}
+
+/// Returns where each column of the table is.
+fn places(table: &Table) -> HashMap<&str, usize> {
+    // Of several without a name the first counts.
+    let columns = table.columns().iter().enumerate().rev();
+    columns.map(|(at, name)| (name.as_str(), at)).collect()
 }
 
 /// Returns the rows of the table in the order they are to have.
@@ -362,29 +375,26 @@ fn correct(
         recorded += told.chunk_by(|a, b| a.0 == b.0).count();
         let mut rest = told.as_slice();
         while !rest.is_empty() {
-            let some;
-            (some, rest) = rest.split_at(end_of_some(rest));
-            let right = as_recorded(table, run, some, new)?;
-            let names: Vec<&str> = right.columns().iter().map(String::as_str).collect();
-            table.ensure_columns(&names);
+            // As many parts as are worked on at once: the room that they take is bounded.
+            let mut parts = Vec::new();
+            while parts.len() < rayon::current_num_threads() && !rest.is_empty() {
+                let some;
+                (some, rest) = rest.split_at(end_of_some(rest));
+                parts.push(some);
+            }
+            let parts = parts.par_iter();
+            let corrected = parts.map(|some| corrections(table, run, some, new));
+            let corrected: Vec<(Vec<String>, Vec<RowEdit>)> =
+                corrected.collect::<Result<_, StoreError>>()?;
             let mut edits = Vec::new();
-            for (at, of_row) in some.chunk_by(|a, b| a.0 == b.0).enumerate() {
-                let row = of_row[0].0;
-                let mut cells = Vec::new();
-                let pairs = right.cells(at).zip(table.cells(row)).enumerate();
-                for (column, (wanted, found)) in pairs {
-                    if wanted != found {
-                        cells.push((column, String::from_utf8_lossy(&wanted).into_owned()));
-                    }
-                }
-                if cells.is_empty() {
-                    continue;
-                }
-                if !new.contains(&row) {
-                    let columns = cells.iter().map(|(column, _)| names[*column]);
+            for (columns, of_part) in corrected {
+                let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+                table.ensure_columns(&names);
+                for edit in of_part.iter().filter(|edit| !new.contains(&edit.row)) {
+                    let columns = edit.cells.iter().map(|(column, _)| names[*column]);
                     report.count_corrected(columns);
                 }
-                edits.push(RowEdit { row, cells });
+                edits.extend(of_part);
             }
             if !edits.is_empty() {
                 table.patch(&edits);
@@ -393,6 +403,34 @@ fn correct(
     }
     report.unrecorded = table.len() - recorded - unselected(table, runs);
     Ok(())
+}
+
+/// Returns what is to be changed in some rows, and the columns by which it counts: those of
+/// the table, and behind them those that it lacks.
+fn corrections(
+    table: &Table,
+    run: &RunRecords<'_>,
+    some: &[(usize, &Made)],
+    new: &HashSet<usize>,
+) -> Result<(Vec<String>, Vec<RowEdit>), StoreError> {
+    let right = as_recorded(table, run, some, new)?;
+    let mut edits = Vec::new();
+    for (at, of_row) in some.chunk_by(|a, b| a.0 == b.0).enumerate() {
+        let row = of_row[0].0;
+        let found = table
+            .cells(row)
+            .chain(iter::repeat(Cow::Borrowed(&b""[..])));
+        let pairs = right.cells(at).zip(found).enumerate();
+        let wrong = pairs.filter(|(_, (wanted, found))| wanted != found);
+        let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
+        let cells: Vec<(usize, String)> = wrong
+            .map(|(column, (wanted, _))| (column, text(&wanted)))
+            .collect();
+        if !cells.is_empty() {
+            edits.push(RowEdit { row, cells });
+        }
+    }
+    Ok((right.columns().to_vec(), edits))
 }
 
 /// Returns the rows of a run that are recorded, each with the records of it.
@@ -432,6 +470,7 @@ fn as_recorded(
     let mut right = excerpt(table, &rows);
     let error = table.column("error_msg");
     let columns = SubjectColumns::of(table);
+    let places = places(table);
     let later: Vec<(usize, &str)> = WORKER_COLUMNS
         .iter()
         .chain(&["algo_version"])
@@ -446,7 +485,7 @@ fn as_recorded(
             if made.origin == Origin::Record || !run.subject(made).agrees(&found()) {
                 let own = run.cells(made).into_iter();
                 let own = own.filter(|(name, _)| name != "status");
-                cells.extend(own.filter_map(|(name, text)| Some((table.column(&name)?, text))));
+                cells.extend(own.filter_map(|(name, text)| Some((*places.get(&*name)?, text))));
             }
             // Somebody found its result missing or broken; no record knows better.
             let downgraded = error.is_some_and(|error| {

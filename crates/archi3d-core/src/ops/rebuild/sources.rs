@@ -2,11 +2,11 @@
 //! the records of each run.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use crate::domain::conflict::{Beside, beside};
@@ -162,6 +162,8 @@ pub(super) struct RunRecords<'a> {
     /// Where the rows are told.
     created: Option<Table>,
     manifest: Option<Table>,
+    /// Where both have what jobs are made from.
+    subjects: (Option<SubjectColumns>, Option<SubjectColumns>),
     items: &'a Items,
     /// The columns of the registry when the last rows were made, and how they ended.
     pub(super) header: Vec<String>,
@@ -192,12 +194,12 @@ impl RunRecords<'_> {
 
     /// Returns what the job of a row is made from.
     pub(super) fn subject(&self, made: &Made) -> Subject {
-        let table = match made.origin {
-            Origin::Record => self.created.as_ref(),
-            Origin::Manifest => self.manifest.as_ref(),
+        let told = match made.origin {
+            Origin::Record => self.created.as_ref().zip(self.subjects.0.as_ref()),
+            Origin::Manifest => self.manifest.as_ref().zip(self.subjects.1.as_ref()),
             Origin::Traces => None,
         };
-        let subject = table.map(|table| SubjectColumns::of(table).read(table, made.row));
+        let subject = told.map(|(table, columns)| columns.read(table, made.row));
         subject.unwrap_or_default()
     }
 
@@ -247,6 +249,10 @@ pub(super) fn records<'a>(
         rows,
         header,
         line_end: created.as_ref().map_or(b"\n", Table::line_end),
+        subjects: (
+            created.as_ref().map(SubjectColumns::of),
+            manifest.as_ref().map(SubjectColumns::of),
+        ),
         created,
         manifest,
         items,
@@ -347,7 +353,7 @@ type Texts = HashMap<(String, String), Vec<(&'static str, String)>>;
 /// The item table, read when it is first asked for.
 pub(super) struct Items {
     path: PathBuf,
-    texts: OnceCell<Texts>,
+    texts: OnceLock<Texts>,
 }
 
 impl Items {
@@ -355,7 +361,7 @@ impl Items {
     pub(super) fn at(path: PathBuf) -> Self {
         Self {
             path,
-            texts: OnceCell::new(),
+            texts: OnceLock::new(),
         }
     }
 

@@ -21,8 +21,42 @@ pub(super) struct Data {
     pub(super) jobs: Vec<Job>,
     pub(super) costs: Vec<Cost>,
     pub(super) accepts: Vec<Accept>,
-    pub(super) votes: usize,
+    pub(super) rankings: Vec<Ranking>,
     pub(super) left_out: Vec<LeftOut>,
+    /// Jobs of which there are only rehearsals.
+    pub(super) rehearsed: Vec<Rehearsed>,
+    /// What was odd when it was built, one sentence each.
+    pub(super) notes: Vec<String>,
+}
+
+/// What the votes on pairs in one run came to, drawn in one way.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Ranking {
+    pub(super) run_id: String,
+    pub(super) mode: String,
+    pub(super) votes: usize,
+    pub(super) both_unusable: usize,
+    pub(super) agreement: Option<f64>,
+    pub(super) unconnected: Vec<String>,
+    /// Best first.
+    pub(super) algos: Vec<Ranked>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Ranked {
+    pub(super) algo: String,
+    pub(super) points: f64,
+    pub(super) interval: Option<(f64, f64)>,
+    pub(super) best: Option<f64>,
+    pub(super) votes: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Rehearsed {
+    pub(super) run_id: String,
+    pub(super) product_id: String,
+    pub(super) variant: String,
+    pub(super) algo: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -143,10 +177,13 @@ pub(super) struct Accept {
     pub(super) accepted: bool,
 }
 
+/// Jobs that a report does not show, and why.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct LeftOut {
-    pub(super) reason: String,
-    pub(super) jobs: usize,
+pub struct LeftOut {
+    /// Why.
+    pub reason: String,
+    /// How many.
+    pub jobs: usize,
 }
 
 impl Data {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::ops::report::data::Data;
-use crate::ops::report::{ReportRequest, all_models, assets::Asset, setup};
+use crate::ops::report::{ReportRequest, all_models, assets::Asset, look, setup};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::IoContext;
 use crate::workspace::durable;
@@ -82,7 +82,7 @@ pub(super) fn content(data: &mut Data) -> Vec<String> {
     for model in all_models(data) {
         let hash = &model.sha256;
         if model.poster {
-            names.insert(format!("posters/{hash}.jpg"));
+            names.extend(look::posters(hash));
         }
         if model.payload {
             names.insert(format!("models/{hash}.glb.txt"));

@@ -14,15 +14,15 @@ use crate::ops::cost::{self, JobCost};
 use crate::ops::judge;
 use crate::ops::report::chosen::Candidate;
 use crate::ops::report::data::{
-    Accept, Algo, Cost, Data, Item, Job, LeftOut, Measure, Pose, Run, SCHEMA, Score,
+    Accept, Algo, Cost, Data, Item, Job, LeftOut, Measure, Ranked, Ranking, Rehearsed, Run, SCHEMA,
 };
+use crate::ops::report::row::{CATEGORIES, COLUMNS, Row};
 use crate::ops::report::{ReportRequest, setup};
 use crate::ops::table_file::{self, Columns};
 use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::files;
 use crate::store::{JobRecord, Standing, consumed};
-use crate::table::Table;
 
 /// A report before anybody has looked at its models and pictures.
 pub(super) struct Gathered {
@@ -46,81 +46,6 @@ pub(super) struct ModelFiles {
 pub(super) struct ItemFiles {
     pub(super) pictures: Vec<String>,
     pub(super) truth: String,
-}
-
-/// The levels of a category, the closest first.
-const CATEGORIES: [&str; 3] = ["category_l3", "category_l2", "category_l1"];
-
-/// The cells that are read of a row.
-const COLUMNS: &[&str] = &[
-    "run_id",
-    "job_id",
-    "product_id",
-    "variant",
-    "product_name",
-    "category_l3",
-    "category_l2",
-    "category_l1",
-    "algo",
-    "status",
-    "generation_duration_s",
-    "gen_object_path",
-    "preview_1_path",
-    "error_msg",
-    "price_source",
-    "gt_object_path",
-    "created_at",
-    "used_image_1_path",
-    "used_image_2_path",
-    "used_image_3_path",
-    "used_image_4_path",
-    "used_image_5_path",
-    "used_image_6_path",
-    "fscore",
-    "precision",
-    "recall",
-    "chamfer_l2",
-    "fscore_status",
-    "fscore_scale",
-    "fscore_rot_w",
-    "fscore_rot_x",
-    "fscore_rot_y",
-    "fscore_rot_z",
-    "fscore_tx",
-    "fscore_ty",
-    "fscore_tz",
-    "fscore_error",
-    "fscore_pose",
-    "fscore_pose_margin",
-    "fscore_model_sha256",
-];
-
-/// One row of the registry by column name.
-struct Row<'t> {
-    table: &'t Table,
-    columns: &'t Columns,
-    number: usize,
-}
-
-impl Row<'_> {
-    fn text(&self, name: &str) -> String {
-        let index = COLUMNS.iter().position(|column| *column == name);
-        let text = index.and_then(|index| {
-            let cell = self.columns.text(self.table, self.number, index);
-            cell.ok().map(std::borrow::Cow::into_owned)
-        });
-        text.unwrap_or_default()
-    }
-
-    fn number(&self, name: &str) -> Option<f64> {
-        let value: f64 = self.text(name).trim().parse().ok()?;
-        value.is_finite().then_some(value)
-    }
-
-    /// Returns the run and the job.
-    fn key(&self) -> (String, String) {
-        (self.text("run_id"), self.text("job_id"))
-    }
 }
 
 /// Reads everything that the runs asked for tell.
@@ -173,7 +98,7 @@ pub(super) fn gather(context: &OpsContext, request: &ReportRequest) -> Result<Ga
     if options.is_empty() {
         gathering.take_remaining_costs();
     }
-    Ok(gathering.finish(request))
+    gathering.finish(request)
 }
 
 /// How a job stands, as `run status` says it.
@@ -194,17 +119,16 @@ struct Gathering<'a> {
     jobs: Vec<Job>,
     models: Vec<ModelFiles>,
     created: BTreeMap<String, String>,
-    rehearsed: usize,
+    rehearsed: Vec<Rehearsed>,
     not_chosen: usize,
     not_registered: usize,
     accepts: Vec<Accept>,
-    votes: usize,
     warnings: Vec<String>,
 }
 
 impl<'a> Gathering<'a> {
     fn new(context: &'a OpsContext, request: &ReportRequest) -> Result<Self, OpsError> {
-        let (verdicts, votes) = judge::verdicts(context)?;
+        let verdicts = judge::verdicts(context)?;
         let wanted: HashSet<&str> = request.all_runs().map(RunId::as_str).collect();
         let of_runs = verdicts
             .into_iter()
@@ -221,7 +145,7 @@ impl<'a> Gathering<'a> {
             jobs: Vec::new(),
             models: Vec::new(),
             created: BTreeMap::new(),
-            rehearsed: 0,
+            rehearsed: Vec::new(),
             not_chosen: 0,
             not_registered: 0,
             accepts: of_runs
@@ -232,7 +156,6 @@ impl<'a> Gathering<'a> {
                     accepted: one.accepted,
                 })
                 .collect(),
-            votes,
             warnings: Vec::new(),
         };
         for run in request.all_runs() {
@@ -347,7 +270,12 @@ impl<'a> Gathering<'a> {
         let is_rehearsed = known.is_some_and(|stands| stands.is_rehearsed)
             || is_completed && row.text("price_source") == DRY_RUN;
         if is_rehearsed {
-            self.rehearsed += 1;
+            self.rehearsed.push(Rehearsed {
+                run_id: run,
+                product_id: row.text("product_id"),
+                variant: row.text("variant"),
+                algo: row.text("algo"),
+            });
             return;
         }
         let created = row.text("created_at");
@@ -385,7 +313,7 @@ impl<'a> Gathering<'a> {
             cost_micros: cost.billed.map(Usd::micros),
             attempts: cost.attempts,
             model: None,
-            score: score(row),
+            score: row.score(),
             measures: self.measures(row),
             job_id,
         });
@@ -454,7 +382,8 @@ impl<'a> Gathering<'a> {
         place
     }
 
-    fn finish(self, request: &ReportRequest) -> Gathered {
+    fn finish(self, request: &ReportRequest) -> Result<Gathered, OpsError> {
+        let rankings = self.rankings(request)?;
         let mut algos: Vec<String> = Vec::new();
         for job in &self.jobs {
             if !algos.contains(&job.algo) {
@@ -479,7 +408,7 @@ impl<'a> Gathering<'a> {
             })
             .collect();
         let left_out = [
-            (self.rehearsed, "only rehearsed, not made".to_owned()),
+            (self.rehearsed.len(), "only rehearsed, not made".to_owned()),
             (
                 self.not_chosen,
                 format!("not chosen by {}", request.chosen.options()),
@@ -490,7 +419,7 @@ impl<'a> Gathering<'a> {
             ),
         ];
         let left_out = left_out.into_iter().filter(|(jobs, _)| *jobs > 0);
-        Gathered {
+        Ok(Gathered {
             data: Data {
                 schema: SCHEMA,
                 made_at: self.context.clock.now().iso(),
@@ -509,52 +438,63 @@ impl<'a> Gathering<'a> {
                 jobs: self.jobs,
                 costs: self.lines.into_values().collect(),
                 accepts: self.accepts,
-                votes: self.votes,
+                rankings,
                 left_out: left_out
                     .map(|(jobs, reason)| LeftOut { reason, jobs })
                     .collect(),
+                rehearsed: self.rehearsed,
+                notes: Vec::new(),
             },
             models: self.models,
             items: self.files,
             warnings: self.warnings,
+        })
+    }
+
+    /// Ranks the algorithms of each run by the votes on the jobs that are shown.
+    fn rankings(&self, request: &ReportRequest) -> Result<Vec<Ranking>, OpsError> {
+        let shown = self.jobs.iter();
+        let shown: HashMap<(&str, &str), &str> = shown
+            .map(|job| {
+                (
+                    (job.run_id.as_str(), job.job_id.as_str()),
+                    job.algo.as_str(),
+                )
+            })
+            .collect();
+        let mut rankings = Vec::new();
+        for run in request.all_runs() {
+            let algo_of = |of: &str, job: &str| {
+                let known = shown.get(&(of, job)).filter(|_| of == run.as_str());
+                known.map(|algo| (*algo).to_owned())
+            };
+            let modes = judge::rankings(self.context, &algo_of)?;
+            rankings.extend(modes.into_iter().map(|pairs| ranking(run, pairs)));
         }
+        Ok(rankings)
     }
 }
 
-/// Reads what `compute fscore` wrote into a row.
-fn score(row: &Row<'_>) -> Option<Score> {
-    let status = row.text("fscore_status");
-    if status.is_empty() {
-        return None;
+fn ranking(run: &RunId, pairs: judge::Pairs) -> Ranking {
+    let mut algos: Vec<Ranked> = pairs
+        .standings
+        .into_iter()
+        .map(|(algo, standing)| Ranked {
+            algo,
+            points: standing.points,
+            interval: standing.interval,
+            best: standing.best,
+            votes: standing.votes,
+        })
+        .collect();
+    algos.sort_by(|a, b| b.points.total_cmp(&a.points).then(a.algo.cmp(&b.algo)));
+    Ranking {
+        run_id: run.to_string(),
+        mode: pairs.mode,
+        votes: pairs.votes,
+        both_unusable: pairs.both_unusable,
+        agreement: pairs.agreement,
+        unconnected: pairs.unconnected,
+        algos,
     }
-    let all = |names: &[&str]| -> Option<Vec<f64>> {
-        names.iter().map(|name| row.number(name)).collect()
-    };
-    let turn = all(&[
-        "fscore_rot_w",
-        "fscore_rot_x",
-        "fscore_rot_y",
-        "fscore_rot_z",
-    ]);
-    let shift = all(&["fscore_tx", "fscore_ty", "fscore_tz"]);
-    let pose = row.number("fscore_scale").zip(turn).zip(shift);
-    let told = |name: &str| Some(row.text(name)).filter(|text| !text.is_empty());
-    Some(Score {
-        error: told("fscore_error"),
-        stands: told("fscore_pose"),
-        margin: row.number("fscore_pose_margin"),
-        of: row.text("fscore_model_sha256"),
-        fscore: row.number("fscore"),
-        precision: row.number("precision"),
-        recall: row.number("recall"),
-        chamfer_l2: row.number("chamfer_l2"),
-        status,
-        pose: pose.and_then(|((scale, turn), shift)| {
-            Some(Pose {
-                scale,
-                turn: turn.try_into().ok()?,
-                shift: shift.try_into().ok()?,
-            })
-        }),
-    })
 }

@@ -31,6 +31,9 @@ const MAX_PICTURE_BYTES: u64 = 256 << 20;
 const VIEW_SIDE: u32 = 256;
 const VIEWS: u16 = 8;
 
+/// The view that is also kept alone: a page of models shows it first.
+const FIRST_VIEW: u32 = 1;
+
 /// From above, in degrees.
 const ABOVE: f32 = 16.0;
 
@@ -131,21 +134,18 @@ impl<'a> Gallery<'a> {
         };
         model.bytes = bytes.len() as u64;
         model.sha256 = sha256(&bytes);
-        let poster = self.poster_path(&model.sha256);
+        let posters = posters(&model.sha256).map(|name| self.folder.join(name));
         let known = self.known.get(&model.sha256);
-        let is_known = known.is_some_and(|facts| !facts.poster || poster.exists());
+        let is_drawn = || posters.iter().all(|path| path.exists());
+        let is_known = known.is_some_and(|facts| !facts.poster || is_drawn());
         let mut others = claimed.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = !is_known && others.insert(model.sha256.clone());
         drop(others);
-        let facts = is_first.then(|| Self::draw(&bytes, &poster));
+        let facts = is_first.then(|| Self::draw(&bytes, &posters));
         (model, facts)
     }
 
-    fn poster_path(&self, sha256: &str) -> PathBuf {
-        self.folder.join("posters").join(format!("{sha256}.jpg"))
-    }
-
-    fn draw(bytes: &[u8], poster: &Path) -> Facts {
+    fn draw(bytes: &[u8], [all, first]: &[PathBuf; 2]) -> Facts {
         let outline = model::outline(bytes);
         let mut facts = Facts {
             triangles: outline.map(|outline| outline.triangles),
@@ -165,9 +165,14 @@ impl<'a> Gallery<'a> {
         };
         facts.note = shown.notes.first().cloned();
         facts.poster = true;
-        let written = encode(&strip(&shown), 84)
-            .and_then(|jpeg| durable::replace_unsynced(poster, &jpeg, "report").map(drop));
-        if let Err(error) = written {
+        let strip = strip(&shown);
+        let left = VIEW_SIDE * FIRST_VIEW;
+        let alone = imageops::crop_imm(&strip, left, 0, VIEW_SIDE, VIEW_SIDE).to_image();
+        let write = |path: &Path, picture: &RgbImage| {
+            let jpeg = encode(picture, 84)?;
+            durable::replace_unsynced(path, &jpeg, "report").map(drop)
+        };
+        if let Err(error) = write(first, &alone).and_then(|()| write(all, &strip)) {
             facts.poster = false;
             facts.note = Some(format!("its picture cannot be kept: {error}"));
         }
@@ -214,6 +219,14 @@ impl<'a> Gallery<'a> {
             _ => format!("its file cannot be read: {error}"),
         })
     }
+}
+
+/// Names the pictures of a model in the report: all views side by side, and one alone.
+pub(super) fn posters(sha256: &str) -> [String; 2] {
+    [
+        format!("posters/{sha256}.jpg"),
+        format!("posters/{sha256}-1.jpg"),
+    ]
 }
 
 fn sha256(bytes: &[u8]) -> String {

@@ -8,17 +8,16 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::order::JobOrder;
 use crate::domain::text::hex;
 use crate::ops::select::WorkerRequest;
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, fleet};
 use crate::store::postgres::{PgStore, PgStoreOptions, StoreUrl};
-use crate::store::{NoticeSink, StoreError, WorkerIdentity};
+use crate::store::{NoticeSink, WorkerIdentity};
 
 /// Names the folder for what could not be sent.
 const SPOOL: &str = "ARCHI3D_SPOOL";
 
 /// Tells whether a run was handed over to a fleet.
 pub(super) fn is_pushed(context: &OpsContext, run_id: &RunId) -> bool {
-    let paths = context.workspace.run(run_id);
-    paths.root().join("fleet.json").exists()
+    context.workspace.run(run_id).fleet().exists()
 }
 
 /// Returns where a run lives that was handed over to a fleet.
@@ -29,11 +28,7 @@ pub(super) fn url_of_run(
     if !is_pushed(context, run_id) {
         return Ok(None);
     }
-    let known = context.variables().now(&["ARCHI3D_STORE", "DATABASE_URL"]);
-    let text = known.get("ARCHI3D_STORE").or(known.get("DATABASE_URL"));
-    let text = text.cloned().unwrap_or_default();
-    let url = StoreUrl::parse(&text, &|_| None, "archi3d").map_err(StoreError::from)?;
-    Ok(Some(url))
+    fleet::url_of_pushed(context, run_id).map(Some)
 }
 
 /// Opens a run that lives in PostgreSQL for a worker.
@@ -50,7 +45,7 @@ pub(super) fn open_run(
         workspace: context.workspace.clone(),
         run_id: request.run_id.clone(),
         identity: identity.clone(),
-        rhythm: request.rhythm,
+        lease: request.fleet.lease,
         slots: request.max_parallel,
         rehearsal: request.dry_run,
         spool,

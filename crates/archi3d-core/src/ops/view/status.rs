@@ -79,7 +79,7 @@ pub struct AlgoStatus {
     pub rehearsed: usize,
     /// Half of its completed jobs took no longer than this.
     pub median_s: Option<f64>,
-    /// What its results cost by their rows, in dollars.
+    /// What was spent on it, failures too, in dollars.
     pub cost_usd: Usd,
     /// What one costs by the configuration.
     #[serde(rename = "unit_price_usd")]
@@ -97,6 +97,8 @@ pub struct MoneyToFinish {
     /// Jobs of the rest that have no known price.
     #[serde(rename = "to_finish_unpriced_jobs")]
     pub unpriced: usize,
+    /// What was spent on jobs that the registry does not have.
+    pub not_registered_usd: Usd,
 }
 
 /// Whether the holder of a job lives.

@@ -79,7 +79,8 @@ pub fn some_attempts(
             run.ended.insert(found.worker_id.clone(), length);
         }
         let mut host = None;
-        match journal::each_line(&found.path, |line| ledger.take(&found, &mut host, line)) {
+        let take = |_, line| ledger.take(&found, &mut host, line);
+        match journal::each_line_at(&found.path, take) {
             Ok(unread) => {
                 let unread = unread.damaged + usize::from(unread.torn);
                 if unread > 0 {

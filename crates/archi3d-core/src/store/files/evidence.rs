@@ -14,6 +14,7 @@ use crate::workspace::paths::RunPaths;
 
 use super::RowBrief;
 use super::marker::{Body, Marker, Record, RecordKind};
+use super::projection::Kinds;
 
 /// Every marker of one job, as found at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,6 +30,19 @@ impl Evidence {
             let path = paths.state_file(job, kind.file());
             if let Some(marker) = Marker::read(&path, kind, job)? {
                 markers.push(marker);
+            }
+        }
+        Ok(Self { markers })
+    }
+
+    /// Reads the markers of `job` that were listed before; all of them if one is gone since.
+    pub(super) fn read_listed(paths: &RunPaths, job: &JobId, listed: Kinds) -> io::Result<Self> {
+        let mut markers = Vec::new();
+        for kind in RecordKind::ALL.into_iter().filter(|kind| listed.has(*kind)) {
+            let path = paths.state_file(job, kind.file());
+            match Marker::read(&path, kind, job)? {
+                Some(marker) => markers.push(marker),
+                None => return Self::read(paths, job),
             }
         }
         Ok(Self { markers })

@@ -5,9 +5,8 @@
 //! live worker is still at: its rows may be behind for a moment.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use rayon::prelude::*;
 
@@ -26,7 +25,7 @@ use super::liveness::Watch;
 use super::made::{self, Left};
 use super::marker::{Marker, RecordKind};
 use super::mend::{self, DamagedMarker};
-use super::projection::{self, StateNames};
+use super::projection::{self, Kinds, StateNames};
 use super::recover;
 use super::snapshot;
 use super::story;
@@ -93,13 +92,14 @@ pub struct Skew {
     pub seconds: i64,
 }
 
-/// Looks through a run; `deep` also reads every result.
+/// Looks through a run whose `names` were listed after the table was read: a row never
+/// tells of a marker that they lack. `deep` also reads every result.
 pub fn examine(
     workspace: &Workspace,
     run_id: &RunId,
     table: Option<&mut Table>,
-    now: Timestamp,
-    deep: bool,
+    names: io::Result<StateNames>,
+    (now, deep): (Timestamp, bool),
 ) -> Result<RunExam, StoreError> {
     let paths = workspace.run(run_id);
     let mut exam = RunExam::default();
@@ -119,7 +119,7 @@ pub fn examine(
     }
     let mut suspects = BTreeSet::new();
     let watch = snapshot::watch_to_read(workspace, Rhythm::default());
-    let names = StateNames::list(&paths).context("list", &paths.state())?;
+    let names = names.context("list", &paths.state())?;
     // Endings are large, so only those are kept that are asked for.
     let odd = exam.look_at_jobs(&paths, &watch, &names, (now, deep))?;
     let mut endings: HashMap<_, _> = odd.into_iter().map(|job| (job, None)).collect();
@@ -130,7 +130,7 @@ pub fn examine(
     exam.orphan_staging = sweep::orphan_staging(&paths, &watch, now)?;
     exam.temporaries = sweep::dead_temporaries(&paths, &names)?;
     if let Some(table) = table {
-        exam.compare_rows(&paths, run_id, table, (&suspects, &live))?;
+        exam.compare_rows(&paths, run_id, (table, &names), (&suspects, &live))?;
     }
     exam.sort();
     Ok(exam)
@@ -252,13 +252,13 @@ impl RunExam {
         names: &StateNames,
         how: (Timestamp, bool),
     ) -> Result<Vec<JobId>, StoreError> {
-        let jobs = names.jobs().filter_map(|(name, _)| JobId::parse(name).ok());
-        let jobs: Vec<JobId> = jobs.collect();
-        let look = |jobs: &[JobId]| {
+        let jobs = names.jobs_on_disk();
+        let look = |jobs: &[(&str, Kinds)]| {
             let (mut part, mut odd) = (Self::default(), Vec::new());
-            for job in jobs {
-                if part.look_at_job(paths, watch, job, how)? {
-                    odd.push(job.clone());
+            let jobs = jobs.iter();
+            for (job, kinds) in jobs.filter_map(|(name, of)| Some((JobId::parse(name).ok()?, of))) {
+                if part.look_at_job(paths, watch, (&job, *kinds), how)? {
+                    odd.push(job);
                 }
             }
             Ok((part, odd))
@@ -279,11 +279,12 @@ impl RunExam {
         &mut self,
         paths: &RunPaths,
         watch: &Watch,
-        job: &JobId,
+        (job, kinds): (&JobId, Kinds),
         (now, deep): (Timestamp, bool),
     ) -> Result<bool, StoreError> {
         let state = paths.state();
-        let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
+        let evidence = Evidence::read_listed(paths, job, kinds);
+        let evidence = evidence.context("read markers in", &state)?;
         for marker in &evidence.markers {
             self.look_ahead(paths, job, marker, now);
         }
@@ -319,30 +320,22 @@ impl RunExam {
 
     /// A file that was written in the time to come was written by another clock.
     fn look_ahead(&mut self, paths: &RunPaths, job: &JobId, marker: &Marker, now: Timestamp) {
-        let path = paths.state_file(job, marker.kind.file());
-        let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
-        let written = written
-            .ok()
-            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let Some(written) = written else { return };
-        let written = i64::try_from(written.as_secs()).unwrap_or(i64::MAX);
+        let Some(written) = marker.version.written() else {
+            return;
+        };
         let seconds = now.as_datetime().timestamp().saturating_sub(written);
         if marker.kind != RecordKind::InProgress && seconds < 0 {
+            let path = paths.state_file(job, marker.kind.file());
             self.skews.push(Skew { path, seconds });
         }
     }
 
     /// A heartbeat writes its own time and thereby sets the file's.
     fn look_at_clock(&mut self, paths: &RunPaths, job: &JobId, lease: &Marker) {
-        let path = paths.state_file(job, lease.kind.file());
-        let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
-        let written = written
-            .ok()
-            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let (Some(beat), Some(written)) = (lease.beat, written) else {
+        let (Some(beat), Some(written)) = (lease.beat, lease.version.written()) else {
             return;
         };
-        let written = i64::try_from(written.as_secs()).unwrap_or(i64::MAX);
+        let path = paths.state_file(job, lease.kind.file());
         let seconds = beat.as_datetime().timestamp().saturating_sub(written);
         self.skews.push(Skew { path, seconds });
     }
@@ -351,14 +344,12 @@ impl RunExam {
         &mut self,
         paths: &RunPaths,
         run_id: &RunId,
-        table: &mut Table,
+        (table, names): (&mut Table, &StateNames),
         (suspects, live): (&BTreeSet<JobId>, &HashSet<WorkerId>),
     ) -> Result<(), StoreError> {
         let nobody = WorkerFacts::default();
         let state = paths.state();
-        // Listed after the table was read: a row never tells of a marker that it lacks.
-        let names = StateNames::list(paths).context("list", &state)?;
-        let hints = projection::disagreements(table, run_id, paths, &names, suspects, &nobody)
+        let hints = projection::disagreements(table, run_id, paths, names, suspects, &nobody)
             .context("read markers in", &state)?;
         let mut wanted = Vec::new();
         for hint in hints {
@@ -390,11 +381,11 @@ fn closed_endings(
     wanted: &dyn Fn(&JobId) -> bool,
 ) -> Result<(Vec<Finished>, usize), StoreError> {
     let mut told: Vec<Finished> = Vec::new();
-    let take = |line: Line| match line.what {
+    let take = |_, line: Line| match line.what {
         What::Finished(finished) if wanted(&finished.job_id) => told.push(*finished),
         What::Fenced { nonce, .. } => told.retain(|finished| finished.nonce != nonce),
         _ => {}
     };
-    let unread = journal::each_line(path, take).context("read", path)?;
+    let unread = journal::each_line_at(path, take).context("read", path)?;
     Ok((told, unread.damaged))
 }

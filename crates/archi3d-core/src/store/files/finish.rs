@@ -25,7 +25,6 @@ use super::journal::{Finished, What};
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
-use super::subject::Contradictions;
 use super::{FileStore, Held, open};
 
 /// Whose result is being published: the worker that made it.
@@ -101,8 +100,8 @@ impl FileStore {
         let names = self.names_for(&mut registry)?;
         let table = registry.load()?;
         let columns = RowColumns::of(table);
-        let listed = open::read_manifest(self.paths()).unwrap_or_default().rows;
-        let mixed_up = Contradictions::find(table, &self.shared.run_id, &listed).mixed_up;
+        let found = open::contradictions(table, &self.shared.run_id, self.paths());
+        let mixed_up = found.mixed_up;
         let mixed_up: HashSet<String> = mixed_up.into_iter().map(|(job, _)| job).collect();
         let mut is_shown = |job: &JobId| match columns.find(table, &self.shared.run_id, job) {
             Some(_) if mixed_up.contains(job.as_str()) => false,

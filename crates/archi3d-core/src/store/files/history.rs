@@ -120,8 +120,7 @@ impl History {
     /// Tells whether everything that a worker writes into the job's row is recorded.
     /// Another tool's marker says no more than a status.
     pub fn vouches_for(&self, job: &str) -> bool {
-        let trace = JobId::parse(job).ok();
-        let trace = trace.and_then(|job| self.told.jobs.get(&job));
+        let trace = self.told.jobs.get(job);
         trace.is_some_and(|trace| match trace.course {
             Course::Unknown => false,
             Course::Ended(_) => true,
@@ -135,19 +134,20 @@ impl History {
         table: &mut Table,
         jobs: impl Iterator<Item = &'j str>,
     ) -> Result<(), StoreError> {
+        let known = jobs.filter_map(|job| self.told.jobs.get_key_value(job));
+        let mut known: Vec<(&JobId, &Trace)> = known.collect();
+        // In the order of the journals: whoever goes back and forth reads them many times.
+        known.sort_by_key(|(_, trace)| trace.place(&self.told.events));
         let mut endings = LineReader::default();
         let mut steps = Vec::new();
-        for job in jobs.filter_map(|job| JobId::parse(job).ok()) {
-            if let Some(trace) = self.told.jobs.get(&job) {
-                let of_job = self.steps(&job, trace, &mut endings)?;
-                steps.push((job, of_job));
-            }
+        for (job, trace) in known {
+            steps.push((job, self.steps(job, trace, &mut endings)?));
         }
         let longest = steps.iter().map(|(_, steps)| steps.len()).max();
         for step in 0..longest.unwrap_or(0) {
             let wave = steps
                 .iter()
-                .filter_map(|(job, steps)| Some((job, steps.get(step)?)));
+                .filter_map(|(job, steps)| Some((*job, steps.get(step)?)));
             projection::apply(table, &self.run_id, wave);
         }
         Ok(())
@@ -197,6 +197,15 @@ struct Trace {
 impl Trace {
     fn events<'e>(&self, events: &'e [Event]) -> &'e [Event] {
         &events[self.first as usize..][..self.count as usize]
+    }
+
+    /// Returns in which journal its first ending is, and where.
+    fn place(&self, events: &[Event]) -> Option<(u32, u64)> {
+        let mut events = self.events(events).iter();
+        events.find_map(|event| match event.what {
+            Step::Finished { journal, start, .. } => Some((journal, start)),
+            _ => None,
+        })
     }
 }
 

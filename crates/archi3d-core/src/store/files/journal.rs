@@ -4,10 +4,12 @@
 //! the ledger of attempts, and the proof of life: its process holds an
 //! exclusive lock on it from before the file has a name until it dies.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::content::ContentKey;
@@ -127,6 +129,48 @@ pub(super) enum What {
     /// A line of a later version; kept, not understood.
     #[serde(other)]
     Other,
+}
+
+/// The beginning of every line.
+#[derive(Deserialize)]
+struct Head<'a> {
+    at: Timestamp,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+}
+
+impl Line {
+    /// Reads a line. Most of a journal are two large kinds, which are read at once: a
+    /// parser that does not know the kind has to keep everything until it does.
+    pub(super) fn parse(raw: &[u8]) -> serde_json::Result<Self> {
+        let head = Head::at_a_glance(raw);
+        let Head { at, event } = head.map_or_else(|| serde_json::from_slice(raw), Ok)?;
+        let what = match &*event {
+            "made" => What::Made(serde_json::from_slice(raw)?),
+            "finished" => What::Finished(serde_json::from_slice(raw)?),
+            _ => return serde_json::from_slice(raw),
+        };
+        Ok(Self { at, what })
+    }
+}
+
+impl<'a> Head<'a> {
+    /// Reads the beginning of a line as we write it, without looking at the rest.
+    fn at_a_glance(raw: &'a [u8]) -> Option<Self> {
+        let (at, rest) = up_to_quote(raw.strip_prefix(br#"{"at":""#)?)?;
+        let (event, _) = up_to_quote(rest.strip_prefix(br#","event":""#)?)?;
+        Some(Self {
+            at: Timestamp::parse(at)?,
+            event: Cow::Borrowed(event),
+        })
+    }
+}
+
+/// Splits plain text at the quote that ends it.
+fn up_to_quote(raw: &[u8]) -> Option<(&str, &[u8])> {
+    let (text, rest) = raw.split_at_checked(memchr::memchr(b'"', raw)?)?;
+    let text = str::from_utf8(text).ok()?;
+    (!text.contains('\\')).then_some((text, &rest[1..]))
 }
 
 impl What {
@@ -291,7 +335,7 @@ fn is_closed(path: &Path) -> io::Result<bool> {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let line: Option<Line> = serde_json::from_slice(&text[start..]).ok();
+    let line = Line::parse(&text[start..]).ok();
     Ok(matches!(
         line.map(|line| line.what),
         Some(What::Closed { .. })
@@ -318,30 +362,50 @@ pub(super) struct Unread {
 /// Hands every line that can be understood to `take`, one at a time: a journal may be
 /// larger than what a machine can hold.
 pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<Unread> {
-    each_line_at(path, |_, line| take(line))
+    each_of(path, false, &mut |_, line| take(line))
 }
 
-/// Does what [`each_line`] does, and tells where in the file each line begins.
+/// Does what [`each_line`] does on all cores, and tells where in the file each line begins.
+/// Not for a thread that works on jobs: while it waits it would begin another one.
 pub(super) fn each_line_at(path: &Path, mut take: impl FnMut(u64, Line)) -> io::Result<Unread> {
+    each_of(path, true, &mut take)
+}
+
+/// Reads a journal piece by piece, the lines of one side by side if `parallel`.
+fn each_of(path: &Path, parallel: bool, take: &mut dyn FnMut(u64, Line)) -> io::Result<Unread> {
+    const PIECE: usize = 1 << 20;
     let mut reader = io::BufReader::with_capacity(1 << 16, durable::open_plain(path)?);
     let mut unread = Unread::default();
-    let mut raw = Vec::new();
+    let mut piece = Vec::new();
     let mut start = 0;
     loop {
-        start += raw.len() as u64;
-        raw.clear();
-        if reader.read_until(b'\n', &mut raw)? == 0 {
+        piece.clear();
+        while piece.len() < PIECE && reader.read_until(b'\n', &mut piece)? > 0 {}
+        if piece.is_empty() {
             return Ok(unread);
         }
-        let Some(line) = raw.strip_suffix(b"\n") else {
-            // Room that is kept free may read as zeros.
-            unread.torn = raw.iter().any(|byte| *byte != 0);
-            return Ok(unread);
+        let whole = memchr::memrchr(b'\n', &piece).map_or(0, |at| at + 1);
+        // Room that is kept free may read as zeros.
+        unread.torn = piece[whole..].iter().any(|byte| *byte != 0);
+        let lines: Vec<&[u8]> = piece[..whole]
+            .split_inclusive(|byte| *byte == b'\n')
+            .collect();
+        let parse = |line: &&[u8]| Line::parse(line).ok();
+        let read: Vec<Option<Line>> = if parallel {
+            lines.par_iter().map(parse).collect()
+        } else {
+            lines.iter().map(parse).collect()
         };
-        match serde_json::from_slice(line) {
-            Ok(line) => take(start, line),
-            Err(_) if line.is_empty() => {}
-            Err(_) => unread.damaged += 1,
+        for (line, read) in lines.iter().zip(read) {
+            match read {
+                Some(line) => take(start, line),
+                None if *line == b"\n" => {}
+                None => unread.damaged += 1,
+            }
+            start += line.len() as u64;
+        }
+        if whole < piece.len() {
+            return Ok(unread);
         }
     }
 }
@@ -366,7 +430,7 @@ impl LineReader {
         reader.seek_relative(start.cast_signed() - position.cast_signed())?;
         let mut raw = Vec::new();
         *position = start + reader.read_until(b'\n', &mut raw)? as u64;
-        Ok(serde_json::from_slice(&raw)?)
+        Ok(Line::parse(&raw)?)
     }
 }
 
@@ -382,17 +446,15 @@ pub(super) fn last_progress(path: &Path, nonce: &Nonce) -> io::Result<Option<Pro
     let lines = tail.split(|byte| *byte == b'\n').rev();
     let found = lines
         .filter(|line| memchr::memmem::find(line, nonce.as_str().as_bytes()).is_some())
-        .find_map(
-            |line| match serde_json::from_slice::<Line>(line).ok()?.what {
-                What::Progress {
-                    nonce: of,
-                    fraction,
-                    message,
-                    ..
-                } if of == *nonce => Some(Progress { fraction, message }),
-                _ => None,
-            },
-        );
+        .find_map(|line| match Line::parse(line).ok()?.what {
+            What::Progress {
+                nonce: of,
+                fraction,
+                message,
+                ..
+            } if of == *nonce => Some(Progress { fraction, message }),
+            _ => None,
+        });
     Ok(found)
 }
 

@@ -227,6 +227,14 @@ impl LedgerFile {
         Ok(file.ledger)
     }
 
+    /// Reads it with what each job of a run costs.
+    pub fn read_by_job(workspace: &Workspace, run: &RunId) -> io::Result<Ledger> {
+        let mut file = Self::new(workspace);
+        file.ledger = Ledger::by_job(run.clone());
+        file.catch_up()?;
+        Ok(file.ledger)
+    }
+
     fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
         let nothing = usd <= 0.0 && !self.ledger.may_free(stake);
         if nothing || self.ledger.is_settled(&stake.nonce) {
@@ -305,7 +313,7 @@ impl LedgerFile {
     }
 
     fn forget(&mut self) {
-        self.ledger = Ledger::default();
+        self.ledger = self.ledger.emptied();
         self.damaged = 0;
     }
 

@@ -4,6 +4,7 @@
 //! `archi3d:` line carries the whole record and `check:` vouches for it. A
 //! marker without an `archi3d:` line was written by another tool.
 
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -248,10 +249,21 @@ pub(super) enum Body {
 impl Marker {
     /// Reads the marker of `kind` at `path`; nothing if there is none.
     pub(super) fn read(path: &Path, kind: RecordKind, job: &JobId) -> io::Result<Option<Self>> {
-        let metadata = match std::fs::symlink_metadata(path) {
-            Ok(metadata) => metadata,
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let (metadata, text) = match platform::without_waiting(&mut options).open(path) {
+            Ok(file) => {
+                let metadata = file.metadata()?;
+                let text = durable::read_known(file, &metadata, MAX_MARKER_BYTES);
+                (metadata, text)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            // A link, or nothing that we may read.
+            Err(error) => match std::fs::symlink_metadata(path) {
+                Ok(metadata) => (metadata, Err(error)),
+                Err(gone) if gone.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            },
         };
         let mut marker = Self {
             kind,
@@ -261,13 +273,11 @@ impl Marker {
             host: None,
             body: Body::Foreign,
         };
-        if !metadata.is_file() {
-            marker.body = Body::Corrupt("is not a regular file".into());
-            return Ok(Some(marker));
-        }
-        match durable::read_plain(path, MAX_MARKER_BYTES) {
+        match text {
+            _ if !metadata.is_file() => {
+                marker.body = Body::Corrupt("is not a regular file".into());
+            }
             Ok(bytes) => marker.take_text(&bytes, job),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => marker.body = Body::Corrupt(error.to_string()),
         }
         Ok(Some(marker))

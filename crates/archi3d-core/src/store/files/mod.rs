@@ -43,6 +43,7 @@ mod examine;
 mod finish;
 mod foreign;
 mod give_back;
+mod handover;
 mod history;
 mod hollow;
 mod inspect;
@@ -64,6 +65,7 @@ mod projection;
 #[cfg(test)]
 mod property;
 mod providers;
+mod pulled;
 mod recover;
 mod redo;
 mod registry;
@@ -82,29 +84,32 @@ use liveness::Watch;
 use manifest::Manifest;
 use marker::{Pulse, Record};
 use past::Past;
-use projection::StateNames;
 use registry::Registry;
 
 pub use adopt::Adoption;
 pub use attempts::{all_attempts, attempts, some_attempts};
 pub use budget::FileBudget;
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
+pub use handover::{HandedJob, HandedRun, refuse_pushed, retire_markers};
 pub use history::History;
 pub use inspect::Inspector;
 pub use late::{Kept, kept};
 pub use ledger::{Journals, LedgerFile};
 pub use mend::{DamagedMarker, Remedy};
 pub use open::{
-    listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run, refuse_links_outside,
+    contradictions, listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run,
+    refuse_links_outside,
 };
 pub use overview::{AlgoIndex, algo_index, algos_of, overview, past_durations};
 pub use pending::unpublished;
+pub use projection::StateNames;
 pub use providers::FileProviders;
+pub use pulled::{PulledRow, PulledRows, Pulling};
 pub use registry::missing_hint;
 pub use reuse::FileReuse;
 pub use runs::runs;
 pub use snapshot::read_run;
-pub use subject::{Contradictions, Subject, SubjectColumns};
+pub use subject::{Contradictions, Subject, SubjectColumns, SubjectKey};
 
 /// What is needed to open a run for working on it.
 #[derive(Clone)]

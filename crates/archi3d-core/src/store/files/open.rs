@@ -14,6 +14,7 @@ use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::committer::{Committer, Shared};
 use super::evidence::Evidence;
+use super::handover::refuse_pushed;
 use super::journal::What;
 use super::liveness::{self, LockReach, Watch};
 use super::manifest::Manifest;
@@ -21,13 +22,24 @@ use super::marker::{Pulse, RecordKind};
 use super::pen::Journal;
 use super::projection::StateNames;
 use super::registry::{self, Registry};
+use super::subject::Contradictions;
 use super::{FileStore, FileStoreOptions, ensure_dir};
 use crate::table::Table;
 
 impl FileStore {
     /// Opens the run for one worker. Nothing is created unless the registry and
-    /// the manifest are there and usable.
+    /// the manifest are there and usable. A run that lives in a fleet is refused.
     pub fn open(options: FileStoreOptions) -> Result<Self, StoreError> {
+        let (workspace, run_id) = (options.workspace.clone(), options.run_id.clone());
+        refuse_pushed(&workspace, &run_id)?;
+        let store = Self::open_any(options)?;
+        // Whoever hands a run over marks it and then looks for workers: one of both sees the other.
+        refuse_pushed(&workspace, &run_id)?;
+        Ok(store)
+    }
+
+    /// Opens the run to hand it over, wherever it lives.
+    pub fn open_any(options: FileStoreOptions) -> Result<Self, StoreError> {
         let FileStoreOptions {
             workspace,
             run_id,
@@ -194,6 +206,17 @@ pub fn listed_jobs(paths: &RunPaths) -> Result<(Vec<JobId>, usize), StoreError> 
     let manifest = Manifest::read_rows(&table, |row| jobs.push(row.job_id));
     let manifest = manifest.map_err(|error| registry::content_error(&error, &paths.manifest()))?;
     Ok((jobs, manifest.faults.len()))
+}
+
+/// Compares the rows of a run with its manifest; nothing contradicts one that cannot be read.
+pub fn contradictions(table: &mut Table, run_id: &RunId, paths: &RunPaths) -> Contradictions {
+    let Ok(manifest) = manifest_table(paths) else {
+        return Contradictions::default();
+    };
+    Contradictions::find_among(table, run_id, &|take| {
+        // Without a column of ids it lists nothing.
+        let _ = Manifest::read_rows(&manifest, |row| take(&row));
+    })
 }
 
 fn manifest_table(paths: &RunPaths) -> Result<Table, StoreError> {

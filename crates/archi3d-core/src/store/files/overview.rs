@@ -47,13 +47,13 @@ const REGISTRY: [&str; 3] = ["run_id", "job_id", "status"];
 /// How often a table that is written to while it is read is read again.
 const TRIES: usize = 3;
 
-/// Reads a run at a glance.
+/// Reads a run at a glance, and which algorithm its jobs have.
 pub fn overview(
     workspace: &Workspace,
     run_id: &RunId,
     rhythm: Rhythm,
     now: Timestamp,
-) -> Result<Overview, StoreError> {
+) -> Result<(Overview, AlgoIndex), StoreError> {
     for _ in 0..TRIES {
         if let Some(seen) = look(workspace, run_id, rhythm, now)? {
             return Ok(seen);
@@ -76,7 +76,7 @@ fn look(
     run_id: &RunId,
     rhythm: Rhythm,
     now: Timestamp,
-) -> Result<Option<Overview>, StoreError> {
+) -> Result<Option<(Overview, AlgoIndex)>, StoreError> {
     let paths = workspace.run(run_id);
     let read = || {
         let records = Records::open(&workspace.registry(), &REGISTRY)?;
@@ -90,7 +90,7 @@ fn look(
     if rows.jobs.is_empty() {
         let mut registry = Registry::new(workspace.registry(), "reader");
         open::check_run(&mut registry, workspace, run_id, &paths)?;
-        return Ok(Some(Overview::default()));
+        return Ok(Some(Default::default()));
     }
     let markers = markers.context("list", &paths.state())?;
     let mut joined = Joined {
@@ -103,6 +103,7 @@ fn look(
         },
     };
     joined.join(&rows.jobs, &listed.hashes, &markers);
+    let index = AlgoIndex::of_rows(&joined.seen.algos, &rows.jobs);
     let Joined {
         mut closer,
         odd,
@@ -129,7 +130,7 @@ fn look(
         let told = snapshot::read_run(workspace, run_id, rhythm, now)?.warnings;
         seen.warnings.splice(0..0, told);
     }
-    Ok(Some(seen))
+    Ok(Some((seen, index)))
 }
 
 /// Tells whether the journal of a worker is held; one that cannot be looked at is not.
@@ -160,6 +161,13 @@ pub struct AlgoIndex {
 }
 
 impl AlgoIndex {
+    fn of_rows(algos: &[AlgoOverview], rows: &[RowSeen]) -> Self {
+        Self {
+            names: algos.iter().map(|algo| algo.algo.clone()).collect(),
+            jobs: rows.iter().map(|row| (row.hash, row.algo)).collect(),
+        }
+    }
+
     /// Returns the algorithm of a job, if the registry has it.
     pub fn of(&self, job: &JobId) -> Option<&str> {
         let hash = hash_of(job.as_str().as_bytes());
@@ -177,10 +185,7 @@ pub fn algo_index(workspace: &Workspace, run_id: &RunId) -> Result<AlgoIndex, St
         Registry::new(workspace.registry(), "reader").load()?;
         return Ok(AlgoIndex::default());
     };
-    Ok(AlgoIndex {
-        names: rows.algos.into_iter().map(|algo| algo.algo).collect(),
-        jobs: rows.jobs.iter().map(|row| (row.hash, row.algo)).collect(),
-    })
+    Ok(AlgoIndex::of_rows(&rows.algos, &rows.jobs))
 }
 
 /// Returns the algorithms of these jobs, each a run and an id, as far as the

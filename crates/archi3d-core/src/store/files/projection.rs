@@ -262,8 +262,11 @@ fn row_edit(table: &Table, columns: &HashMap<&str, usize>, row: usize, patch: &P
 
 /// Which markers each job of a run has, by name alone: one listing, nothing opened.
 #[derive(Debug, Default)]
-pub(super) struct StateNames {
-    jobs: HashMap<Box<str>, Kinds>,
+pub struct StateNames {
+    /// With where about the first that was listed lies on the disk.
+    jobs: HashMap<Box<str>, (Kinds, u64)>,
+    /// Whether there is anything at all.
+    any: bool,
     /// Files that a writer left or is just writing.
     temporaries: Vec<String>,
 }
@@ -291,11 +294,12 @@ impl Kinds {
 
 impl StateNames {
     /// Lists `state/`.
-    pub(super) fn list(paths: &RunPaths) -> io::Result<Self> {
+    pub fn list(paths: &RunPaths) -> io::Result<Self> {
         let mut names = Self::default();
-        let listed = platform::each_name(&paths.state(), &mut |name| {
+        let listed = platform::each_entry(&paths.state(), &mut |name, listed| {
+            names.any = true;
             if let Some(name) = name.to_str() {
-                names.take(name);
+                names.take(name, listed.place);
             }
         });
         match listed {
@@ -304,7 +308,7 @@ impl StateNames {
         }
     }
 
-    fn take(&mut self, name: &str) {
+    fn take(&mut self, name: &str, place: u64) {
         if durable::is_temporary(name) {
             self.temporaries.push(name.to_owned());
         }
@@ -316,16 +320,27 @@ impl StateNames {
         };
         let bit = 1 << kind as u8;
         match self.jobs.get_mut(job) {
-            Some(kinds) => kinds.0 |= bit,
+            Some((kinds, _)) => kinds.0 |= bit,
             None => {
-                self.jobs.insert(job.into(), Kinds(bit));
+                self.jobs.insert(job.into(), (Kinds(bit), place));
             }
         }
     }
 
+    /// Tells whether nothing is there, not even another tool's file.
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// Tells whether a job has a marker that says `completed`.
+    pub fn is_completed(&self, job: &str) -> bool {
+        let kinds = self.of(job);
+        kinds.is_some_and(|kinds| kinds.has(RecordKind::Completed))
+    }
+
     /// Returns the markers of one job, if it has any.
     pub(super) fn of(&self, job: &str) -> Option<Kinds> {
-        self.jobs.get(job).copied()
+        self.jobs.get(job).map(|(kinds, _)| *kinds)
     }
 
     /// Tells whether a row with `status` is what the names alone would say.
@@ -344,7 +359,15 @@ impl StateNames {
 
     /// Returns the jobs that have markers.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (&str, Kinds)> {
-        self.jobs.iter().map(|(job, kinds)| (&**job, *kinds))
+        self.jobs.iter().map(|(job, (kinds, _))| (&**job, *kinds))
+    }
+
+    /// Returns the same about in the order in which they lie on the disk.
+    pub(super) fn jobs_on_disk(&self) -> Vec<(&str, Kinds)> {
+        let mut jobs: Vec<_> = self.jobs.iter().collect();
+        jobs.sort_unstable_by_key(|(_, (_, place))| *place);
+        let jobs = jobs.into_iter();
+        jobs.map(|(job, (kinds, _))| (&**job, *kinds)).collect()
     }
 }
 

@@ -176,7 +176,7 @@ impl Known {
         let finder = memchr::memmem::Finder::new(MARK);
         for line in bytes[..whole].split(|byte| *byte == b'\n') {
             if finder.find(line).is_some()
-                && let Ok(line) = serde_json::from_slice::<Line>(line)
+                && let Ok(line) = Line::parse(line)
             {
                 self.take(run_id, line);
             }

@@ -2,7 +2,9 @@
 //! spreadsheet that sorts or changes one column gives a row the id of another job.
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
 
 use crate::domain::id::RunId;
 use crate::domain::plan::or_empty;
@@ -59,18 +61,20 @@ impl Subject {
     }
 
     /// Returns what no two jobs of a run share; nothing if a part is unknown.
-    pub fn key(&self) -> Option<String> {
+    pub fn key(&self) -> Option<SubjectKey> {
         if self.product_id.is_empty() || self.algo.is_empty() || self.images.is_empty() {
             return None;
         }
         let texts = [&self.product_id, &self.variant, &self.algo].map(|text| bare(text));
-        Some(
-            [&texts.join("\n"), &self.images.join("\n")]
-                .map(String::as_str)
-                .join("\n\n"),
-        )
+        let all = [texts.join("\n"), self.images.join("\n")].join("\n\n");
+        let digest = Sha256::digest(all);
+        Some(SubjectKey(std::array::from_fn(|at| digest[at])))
     }
 }
+
+/// Stands for what a job is made from: there may be hundreds of thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubjectKey([u8; 16]);
 
 /// Returns a text without blanks around it, and nothing for the words that say so elsewhere.
 fn bare(text: &str) -> &str {
@@ -135,23 +139,30 @@ impl Contradictions {
     /// Compares the rows of a run with the jobs it lists. The manifest decides about the
     /// pictures, so other pictures count only where they are those of another job.
     pub fn find(table: &mut Table, run: &RunId, listed: &[ManifestRow]) -> Self {
+        Self::find_among(table, run, &|take| listed.iter().for_each(take))
+    }
+
+    /// Does the same with jobs that `each` tells one by one, and once more where a row
+    /// contradicts: all of them at once may take more room than the table.
+    pub fn find_among(table: &mut Table, run: &RunId, each: Listing<'_>) -> Self {
         let columns = SubjectColumns::of(table);
         let job_column = table.column("job_id");
         let index = table.index(run.as_str());
-        let known = LazyCell::new(|| by_key(listed));
+        let table = index.table();
+        let known = LazyCell::new(|| by_key(each));
         let other_job = |subject: &Subject, id: &str| {
-            let job = known.get(&subject.key()?).copied();
-            job.filter(|job| *job != id)
+            let job = known.get(&subject.key()?);
+            job.filter(|job| ***job != *id)
         };
         let mut found = Self::default();
-        let mut met = HashSet::with_capacity(listed.len());
-        for entry in listed {
+        let mut met = vec![false; table.len()];
+        each(&mut |entry| {
             let id = entry.job_id.as_str();
             let mut wanted = None;
             for row in index.rows_of(id) {
-                met.insert(row);
+                met[row] = true;
                 let wanted = wanted.get_or_insert_with(|| Subject::listed(entry));
-                let subject = columns.read(index.table(), row);
+                let subject = columns.read(table, row);
                 let is_mixed_up = || {
                     !subject.is_same_product(wanted)
                         || !subject.has_same_pictures(wanted) && other_job(&subject, id).is_some()
@@ -160,25 +171,30 @@ impl Contradictions {
                     found.mixed_up.push((id.to_owned(), row));
                 }
             }
-        }
-        for row in index.rows().filter(|row| !met.contains(row)) {
-            let cell = job_column.map(|column| index.table().cell(row, column));
+        });
+        for row in index.rows().filter(|row| !met[*row]) {
+            let cell = job_column.map(|column| table.cell(row, column));
             let cell = String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned();
-            if let Some(job) = other_job(&columns.read(index.table(), row), &cell) {
-                found.renamed.push((cell, job.to_owned(), row));
+            if let Some(job) = other_job(&columns.read(table, row), &cell) {
+                found.renamed.push((cell, job.to_string(), row));
             }
         }
         found
     }
 }
 
+/// Tells the jobs of a manifest one by one, as often as it is asked.
+type Listing<'a> = &'a dyn Fn(&mut dyn FnMut(&ManifestRow));
+
 /// Returns the jobs of a manifest by what they are made from.
-fn by_key(listed: &[ManifestRow]) -> HashMap<String, &str> {
-    let keys = listed.iter().filter_map(|entry| {
-        let key = Subject::listed(entry).key()?;
-        Some((key, entry.job_id.as_str()))
+fn by_key(each: Listing<'_>) -> HashMap<SubjectKey, Box<str>> {
+    let mut jobs = HashMap::new();
+    each(&mut |entry| {
+        if let Some(key) = Subject::listed(entry).key() {
+            jobs.insert(key, entry.job_id.as_str().into());
+        }
     });
-    keys.collect()
+    jobs
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl FileStore {
         self.adopt(&left, &author, &self.identity.facts, now)
     }
 
-    fn unexplained(
+    pub(super) fn unexplained(
         &self,
         job: &JobId,
         entry: Entry,

@@ -248,6 +248,7 @@ pub(super) fn of_connecting(error: &postgres::Error, server: &str, database: &st
         {
             PgError::WrongPassword { server, reason }
         }
+        Some(code) if *code == SqlState::INVALID_CATALOG_NAME => PgError::Url { what: reason },
         // The client refuses a server without a password of its own, and one whose proof is wrong.
         None if reason.contains("password") || reason.contains("authentication") => {
             PgError::WrongPassword { server, reason }

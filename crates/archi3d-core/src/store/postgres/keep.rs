@@ -1,8 +1,10 @@
 //! What is forgotten in time, and runs that may be.
 
+use chrono::{DateTime, Utc};
+
 use super::connect::Connection;
 use super::error::PgResult;
-use super::reader::{large, small};
+use super::reader::{Reader, large, small};
 use super::statements;
 
 /// How many jobs are deleted in one statement, so that nobody waits for it.
@@ -19,6 +21,8 @@ pub struct Pruned {
     pub keys: usize,
     /// Jobs of runs that were exported.
     pub jobs: usize,
+    /// Such runs of which nothing is left.
+    pub runs: usize,
 }
 
 /// Forgets what is old: all but the last `checkpoints` of each job, and whatever is older than `days`. Jobs go only with
@@ -35,6 +39,7 @@ pub fn prune(connection: &mut Connection, checkpoints: usize, days: u32) -> PgRe
         workers: connection.rows(&statements::PRUNE_WORKERS, &[&days])?.len(),
         keys: connection.rows(&statements::PRUNE_KEYS, &[])?.len(),
         jobs: 0,
+        runs: 0,
     };
     loop {
         let gone = connection
@@ -42,15 +47,23 @@ pub fn prune(connection: &mut Connection, checkpoints: usize, days: u32) -> PgRe
             .len();
         pruned.jobs += gone;
         if gone < BATCH {
+            pruned.runs = connection.rows(&statements::PRUNE_RUNS, &[&days])?.len();
             return Ok(pruned);
         }
     }
 }
 
-/// Closes a run whose every result was exported, so that it may be pruned; false while jobs wait or run, or if it was
-/// closed before.
-pub fn close_run(connection: &mut Connection, run_no: i64) -> PgResult<bool> {
+/// Closes a run of which everything was exported that had ended by a moment of the database's clock, so that it may be
+/// pruned; false while jobs wait or run, or if it was closed before.
+pub fn close_run(connection: &mut Connection, run_no: i64, by: DateTime<Utc>) -> PgResult<bool> {
     Ok(connection
-        .row(&statements::CLOSE_RUN, &[&run_no])?
+        .row(&statements::CLOSE_RUN, &[&run_no, &by])?
         .is_some())
+}
+
+/// Returns the time by the database's clock.
+pub fn now(connection: &mut Connection) -> PgResult<DateTime<Utc>> {
+    let sql = &statements::NOW;
+    let row = connection.one(sql, &[])?;
+    Reader::new(&row, sql).take()
 }

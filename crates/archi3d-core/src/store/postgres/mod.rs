@@ -3,7 +3,8 @@
 //! - [`url`], [`connect`], [`migrate`]: how to get in, and the schema.
 //! - [`claim`], [`ending`], [`buying`], [`act`]: the life of a job, one function per statement.
 //! - [`money`], [`gate`], [`reuse`]: what all workers share: caps, providers, breakers, earlier results.
-//! - [`crew`], [`import`], [`view`], [`keep`]: workers, runs that arrive, what people look at, what is forgotten.
+//! - [`crew`], [`import`], [`hand_over`], [`export`], [`view`], [`keep`]: workers, runs that arrive and go, what people look
+//!   at, what is forgotten.
 //! - [`spool`]: what could not be sent yet, on the worker's own disk. [`listen`]: what is new, if anybody tells.
 //!
 //! What holds whoever calls:
@@ -21,9 +22,11 @@ pub mod crew;
 mod earlier;
 pub mod ending;
 pub mod error;
+pub mod export;
 mod folders;
 pub mod gate;
 mod group;
+pub mod hand_over;
 mod handing;
 pub mod import;
 pub mod keep;

@@ -18,7 +18,6 @@ use super::spool::Spool;
 use super::url::StoreUrl;
 use super::worker::{POLL, PgStore};
 use crate::domain::id::RunId;
-use crate::domain::lease::Rhythm;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
@@ -37,8 +36,8 @@ pub struct PgStoreOptions {
     pub run_id: RunId,
     /// Who we are.
     pub identity: WorkerIdentity,
-    /// How often we beat, and how long a lease lasts without a beat.
-    pub rhythm: Rhythm,
+    /// How long a lease lasts without a beat; `None` means what the run says.
+    pub lease: Option<Duration>,
     /// How many jobs run at once.
     pub slots: usize,
     /// Whether it rehearses: nothing is bought.
@@ -77,6 +76,8 @@ impl PgStore {
                     .to_owned(),
             ));
         }
+        let usual = Duration::from_secs(u64::from(run.lease_seconds));
+        let lease = options.lease.unwrap_or(usual);
         let facts = &options.identity.facts;
         let slots = u32::try_from(options.slots).unwrap_or(u32::MAX);
         crew::register(
@@ -88,7 +89,7 @@ impl PgStore {
                 version: env!("CARGO_PKG_VERSION"),
                 run_no: Some(run.run_no),
                 slots,
-                lease: options.rhythm.stale,
+                lease,
                 facts: "{}",
             },
         )?;
@@ -98,7 +99,7 @@ impl PgStore {
             (work, pulse),
             (run.run_no, options.run_id.clone()),
             worker,
-            options.rhythm.stale,
+            lease,
             options.notices,
         );
         let paths = options.workspace.run(&options.run_id);

@@ -223,6 +223,15 @@ statements! {
     JOBS_ADD = "jobs_add",
         [INT8, TEXT, INT8_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA_ARRAY, INT2, INT4]
         => [INT8];
+    HAND_OVER = "hand_over",
+        [INT8, TEXT, INT8_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA_ARRAY, INT2, INT4, TEXT_ARRAY, TEXT_ARRAY, INT4_ARRAY, INT4_ARRAY, BOOL_ARRAY, BOOL_ARRAY, BOOL_ARRAY, BOOL_ARRAY, TEXT_ARRAY, TEXT_ARRAY, TIMESTAMPTZ_ARRAY, INT4_ARRAY, TIMESTAMPTZ_ARRAY, TEXT_ARRAY, TEXT_ARRAY, UUID_ARRAY]
+        => [INT8];
+    LAST_POSITION = "last_position",
+        [INT8]
+        => [INT8];
+    EXPORT = "export",
+        [INT8, INT8, INT8]
+        => [INT8, TEXT, TEXT, BYTEA, TEXT, TEXT_ARRAY, INT4, UUID, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY];
     PROGRESS = "progress",
         [INT8]
         => [TEXT, INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8];
@@ -274,9 +283,15 @@ statements! {
     PRUNE_JOBS = "prune_jobs",
         [INT4, INT8]
         => [INT8];
+    PRUNE_RUNS = "prune_runs",
+        [INT4]
+        => [TEXT];
     CLOSE_RUN = "close_run",
-        [INT8]
+        [INT8, TIMESTAMPTZ]
         => [INT8];
+    NOW = "now",
+        []
+        => [TIMESTAMPTZ];
     NEXT_DUE = "next_due",
         [INT8]
         => [FLOAT8, FLOAT8, BOOL];

@@ -24,7 +24,7 @@ use super::{buying, view};
 use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, JobState};
-use crate::domain::lease::Lease;
+use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
@@ -67,6 +67,14 @@ impl PgStore {
     /// Returns the connection that the worker's parts share.
     pub fn link(&self) -> &Arc<Link> {
         &self.link
+    }
+
+    /// Returns how often its worker is to beat.
+    pub fn rhythm(&self) -> Rhythm {
+        Rhythm {
+            heartbeat: self.link.lease / 6,
+            stale: self.link.lease,
+        }
     }
 
     /// Returns the algorithms of the run, in the order of their first jobs, with how many wait.

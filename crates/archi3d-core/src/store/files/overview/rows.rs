@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::Status;
-use crate::domain::money::Usd;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::time::Timestamp;
 use crate::store::overview::{AlgoOverview, EndedJob};
@@ -104,7 +103,7 @@ impl Latest {
 pub(super) struct Rows {
     /// By hash, equal ones in the order of the table.
     pub(super) jobs: Vec<RowSeen>,
-    /// What completed jobs took and cost.
+    /// What completed jobs took.
     pub(super) algos: Vec<AlgoOverview>,
     /// Their names as the table has them.
     names: Vec<Vec<u8>>,
@@ -114,7 +113,7 @@ pub(super) struct Rows {
 }
 
 /// The columns that are read, in the order of [`Cells`].
-pub(super) const COLUMNS: [&str; 8] = [
+pub(super) const COLUMNS: [&str; 7] = [
     "run_id",
     "job_id",
     "algo",
@@ -122,7 +121,6 @@ pub(super) const COLUMNS: [&str; 8] = [
     "generation_end",
     "generation_duration_s",
     "price_source",
-    "estimated_cost_usd",
 ];
 
 /// Where one row has the columns that are read; empty where it has none.
@@ -197,7 +195,7 @@ impl Rows {
         });
         if *cell(6) == *REUSED.as_bytes() {
             // A copy tells nothing of how long making takes.
-            return self.count_cost(algo, status, number(7));
+            return;
         }
         let took_s = number(5).filter(|s| s.is_finite() && *s >= 0.0);
         let over = matches!(status, Some(Status::Completed | Status::Failed));
@@ -212,17 +210,6 @@ impl Rows {
         });
         if status == Some(Status::Completed) && !rehearsal {
             self.algos[algo].took_s.push(took_s);
-            self.count_cost(algo, status, number(7));
-        }
-    }
-
-    fn count_cost(&mut self, algo: usize, status: Option<Status>, usd: Option<f64>) {
-        if status == Some(Status::Completed) {
-            let algo = &mut self.algos[algo];
-            match usd {
-                Some(usd) => algo.cost += Usd::of(usd).or_nothing(),
-                None => algo.unpriced += 1,
-            }
         }
     }
 

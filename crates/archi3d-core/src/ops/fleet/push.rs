@@ -1,0 +1,362 @@
+//! `fleet push`: hands a run over, whole, with all that is known of its jobs.
+//!
+//! The order is what keeps a file worker and a worker of the fleet from buying the same: first the mark `pushing`, which
+//! keeps workers on files off; then the run is recovered and read; then all of its jobs become visible in one transaction;
+//! then its markers are put aside and the mark says `pushed`. Cut short anywhere, the same command goes on from there.
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::domain::id::RunId;
+use crate::domain::money::Usd;
+use crate::domain::text::shell_word;
+use crate::domain::time::Timestamp;
+use crate::ops::view::fleet::Pushed;
+use crate::ops::{OpsContext, OpsError, adapters, identity, money};
+use crate::platform::fault;
+use crate::store::WorkerStore as _;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::files::{FileStore, HandedJob, HandedRun, refuse_links_outside, retire_markers};
+use crate::store::postgres::hand_over::{self, ComingJob};
+use crate::store::postgres::import::{self, NewJob, NewRun};
+use crate::store::postgres::{Connection, PgError};
+use crate::workspace::fleet::{FleetMark, FleetState};
+use crate::workspace::lock::FileLock;
+use crate::workspace::paths::RunPaths;
+
+/// Jobs that take more workers than this with them fail for good.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// From so many new jobs on the server is asked to gather statistics at once.
+const MANY: usize = 10_000;
+
+/// What is to be handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushRequest {
+    /// The run.
+    pub run_id: RunId,
+    /// What goes first; higher before lower.
+    pub priority: i16,
+    /// How long a lease lasts, in seconds, where no worker says otherwise.
+    pub lease_seconds: u32,
+}
+
+/// Hands a run over, or what is new of one that was handed over before.
+pub fn push(context: &OpsContext, request: &PushRequest) -> Result<Pushed, OpsError> {
+    let run_id = &request.run_id;
+    let paths = context.workspace.run(run_id);
+    if !paths.root().is_dir() {
+        return Err(OpsError::Setup {
+            message: format!("run {run_id} does not exist"),
+            hint: Some("`archi3d run list` shows the runs".into()),
+        });
+    }
+    refuse_links_outside(&context.workspace, Some(run_id))?;
+    let mut connection = super::connect(context, "push")?;
+    hand_over::may_write(&mut connection)?;
+    let _alone = lock(&paths, run_id)?;
+    let (mark, ours) = marked(context, request, &mut connection, &paths)?;
+    let mut push = Push {
+        context,
+        request,
+        paths: &paths,
+        mark,
+        sent: false,
+    };
+    let done = push.carry_out(&mut connection);
+    if done.is_err() && ours && !push.sent {
+        // Nothing of it is in the database: it lives in files as before.
+        FleetMark::remove(&paths).context("remove", &paths.fleet())?;
+    }
+    let pushed = done?;
+    if pushed.added >= MANY {
+        // The server does it by itself otherwise, in the middle of the work; not everybody may ask for it.
+        let _ = import::tidy(&mut connection);
+    }
+    Ok(pushed)
+}
+
+/// Lets one at a time in.
+fn lock(paths: &RunPaths, run_id: &RunId) -> Result<FileLock, OpsError> {
+    let state = paths.state();
+    std::fs::create_dir_all(&state).context("create", &state)?;
+    let path = paths.push_lock();
+    let held = FileLock::try_acquire(&path).context("lock", &path)?;
+    held.ok_or_else(|| OpsError::Setup {
+        message: format!("somebody else is pushing run {run_id} at this moment"),
+        hint: Some("`archi3d fleet runs` shows it when that is done; nothing was changed".into()),
+    })
+}
+
+/// Returns the mark of the run, and whether it is a new one.
+fn marked(
+    context: &OpsContext,
+    request: &PushRequest,
+    connection: &mut Connection,
+    paths: &RunPaths,
+) -> Result<(FleetMark, bool), OpsError> {
+    let run_id = &request.run_id;
+    if let Some(mark) = FleetMark::read(paths).context("read", &paths.fleet())? {
+        let known = super::pushed_run(connection, run_id, &mark)?.is_some();
+        let elsewhere = mark.server != connection.url().to_string();
+        if !known && (mark.state == FleetState::Pushed || elsewhere) {
+            return Err(super::unknown_run(connection, run_id, &mark));
+        }
+        return Ok((mark, false));
+    }
+    let (user, host) = identity::user_and_host();
+    let mark = FleetMark {
+        v: 1,
+        state: FleetState::Pushing,
+        push: Uuid::new_v4().simple().to_string(),
+        run_id: run_id.to_string(),
+        server: connection.url().to_string(),
+        database: connection.url().database.clone(),
+        pushed_at: context.clock.now(),
+        pushed_by: format!("{user}@{host}"),
+    };
+    super::pushed_run(connection, run_id, &mark)?;
+    // A run that cannot be opened must leave no trace.
+    crate::store::files::read_manifest(paths)?;
+    fault::here("push.before");
+    if !mark.create(paths).context("write", &paths.fleet())? {
+        return Err(OpsError::Setup {
+            message: format!("somebody else is pushing run {run_id} at this moment"),
+            hint: Some("try again later; nothing was changed".into()),
+        });
+    }
+    fault::here("push.marked");
+    Ok((mark, true))
+}
+
+struct Push<'a> {
+    context: &'a OpsContext,
+    request: &'a PushRequest,
+    paths: &'a RunPaths,
+    mark: FleetMark,
+    /// Whether the jobs were sent, so that they may be in the database whatever was answered.
+    sent: bool,
+}
+
+/// What the transaction did.
+struct Imported {
+    added: usize,
+    again: bool,
+    handed: HandedRun,
+}
+
+impl Push<'_> {
+    fn carry_out(&mut self, connection: &mut Connection) -> Result<Pushed, OpsError> {
+        let now = self.context.clock.now();
+        let options = self.context.store_options(&self.request.run_id);
+        let store = FileStore::open_any(options)?;
+        let warnings = self.settle(&store, now)?;
+        let imported = self.import(connection, &store, now)?;
+        fault::here("push.committed");
+        drop(store);
+        if self.mark.state == FleetState::Pushing {
+            retire_markers(self.paths)?;
+            fault::here("push.retired");
+            self.mark.state = FleetState::Pushed;
+            let path = self.paths.fleet();
+            self.mark.replace(self.paths).context("write", &path)?;
+            fault::here("push.done");
+        }
+        Ok(Pushed {
+            run_id: self.request.run_id.clone(),
+            server: connection.url().to_string(),
+            database: connection.url().database.clone(),
+            added: imported.added,
+            known: imported.handed.jobs - imported.added.min(imported.handed.jobs),
+            again: imported.again,
+            pushed_by: self.mark.pushed_by.clone(),
+            warnings: [warnings, imported.handed.warnings].concat(),
+        })
+    }
+
+    /// Brings a run that lived in files to rest: nobody works on it, and what the dead left is told.
+    fn settle(&self, store: &FileStore, now: Timestamp) -> Result<Vec<String>, OpsError> {
+        if self.mark.state == FleetState::Pushed {
+            store.close(now)?;
+            return Ok(Vec::new());
+        }
+        if let Some(who) = store.others_at_work(now)? {
+            store.close(now)?;
+            let run = shell_word(self.request.run_id.as_str());
+            return Err(OpsError::Setup {
+                message: format!("run {} is being worked on: {who}", self.request.run_id),
+                hint: Some(format!(
+                    "stop that worker or wait for it, then `archi3d fleet push --run-id {run}`; nothing was changed"
+                )),
+            });
+        }
+        let recovery = store.recover(now)?;
+        store.close(now)?;
+        fault::here("push.recovered");
+        Ok(recovery.warnings)
+    }
+
+    fn import(
+        &mut self,
+        connection: &mut Connection,
+        store: &FileStore,
+        now: Timestamp,
+    ) -> Result<Imported, OpsError> {
+        let header = store.registry_header()?;
+        let ledger = money::ledger(self.context)?;
+        // Trouble with files ends the transaction; what it was is told afterwards.
+        let mut trouble = None;
+        let sent = &mut self.sent;
+        let (context, request, mark) = (self.context, self.request, &self.mark);
+        let imported = connection.transaction(|connection| {
+            hand_over::prepare(connection)?;
+            let run = add_run(connection, request, mark, context, &header)?;
+            let mut position = hand_over::last_position(connection, run.run_no)?;
+            let mut added = 0;
+            let mut page = |jobs: Vec<HandedJob>| -> Result<(), Trouble> {
+                let coming: Vec<ComingJob> = jobs
+                    .into_iter()
+                    .map(|job| {
+                        position += 1;
+                        coming(context, job, position)
+                    })
+                    .collect();
+                added += hand_over::add(
+                    connection,
+                    run.run_no,
+                    request.run_id.as_str(),
+                    &coming,
+                    request.priority,
+                    MAX_ATTEMPTS,
+                )?;
+                fault::here("push.page_sent");
+                Ok(())
+            };
+            let handed = match store.hand_over(run.is_new, now, &mut page) {
+                Ok(handed) => handed,
+                Err(Trouble::Server(error)) => return Err(error),
+                Err(Trouble::Files(error)) => {
+                    trouble = Some(error);
+                    return Err(PgError::Unexpected {
+                        statement: "hand_over",
+                        reason: "the run cannot be read".into(),
+                    });
+                }
+            };
+            if run.is_new {
+                let spent = Usd::of(ledger.standing(&request.run_id).spent_usd);
+                let open = ledger.open(&request.run_id).into_iter();
+                let reserved: Vec<_> = open
+                    .map(|(stake, usd)| {
+                        let nonce = Uuid::parse_str(stake.nonce.as_str()).ok();
+                        (stake.job_id.to_string(), stake.attempt, nonce, Usd::of(usd))
+                    })
+                    .collect();
+                hand_over::bring_money(
+                    connection,
+                    run.run_no,
+                    request.run_id.as_str(),
+                    spent,
+                    &reserved,
+                )?;
+            }
+            if added > 0 {
+                import::added(connection, run.run_no)?;
+            }
+            fault::here("push.all_sent");
+            *sent = true;
+            Ok(Imported {
+                added,
+                again: !run.is_new,
+                handed,
+            })
+        });
+        match trouble {
+            Some(error) => Err(error.into()),
+            None => Ok(imported?),
+        }
+    }
+}
+
+/// What can end the import.
+enum Trouble {
+    Files(StoreError),
+    Server(PgError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Files(error)
+    }
+}
+
+impl From<PgError> for Trouble {
+    fn from(error: PgError) -> Self {
+        Self::Server(error)
+    }
+}
+
+fn add_run(
+    connection: &mut Connection,
+    request: &PushRequest,
+    mark: &FleetMark,
+    context: &OpsContext,
+    header: &[u8],
+) -> Result<import::AddedRun, PgError> {
+    let parameters = json!({
+        "push": mark.push,
+        "by": mark.pushed_by,
+        "workspace": context.workspace.root().to_string_lossy(),
+    })
+    .to_string();
+    let run = NewRun {
+        run_id: request.run_id.as_str(),
+        parameters: &parameters,
+        payload_hash: &Sha256::digest(parameters.as_bytes()),
+        header,
+        lease_seconds: request.lease_seconds,
+        artifacts_url: None,
+    };
+    import::add_run(connection, &run)
+}
+
+fn coming(context: &OpsContext, job: HandedJob, position: i64) -> ComingJob {
+    let payload = json!({
+        "images": job.listed.images,
+        "created_at": job.created_at,
+        "image_set_hash": job.image_set_hash,
+    })
+    .to_string();
+    let settings = context.settings.algo(&job.listed.algo);
+    let provider = settings.and_then(|settings| adapters::provider_of(settings).ok());
+    ComingJob {
+        job: NewJob {
+            position,
+            job_id: job.listed.job_id.to_string(),
+            algo: job.listed.algo,
+            product_id: job.listed.product_id,
+            variant: job.listed.variant,
+            provider: provider.map(|provider| provider.to_string()),
+            payload_hash: Sha256::digest(payload.as_bytes()).to_vec(),
+            payload,
+            row: job.row,
+        },
+        state: job.state,
+        entry: job.entry,
+        has_result: job.has_result,
+        simulated: job.simulated,
+        tried: job.tried,
+        holder_died: job.holder_died,
+        failures: job.failures,
+        request_id: job.request_id,
+        intent: job
+            .intent
+            .map(|intent| (intent.correlation, intent.at.as_datetime())),
+        purchases: job.purchases,
+        not_before: job.not_before.map(Timestamp::as_datetime),
+        error: job.error,
+        class: job.class,
+        attempt_id: job.nonce.and_then(|nonce| Uuid::parse_str(&nonce).ok()),
+    }
+}

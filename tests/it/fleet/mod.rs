@@ -1,0 +1,75 @@
+//! `archi3d fleet` on a real server: `scripts/postgres-for-tests` starts one, each test has a database of its own.
+
+mod handing;
+mod refusals;
+mod results;
+
+use archi3d_core::store::postgres::migrate;
+use postgres::Client;
+
+use crate::postgres::bench::Bench;
+use crate::support::{Invocation, Output, TestWorkspace};
+
+/// A database with a schema and without runs, as programs are told of it.
+struct Fleet {
+    bench: Bench,
+    url: String,
+}
+
+impl Fleet {
+    /// Makes the database; without a server the test is passed over.
+    fn new() -> Option<Self> {
+        let mut fleet = Self::empty()?;
+        migrate::apply(&mut fleet.bench.work, "test").expect("migrated");
+        Some(fleet)
+    }
+
+    /// Makes a database without a schema.
+    fn empty() -> Option<Self> {
+        let bench = Bench::empty()?;
+        let place = &bench.url;
+        let url = format!(
+            "host={} port={} user={} dbname={}",
+            place.hosts[0], place.ports[0], place.user, place.database
+        );
+        Some(Self { bench, url })
+    }
+
+    fn admin(&mut self) -> &mut Client {
+        &mut self.bench.admin
+    }
+
+    fn number(&mut self, sql: &str) -> i64 {
+        self.admin().query_one(sql, &[]).expect("asked").get(0)
+    }
+
+    /// Returns one text per row.
+    fn texts(&mut self, sql: &str) -> Vec<String> {
+        let rows = self.admin().query(sql, &[]).expect("asked");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    fn invoke(&self, workspace: &TestWorkspace, words: &[&str]) -> Invocation {
+        workspace.archi3d(words).env("ARCHI3D_STORE", &self.url)
+    }
+
+    fn run(&self, workspace: &TestWorkspace, words: &[&str]) -> Output {
+        self.invoke(workspace, words).run()
+    }
+
+    #[track_caller]
+    fn push(&self, workspace: &TestWorkspace) -> serde_json::Value {
+        let said = self.run(workspace, &["fleet", "push", "--run-id", "rk", "--json"]);
+        said.expect_code(0).json()
+    }
+
+    #[track_caller]
+    fn pull(&self, workspace: &TestWorkspace, code: i32) -> serde_json::Value {
+        let said = self.run(workspace, &["fleet", "pull", "--run-id", "rk", "--json"]);
+        said.expect_code(code).json()
+    }
+}
+
+fn registry(workspace: &TestWorkspace) -> Vec<u8> {
+    workspace.bytes("tables/generations.csv")
+}
