@@ -12,7 +12,7 @@ use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
 use archi3d_core::store::postgres::{Claimed, Connection, Hold, Lane, StoreUrl, migrate};
 use postgres::{Client, NoTls};
 
-use crate::support::required;
+use crate::support::{required, wait_until};
 
 /// So long that nothing expires by itself.
 pub const LEASE: Duration = Duration::from_secs(600);
@@ -152,6 +152,24 @@ impl Bench {
 
     pub fn text(&mut self, sql: &str) -> String {
         self.admin.query_one(sql, &[]).expect("answered").get(0)
+    }
+
+    /// Lets clients connect to this database, or nobody any more.
+    pub fn allow_connections(&mut self, allow: bool) {
+        let name = &self.url.database;
+        admin(&parse(&self.server))
+            .batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allow}"))
+            .expect("allowed or not");
+    }
+
+    /// Cuts the connections of a worker; when this returns they are gone.
+    pub fn cut(&mut self, worker: &str) {
+        let of_worker = format!(
+            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+             AND (application_name = 'archi3d/{worker}' OR application_name LIKE 'archi3d/{worker} %')"
+        );
+        let cut = format!("SELECT count(pg_terminate_backend(pid)) {of_worker}");
+        wait_until("the connections are gone", || self.number(&cut) == 0);
     }
 
     /// Returns a job's status in the schema's words.

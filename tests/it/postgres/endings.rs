@@ -16,8 +16,8 @@ use archi3d_core::store::postgres::ending::{
 use super::bench::{failure, lane, setback, success};
 use super::{Bench, LEASE, SHORT, claimer};
 
-const GIVEN_BACK: Release<'static> = Release {
-    reason: "interrupted",
+const GIVEN_BACK: Release = Release {
+    reason: std::borrow::Cow::Borrowed("interrupted"),
     pause: Duration::ZERO,
     as_if_died: false,
     redo_waits: false,

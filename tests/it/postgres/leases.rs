@@ -245,7 +245,7 @@ fn a_rehearsal_leaves_alone_what_was_tried_in_earnest() {
     };
     let held = bench.one();
     let how = ending::Release {
-        reason: "interrupted",
+        reason: std::borrow::Cow::Borrowed("interrupted"),
         pause: Duration::ZERO,
         as_if_died: false,
         redo_waits: false,

@@ -165,7 +165,7 @@ fn who_may_buy_again_reserves_beside_what_may_have_been_spent() {
     let first = bench.one().hold;
     money::reserve(&mut bench.work, &first, Usd::of(PRICE), Caps::default()).expect("granted");
     let how = Release {
-        reason: "interrupted",
+        reason: std::borrow::Cow::Borrowed("interrupted"),
         pause: std::time::Duration::ZERO,
         as_if_died: true,
         redo_waits: false,

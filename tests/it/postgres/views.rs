@@ -287,7 +287,7 @@ fn only_what_is_over_and_exported_is_forgotten() {
     };
     view::note_checkpoint(&mut bench.work, &hold, "beats_failed", "w1", "{}").expect("noted");
     let how = Release {
-        reason: "interrupted",
+        reason: std::borrow::Cow::Borrowed("interrupted"),
         pause: Duration::ZERO,
         as_if_died: false,
         redo_waits: false,

@@ -1,5 +1,5 @@
-//! What every store promises, asked of the one in files and of the strict one in memory. The
-//! times are arguments; the only threads are those that race.
+//! What every store promises, asked of the one in files, of the strict one in memory and of the one in
+//! PostgreSQL. The times are arguments; the only threads are those that race.
 //!
 //! - [`leases`]: who may work on a job;
 //! - [`endings`]: what becomes of it;
@@ -22,6 +22,11 @@ macro_rules! every_store {
         }
         mod memory {
             $(#[test] fn $test() { super::$test(crate::support::bench::MemoryBench::boxed); })*
+        }
+        #[cfg(all(target_os = "linux", feature = "postgres"))]
+        mod postgres {
+            use crate::support::pg_bench::PgBench;
+            $(#[test] fn $test() { if PgBench::is_there() { super::$test(PgBench::boxed); } })*
         }
     };
 }

@@ -31,7 +31,7 @@ use super::workspace::TestWorkspace;
 const RUN: &str = "rk";
 
 /// Silence counts as soon as it has lasted long enough by the times that a test passes in.
-const RHYTHM: Rhythm = Rhythm {
+pub const RHYTHM: Rhythm = Rhythm {
     heartbeat: Duration::ZERO,
     stale: STALE,
 };
@@ -275,7 +275,8 @@ fn waiting(job: &JobId) -> JobRecord {
     }
 }
 
-fn run_id() -> RunId {
+/// Returns the run's id.
+pub fn run_id() -> RunId {
     RunId::parse(RUN).expect("a valid id")
 }
 
@@ -290,7 +291,8 @@ pub fn worker_id(name: &str) -> WorkerId {
     WorkerId::parse(name).expect("a valid id")
 }
 
-fn facts(worker: &str) -> WorkerFacts {
+/// Returns what the registry says of the worker called so.
+pub fn facts(worker: &str) -> WorkerFacts {
     WorkerFacts {
         host: "testhost".to_owned(),
         user: worker.to_owned(),

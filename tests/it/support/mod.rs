@@ -12,6 +12,8 @@ pub mod doubles;
 pub mod memory_store;
 pub mod mocks;
 pub mod mount;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+pub mod pg_bench;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod read;

@@ -114,6 +114,10 @@ pub(super) fn place(
         fault::here("publish_result.previous_kept");
     }
     let moved = move_across(paths, staging, &output);
+    if matches!(moved, Err(_) | Ok(false)) && !staging.exists() {
+        // Somebody else finished the same move meanwhile.
+        return Ok(());
+    }
     if moved.context("publish", &output)? {
         return Ok(());
     }

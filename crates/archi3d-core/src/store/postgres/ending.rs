@@ -1,5 +1,6 @@
 //! The ends of attempts: results in groups, failures, pauses, jobs that are given back.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -300,10 +301,10 @@ fn read_ended(row: &postgres::Row, sql: &'static statements::Sql) -> PgResult<En
 }
 
 /// How jobs are given back unfinished.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Release<'a> {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Release {
     /// Why, in a word.
-    pub reason: &'a str,
+    pub reason: Cow<'static, str>,
     /// They are not to be taken before so long.
     pub pause: Duration,
     /// As if their holder had died: it could not show that it lived.
@@ -313,7 +314,7 @@ pub struct Release<'a> {
 }
 
 /// Gives jobs back unfinished; it costs them no attempt. Returns those that were still ours.
-pub fn release(connection: &mut Connection, all: &[Hold], how: &Release<'_>) -> PgResult<Vec<i64>> {
+pub fn release(connection: &mut Connection, all: &[Hold], how: &Release) -> PgResult<Vec<i64>> {
     let (jobs, attempts, numbers) = holds(all.iter());
     let sql = &statements::RELEASE;
     let rows = connection.rows(

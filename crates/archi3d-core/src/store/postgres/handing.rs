@@ -1,15 +1,29 @@
 //! How a worker gets jobs: by lane, from where it was, and what is due or was left by the dead.
 
 use std::collections::HashMap;
+use std::fs;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::claim::{self, Claimer};
+use super::act;
+use super::claim::{self, Claimer, Hold};
+use super::ending::{self, Ended, Release};
 use super::error::PgResult;
+use super::left::Sent;
+use super::record;
 use super::view;
 use super::worker::{POLL, PgStore};
-use crate::store::{Lane, Next, Want};
+use crate::domain::id::JobId;
+use crate::domain::job::{Entry, JobState};
+use crate::domain::lease::Lease;
+use crate::domain::naming;
+use crate::domain::time::Timestamp;
+use crate::store::error::{IoContext, StoreError};
+use crate::store::{Claim, JobRecord, Lane, Next, ReleaseReason, Standing, Want};
+
+/// So many expired leases are taken back at a time.
+const SWEPT: usize = 5_000;
 
 impl PgStore {
     pub(super) fn claimer(&self) -> Claimer<'_> {
@@ -52,6 +66,133 @@ impl PgStore {
             }
         }
         Ok(found)
+    }
+
+    /// Takes one job that its caller saw as `entry` describes.
+    pub(super) fn claim_named(
+        &self,
+        job: &JobId,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let patience = self.patience();
+        let Some(job_no) = self.link.job_no(patience, job)? else {
+            return Ok(Claim::Changed(JobState::Enqueued { attempt: 0 }));
+        };
+        let mut sent = Sent::default();
+        if entry == Entry::Takeover {
+            // Its dead holder may have ended it, or been asked to stop it.
+            sent = self.send_left()?;
+            self.sweep(Some(job_no))?;
+        }
+        let by = self.claimer();
+        let claimed = self
+            .link
+            .ask(patience, |c| claim::claim_one(c, job_no, entry, &by))?;
+        if let Some(claimed) = claimed {
+            let mut claimed = self.all_claimed(vec![claimed], now)?;
+            if let Some((_, lease)) = claimed.pop() {
+                return Ok(Claim::Taken(lease));
+            }
+        }
+        let run_id = self.link.run_id.as_str();
+        let found = self
+            .link
+            .ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
+        let found = found.into_iter().find(|view| view.job_no == job_no);
+        let standing = found.and_then(record::of_view).map(|job| job.standing);
+        let Some(Standing::Known {
+            state, not_before, ..
+        }) = standing
+        else {
+            return Ok(Claim::Busy);
+        };
+        Ok(match (state, not_before) {
+            (JobState::Completed { .. }, _) if sent.published.contains(job) => {
+                Claim::RolledForward(state)
+            }
+            (JobState::Failed { .. }, _) if sent.failed.contains(&job_no) => {
+                Claim::RolledForward(state)
+            }
+            (JobState::Running { .. }, _) if entry == Entry::Takeover => Claim::Busy,
+            (JobState::Enqueued { .. }, Some(at)) => Claim::Later(at.since(now)),
+            _ => Claim::Changed(state),
+        })
+    }
+
+    /// Takes expired leases back, all or that of one job.
+    pub(super) fn sweep(&self, job_no: Option<i64>) -> PgResult<act::Swept> {
+        let only = job_no.map(|job_no| vec![job_no]);
+        let lease = self.link.lease;
+        self.link.ask(self.patience(), |c| {
+            act::sweep(c, SWEPT, lease, only.as_deref())
+        })
+    }
+
+    /// Returns claimed jobs with their folders. If one cannot be had, all of them wait again.
+    pub(super) fn all_claimed(
+        &self,
+        found: Vec<claim::Claimed>,
+        now: Timestamp,
+    ) -> Result<Vec<(JobRecord, Lease)>, StoreError> {
+        let holds: Vec<Hold> = found.iter().map(|one| one.hold).collect();
+        let jobs: Result<Vec<_>, StoreError> = found
+            .into_iter()
+            .map(|claimed| self.claimed(claimed, now))
+            .collect();
+        if jobs.is_err() {
+            let how = Release {
+                reason: record::reason_word(ReleaseReason::StoreTrouble).into(),
+                pause: Duration::ZERO,
+                as_if_died: false,
+                redo_waits: true,
+            };
+            // If that fails too, their leases run out.
+            let _ = self
+                .link
+                .ask(Duration::ZERO, |c| ending::release(c, &holds, &how));
+            self.link.forget(&holds);
+        }
+        jobs
+    }
+
+    fn claimed(
+        &self,
+        claimed: claim::Claimed,
+        now: Timestamp,
+    ) -> Result<(JobRecord, Lease), StoreError> {
+        let of_claim = record::of_claim(claimed, &self.link, &self.identity.worker_id, now);
+        let (record, mut lease) = of_claim.map_err(|reason| StoreError::Closed {
+            run_id: self.link.run_id.to_string(),
+            reason,
+        })?;
+        let name = naming::staging_dir(&lease.job_id, lease.attempt, &lease.nonce);
+        lease.staging = self.paths.staging().join(name);
+        fs::create_dir_all(&lease.staging).context("create", &lease.staging)?;
+        if lease.entry == Entry::Perform {
+            self.clear_rehearsal(&lease)?;
+        }
+        Ok((record, lease))
+    }
+
+    /// Tells what became of an ending that was told again after its answer was lost.
+    pub(super) fn ended_before(&self, hold: Hold) -> PgResult<Ended> {
+        let attempts = self
+            .link
+            .ask(self.patience(), |c| view::attempts(c, &[hold.job_no]))?;
+        let own = attempts.iter().find(|attempt| attempt.hold == hold);
+        if own.is_none_or(|attempt| attempt.status != "failed") {
+            return Ok(Ended::Fenced);
+        }
+        let redo = own.is_some_and(|attempt| attempt.entry == Entry::Redo);
+        let older = attempts
+            .iter()
+            .any(|attempt| attempt.hold.number < hold.number && attempt.status == "succeeded");
+        Ok(if redo && older {
+            Ended::OldResultKept
+        } else {
+            Ended::Yes
+        })
     }
 
     fn lanes(&self, want: &Want<'_>) -> Vec<claim::Lane> {

@@ -162,6 +162,13 @@ impl Link {
         jobs.remove(job);
     }
 
+    /// The same for jobs by number.
+    pub(super) fn forget(&self, holds: &[Hold]) {
+        let jobs = self.jobs.lock();
+        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
+        jobs.retain(|_, job_no| holds.iter().all(|hold| hold.job_no != *job_no));
+    }
+
     /// Returns how the database numbers a job of the run.
     pub(super) fn job_no(&self, patience: Duration, job: &JobId) -> PgResult<Option<i64>> {
         let known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);

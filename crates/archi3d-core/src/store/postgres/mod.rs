@@ -30,6 +30,7 @@ pub mod hand_over;
 mod handing;
 pub mod import;
 pub mod keep;
+mod left;
 mod link;
 pub mod listen;
 pub mod migrate;

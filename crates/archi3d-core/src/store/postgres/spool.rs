@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::buying;
 use super::claim::Hold;
 use super::connect::Connection;
-use super::ending::{self, Became, Ended, Failure, Published, PutOff, Success};
+use super::ending::{self, Became, Ended, Failure, Published, PutOff, Release, Success};
 use super::error::{PgError, PgResult};
 use super::money::{self, Settled};
 use crate::domain::money::Usd;
@@ -50,6 +50,13 @@ pub enum Entry {
         /// All of it.
         setback: PutOff,
     },
+    /// A job that was given back unfinished.
+    Released {
+        /// The attempt.
+        hold: Hold,
+        /// How.
+        how: Release,
+    },
     /// An attempt's money.
     Settled {
         /// The attempt.
@@ -63,7 +70,9 @@ impl Entry {
     /// Returns the attempt it is about.
     pub fn hold(&self) -> &Hold {
         match self {
-            Self::Submitted { hold, .. } | Self::Settled { hold, .. } => hold,
+            Self::Submitted { hold, .. }
+            | Self::Released { hold, .. }
+            | Self::Settled { hold, .. } => hold,
             Self::Succeeded { success } => &success.hold,
             Self::Failed { failure } => &failure.hold,
             Self::PutOff { setback } => &setback.hold,
@@ -251,6 +260,14 @@ fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
         Entry::PutOff { setback } => unless_over(connection, &setback.hold, |connection| {
             ending::put_off(connection, setback)
         }),
+        Entry::Released { hold, how } => {
+            let back = ending::release(connection, &[*hold], how)?;
+            Ok(if back.is_empty() {
+                Replayed::Already
+            } else {
+                Replayed::Sent
+            })
+        }
         Entry::Settled { hold, micros } => {
             let settled = money::settle(connection, hold, Usd::from_micros(*micros), false)?;
             Ok(if settled == Settled::Before {

@@ -6,7 +6,6 @@
 //! cannot be sent waits in the spool of this machine.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,14 +26,13 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::money::Usd;
-use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::reuse::ReuseIndex;
 use crate::store::shelf;
 use crate::store::{
     Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, Standing, Want, Withdrawal, WorkerIdentity, WorkerStore,
+    Restored, RunJobs, Setback, Want, Withdrawal, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -104,22 +102,6 @@ impl PgStore {
     pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn claimed(
-        &self,
-        claimed: claim::Claimed,
-        now: Timestamp,
-    ) -> Result<(crate::store::JobRecord, Lease), StoreError> {
-        let of_claim = record::of_claim(claimed, &self.link, &self.identity.worker_id, now);
-        let (record, mut lease) = of_claim.map_err(|reason| StoreError::Closed {
-            run_id: self.link.run_id.to_string(),
-            reason,
-        })?;
-        let name = naming::staging_dir(&lease.job_id, lease.attempt, &lease.nonce);
-        lease.staging = self.paths.staging().join(name);
-        fs::create_dir_all(&lease.staging).context("create", &lease.staging)?;
-        Ok((record, lease))
-    }
 }
 
 impl WorkerStore for PgStore {
@@ -128,19 +110,17 @@ impl WorkerStore for PgStore {
     }
 
     fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
-        let sent = self.send_left()?;
-        let lease = self.link.lease;
-        self.link
-            .ask(self.patience(), |c| act::sweep(c, PAGE, lease, None))?;
-        let finished = self.tidy_staging()?;
+        let (sent, finished) = self.take_over_left()?;
         let mut warnings = Vec::new();
-        if sent > 0 {
-            warnings.push(format!("{sent} records of an earlier worker were sent"));
+        if sent.count > 0 {
+            let count = sent.count;
+            warnings.push(format!("{count} records of an earlier worker were sent"));
         }
         if finished > 0 {
             warnings.push(format!("{finished} results were put in their place"));
         }
         Ok(Recovery {
+            rolled_forward: sent.published,
             warnings,
             ..Recovery::default()
         })
@@ -168,7 +148,7 @@ impl WorkerStore for PgStore {
         if self.closed.load(Ordering::SeqCst) {
             return Ok(Next::Drained);
         }
-        if !self.send_spooled()? {
+        if !self.send_spooled(Duration::ZERO)? {
             return Ok(Next::Nothing(POLL));
         }
         let found = match self.claim_some(want) {
@@ -185,11 +165,7 @@ impl WorkerStore for PgStore {
                 Err(error) => Err(error.into()),
             };
         }
-        let jobs: Result<Vec<_>, StoreError> = found
-            .into_iter()
-            .map(|claimed| self.claimed(claimed, now))
-            .collect();
-        Ok(Next::Jobs(jobs?))
+        Ok(Next::Jobs(self.all_claimed(found, now)?))
     }
 
     fn has_news(&self) -> bool {
@@ -209,37 +185,13 @@ impl WorkerStore for PgStore {
     }
 
     fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
-        let patience = self.patience();
-        let Some(job_no) = self.link.job_no(patience, job)? else {
-            return Ok(Claim::Changed(JobState::Enqueued { attempt: 0 }));
-        };
-        let by = self.claimer();
-        let claimed = self
-            .link
-            .ask(patience, |c| claim::claim_one(c, job_no, entry, &by))?;
-        if let Some(claimed) = claimed {
-            return Ok(Claim::Taken(self.claimed(claimed, now)?.1));
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Closed {
+                run_id: self.link.run_id.to_string(),
+                reason: "it was closed".to_owned(),
+            });
         }
-        let run_id = self.link.run_id.as_str();
-        let found = self
-            .link
-            .ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
-        let found = found.into_iter().find(|view| view.job_no == job_no);
-        Ok(
-            match found.and_then(record::of_view).map(|job| job.standing) {
-                Some(Standing::Known {
-                    state: JobState::Running { .. },
-                    ..
-                }) => Claim::Busy,
-                Some(Standing::Known {
-                    not_before: Some(at),
-                    state: JobState::Enqueued { .. },
-                    ..
-                }) if at > now => Claim::Later(at.since(now)),
-                Some(Standing::Known { state, .. }) => Claim::Changed(state),
-                _ => Claim::Busy,
-            },
-        )
+        self.claim_named(job, entry, now)
     }
 
     fn beat(&self, lease: &Lease, now: Timestamp) -> Result<Beat, StoreError> {
@@ -390,6 +342,11 @@ impl WorkerStore for PgStore {
             }
             Err(error) => return Err(error.into()),
         };
+        let ended = match ended {
+            // Perhaps it was told before, and only the answer was lost.
+            Ended::Fenced => self.ended_before(hold)?,
+            ended => ended,
+        };
         self.clear(lease);
         self.over(lease, hold);
         Ok(match ended {
@@ -408,7 +365,7 @@ impl WorkerStore for PgStore {
     ) -> Result<(), StoreError> {
         let hold = self.link.hold(lease)?;
         let how = Release {
-            reason: record::reason_word(reason),
+            reason: record::reason_word(reason).into(),
             pause: not_before.map(|at| at.since(now)).unwrap_or_default(),
             as_if_died: reason == ReleaseReason::Unreachable,
             redo_waits: matches!(reason, ReleaseReason::Retry | ReleaseReason::Budget),
@@ -416,14 +373,15 @@ impl WorkerStore for PgStore {
         let released = self
             .link
             .ask(self.patience(), |c| ending::release(c, &[hold], &how));
+        match released {
+            Ok(_) => {}
+            // Left to its lease, it would look as if we had died with it.
+            Err(error) if error.is_retryable() => self.spool_up(Spooled::Released { hold, how })?,
+            Err(error) => return Err(error.into()),
+        }
         self.clear(lease);
         self.over(lease, hold);
-        match released {
-            Ok(_) => Ok(()),
-            // Its lease runs out, and the sweep gives it back.
-            Err(error) if error.is_retryable() => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 
     fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
@@ -473,18 +431,23 @@ impl WorkerStore for PgStore {
 
     fn cancel(&self, lease: &Lease, _now: Timestamp) -> Result<(), StoreError> {
         let hold = self.link.hold(lease)?;
-        let stopped = self
-            .link
-            .ask(self.patience(), |c| ending::cancel(c, &hold))?;
-        if stopped == Stopped::NotAsked {
-            let how = Release {
-                reason: record::reason_word(ReleaseReason::Interrupted),
-                pause: Duration::ZERO,
-                as_if_died: false,
-                redo_waits: false,
-            };
-            self.link
-                .ask(self.patience(), |c| ending::release(c, &[hold], &how))?;
+        let how = Release {
+            reason: record::reason_word(ReleaseReason::Interrupted).into(),
+            pause: Duration::ZERO,
+            as_if_died: false,
+            redo_waits: false,
+        };
+        let stopped = self.link.ask(self.patience(), |c| {
+            if ending::cancel(c, &hold)? == Stopped::NotAsked {
+                ending::release(c, &[hold], &how)?;
+            }
+            Ok(())
+        });
+        match stopped {
+            Ok(()) => {}
+            // Whoever was asked to stop is out when it gives the job back.
+            Err(error) if error.is_retryable() => self.spool_up(Spooled::Released { hold, how })?,
+            Err(error) => return Err(error.into()),
         }
         self.clear(lease);
         self.over(lease, hold);
@@ -493,6 +456,7 @@ impl WorkerStore for PgStore {
 
     fn withdraw(&self, job: &JobId, _now: Timestamp) -> Result<Withdrawal, StoreError> {
         let (run_no, lease) = (self.link.run_no, self.link.lease);
+        self.send_left()?;
         let job_no = self.link.job_no(self.patience(), job)?;
         let only: Vec<i64> = job_no.into_iter().collect();
         let told = self.link.ask(self.patience(), |c| {
@@ -527,10 +491,10 @@ impl WorkerStore for PgStore {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        let sent = self.send_spooled();
+        let sent = self.send_spooled(self.patience());
         self.ended.store(true, Ordering::SeqCst);
         let worker = &self.link.worker;
-        let ended = self.link.ask(Duration::ZERO, |c| crew::end(c, worker));
+        let ended = self.link.ask(POLL, |c| crew::end(c, worker));
         let waiting = self.spool().waiting().len();
         if waiting > 0 {
             return Err(StoreError::Server {

@@ -7,7 +7,7 @@ WITH was AS (
   UPDATE archi3d.jobs j SET
     status = CASE WHEN was.entry = 'redo' AND was.has_result THEN 'succeeded' ELSE 'cancelled' END::archi3d.job_status,
     entry = CASE WHEN was.entry = 'redo' AND was.has_result THEN 'fresh' ELSE was.entry END,
-    cancel_asked = false, holder_died = false, lease_owner = NULL, lease_expires_at = NULL, current_attempt_id = NULL, progress = NULL, doing = NULL
+    cancel_asked = false, lease_owner = NULL, lease_expires_at = NULL, current_attempt_id = NULL, progress = NULL, doing = NULL
   FROM was WHERE j.id = was.id AND was.cancel_asked RETURNING j.status
 ), ended AS (
   UPDATE archi3d.attempts SET status = CASE WHEN EXISTS (SELECT FROM was) THEN 'cancelled' ELSE 'fenced' END::archi3d.attempt_status, ended_at = now()

@@ -1,4 +1,5 @@
--- One job that its caller saw as `entry` describes; no row: somebody else has it, or it is not that any more.
+-- One job that its caller saw as `entry` describes; no row: somebody else has it, or it is not that any more. What a sweep
+-- took from a dead holder can still be taken over, and a redo or performance that was put off goes on as one.
 -- $1 job  $2 entry  $3 worker  $4 lease seconds  $5 rehearsal
 WITH pick AS (
   SELECT j.id, j.status, j.attempt_count, j.lease_owner, j.lease_expires_at FROM archi3d.jobs j
@@ -6,9 +7,10 @@ WITH pick AS (
   WHERE j.id = $1 AND NOT ($5 AND j.tried) AND CASE $2::text
     WHEN 'fresh'    THEN j.status IN ('pending','failed_retryable') AND j.run_after <= now()
     WHEN 'retry'    THEN j.status = 'failed_terminal'
-    WHEN 'redo'     THEN j.status = 'succeeded'
-    WHEN 'perform'  THEN j.status = 'succeeded' AND j.simulated
-    WHEN 'takeover' THEN j.status = 'running' AND j.lease_expires_at < now() AND NOT j.cancel_asked
+    WHEN 'redo'     THEN j.status = 'succeeded' OR j.status IN ('pending','failed_retryable') AND j.entry = 'redo' AND j.run_after <= now()
+    WHEN 'perform'  THEN j.status = 'succeeded' AND j.simulated OR j.status IN ('pending','failed_retryable') AND j.entry = 'perform' AND j.run_after <= now()
+    WHEN 'takeover' THEN j.status IN ('pending','failed_retryable') AND j.holder_died AND j.run_after <= now()
+      OR j.status = 'running' AND j.lease_expires_at <= now() AND NOT j.cancel_asked
          AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                      + make_interval(secs => GREATEST($4::float8, w.lease_seconds))
     ELSE false END

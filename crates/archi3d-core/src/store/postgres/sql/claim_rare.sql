@@ -16,7 +16,7 @@ WITH lane AS (
   SELECT c.* FROM lane CROSS JOIN LATERAL (
     SELECT j.id, j.claim_key, j.attempt_count, j.lease_owner, j.lease_expires_at FROM archi3d.jobs j
     LEFT JOIN archi3d.workers w ON w.worker_id = j.lease_owner
-    WHERE j.run_no = $1 AND j.status = 'running' AND j.lease_expires_at < now() AND j.algo = lane.algo
+    WHERE j.run_no = $1 AND j.status = 'running' AND j.lease_expires_at <= now() AND j.algo = lane.algo
       AND j.attempt_count - j.excused < j.max_attempts AND NOT j.cancel_asked
       AND NOT ($8 AND j.tried) AND (NOT lane.bought_only OR j.request_id IS NOT NULL)
       AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))

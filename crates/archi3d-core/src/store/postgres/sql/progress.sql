@@ -5,7 +5,7 @@ SELECT a.algo, a.jobs,
   (SELECT count(*) FROM archi3d.jobs j WHERE j.run_no = a.run_no AND j.algo = a.algo AND j.status = 'succeeded' AND j.simulated)
 FROM archi3d.run_algos a
 LEFT JOIN (SELECT algo, count(*) FILTER (WHERE status = 'failed_retryable') AS retryable, count(*) FILTER (WHERE status = 'running') AS running,
-                  count(*) FILTER (WHERE status = 'running' AND lease_expires_at < now()) AS expired
+                  count(*) FILTER (WHERE status = 'running' AND lease_expires_at <= now()) AS expired
            FROM (SELECT algo, status, lease_expires_at FROM archi3d.jobs WHERE run_no = $1 AND status = 'failed_retryable'
                  UNION ALL SELECT algo, status, lease_expires_at FROM archi3d.jobs WHERE run_no = $1 AND status = 'running') x GROUP BY algo) v ON v.algo = a.algo
 LEFT JOIN (SELECT algo, count(*) FILTER (WHERE status = 'failed_terminal') AS failed, count(*) FILTER (WHERE status = 'cancelled') AS cancelled

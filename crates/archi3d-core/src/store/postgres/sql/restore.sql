@@ -2,14 +2,14 @@
 WITH chosen AS (
   SELECT unnest($2::bigint[]) AS id UNION ALL SELECT job_no FROM archi3d.job_specs WHERE $2 IS NULL AND run_no = $1
 ), was AS (
-  SELECT j.id, j.status, j.cancel_asked FROM chosen JOIN archi3d.jobs j ON j.id = chosen.id
+  SELECT j.id, j.status, j.cancel_asked, j.attempt_count, j.simulated FROM chosen JOIN archi3d.jobs j ON j.id = chosen.id
   WHERE j.run_no = $1 AND ($2 IS NOT NULL OR j.status = 'cancelled' OR j.status = 'running' AND j.cancel_asked)
   ORDER BY j.id FOR NO KEY UPDATE OF j
 ), changed AS (
-  UPDATE archi3d.jobs j SET status = CASE WHEN was.status = 'cancelled' THEN 'pending' ELSE was.status END, cancel_asked = false
+  UPDATE archi3d.jobs j SET status = CASE WHEN was.status = 'cancelled' THEN 'pending' ELSE j.status END, cancel_asked = false
   FROM was WHERE j.id = was.id AND (was.status = 'cancelled' OR was.cancel_asked)
 )
 SELECT was.id, was.status::text, CASE WHEN was.status = 'cancelled' THEN 'waiting' WHEN was.cancel_asked THEN 'request_withdrawn'
          WHEN was.status IN ('pending','failed_retryable','running') THEN 'not_cancelled' ELSE 'untouched' END,
-       j.attempt_count, j.simulated
-FROM was JOIN archi3d.jobs j ON j.id = was.id
+       was.attempt_count, was.simulated
+FROM was

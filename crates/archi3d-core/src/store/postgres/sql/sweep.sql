@@ -7,7 +7,7 @@ WITH dead AS (
          j.attempt_count - j.excused >= j.max_attempts AS worn_out,
          j.entry = 'redo' AND EXISTS (SELECT FROM archi3d.results r WHERE r.job_no = j.id) AS has_older
   FROM archi3d.jobs j LEFT JOIN archi3d.workers w ON w.worker_id = j.lease_owner
-  WHERE j.status = 'running' AND j.lease_expires_at < now() AND ($3::bigint[] IS NULL OR j.id = ANY ($3))
+  WHERE j.status = 'running' AND j.lease_expires_at <= now() AND ($3::bigint[] IS NULL OR j.id = ANY ($3))
     AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                 + make_interval(secs => GREATEST($2::float8, w.lease_seconds))
   ORDER BY j.run_no, j.id LIMIT $1 FOR NO KEY UPDATE OF j SKIP LOCKED
