@@ -1,12 +1,4 @@
 //! The command line of archi3d: runs large batches of image-to-3D generations and loses nothing.
 //! What the commands do is in `archi3d_core`.
 
-#![cfg_attr(
-    test,
-    expect(
-        clippy::disallowed_methods,
-        reason = "unit tests set up their own files and processes"
-    )
-)]
-
 pub mod cli;

@@ -109,7 +109,7 @@ impl PgBench {
                 boot_id: platform::boot_id(),
                 facts: facts(worker),
             },
-            rhythm,
+            lease: Some(rhythm.stale),
             slots: 1,
             rehearsal: false,
             spool: self.spools(),
