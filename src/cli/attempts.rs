@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::run_arg::RunArg;
+use crate::cli::run_arg::{RunArg, say_if_pushed};
 use crate::cli::selection_args::items;
 pub use crate::cli::table::dollars;
 use crate::cli::table::{Fitted, Page, short_duration};
@@ -45,6 +45,7 @@ pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliErr
     let items = items(&args.item)?;
     let context = OpsContext::open(global.workspace.as_deref())?;
     let run_id = args.run.or_latest(&context, ui)?;
+    say_if_pushed(&context, ui, &run_id);
     let report = run_attempts(&context, &run_id, args.job.as_deref(), &items)?;
     for warning in &report.warnings {
         ui.warn(warning);

@@ -10,7 +10,7 @@ use crate::cli::Global;
 use crate::cli::attempts::of_job;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::program;
-use crate::cli::run_arg::JobArg;
+use crate::cli::run_arg::{JobArg, say_if_pushed};
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::id::{JobId, RunId};
@@ -38,6 +38,7 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = OpsContext::open(global.workspace.as_deref())?;
     let (run_id, job) = args.target.or_latest(&context, ui)?;
+    say_if_pushed(&context, ui, &run_id);
     let request = WorkerRequest::plain(run_id);
     let told = run_explain(&context, &request, &job)?;
     for warning in &told.warnings {

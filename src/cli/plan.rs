@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::run_arg::say_if_pushed;
 use crate::cli::table::{Fitted, Page, dollars, short_duration};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
@@ -46,6 +47,7 @@ pub struct PlanArgs {
 pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = OpsContext::open(global.workspace.as_deref())?;
     let run_id = args.worker.selection.run.or_latest(&context, ui)?;
+    say_if_pushed(&context, ui, &run_id);
     let request = args.worker.to_request(run_id)?;
     let plan = run_plan(&context, &request)?;
     for warning in &plan.warnings {

@@ -10,7 +10,7 @@ use clap::Args;
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
-use crate::cli::run_arg::RunArg;
+use crate::cli::run_arg::{RunArg, say_if_pushed};
 use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
@@ -66,6 +66,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let context = OpsContext::open(global.workspace.as_deref())?;
     let items = items(&args.item)?;
     let run_id = args.run.or_latest(&context, ui)?;
+    say_if_pushed(&context, ui, &run_id);
     if args.list || !items.is_empty() {
         let jobs = job_list(&context, &run_id, &items)?;
         if ui.is_json() {

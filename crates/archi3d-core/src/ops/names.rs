@@ -15,6 +15,7 @@ use crate::ops::view::by_status;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::files;
 use crate::store::overview::RunCounts;
+use crate::workspace::fleet::FleetMark;
 
 /// Returns the runs that have a manifest, by name.
 pub fn run_ids(context: &OpsContext) -> Vec<String> {
@@ -131,4 +132,10 @@ pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
         created: run.created,
     });
     Ok(lines.collect())
+}
+
+/// Returns the server of a run that lives in a fleet; its rows here are as they were pulled last.
+pub fn fleet_of(context: &OpsContext, run: &RunId) -> Option<String> {
+    let mark = FleetMark::read(&context.workspace.run(run));
+    mark.ok().flatten().map(|mark| mark.server)
 }
