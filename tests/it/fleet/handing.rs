@@ -189,7 +189,7 @@ fn every_state_goes_over_as_it_is() {
     );
     // Only the job whose worker died changes: it waits again.
     assert_eq!(of("rows_changed"), 1);
-    assert_eq!(workspace.row(workspace.id(3))["status"], "enqueued");
+    assert_eq!(&workspace.row(workspace.id(3))["status"], "enqueued");
     let text = String::from_utf8(registry(&workspace)).expect("text");
     let before = String::from_utf8(before).expect("text");
     let changed = text

@@ -89,11 +89,11 @@ fn results_come_back_once_and_a_renaming_that_died_is_ended() {
             .contains("is missing"),
         "{pulled}"
     );
-    assert_eq!(workspace.row(&id(0))["status"], "completed");
-    assert_eq!(workspace.row(&id(0))["algo_version"], "v1");
-    assert_eq!(workspace.row(&id(1))["status"], "completed");
-    assert_eq!(workspace.row(&id(2))["status"], "enqueued");
-    assert_eq!(workspace.row(&id(3))["status"], "failed");
+    assert_eq!(&workspace.row(&id(0))["status"], "completed");
+    assert_eq!(&workspace.row(&id(0))["algo_version"], "v1");
+    assert_eq!(&workspace.row(&id(1))["status"], "completed");
+    assert_eq!(&workspace.row(&id(2))["status"], "enqueued");
+    assert_eq!(&workspace.row(&id(3))["status"], "failed");
     assert_eq!(
         workspace.bytes(&format!("runs/rk/outputs/{}/generated.glb", id(1))),
         MODEL
@@ -175,7 +175,7 @@ fn what_people_wrote_since_stays() {
     ending::succeed(&mut fleet.bench.work, &[result_of(&again[0], 2)]).expect("told");
     assert_eq!(fleet.pull(&workspace, 0)["rows_changed"], 1);
     assert_eq!(
-        workspace.row(&jobs[0].job_id)["generation_start"],
+        &workspace.row(&jobs[0].job_id)["generation_start"],
         "2026-11-17T10:00:02+00:00"
     );
 }
