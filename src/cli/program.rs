@@ -23,6 +23,7 @@ const COMMANDS: &[&str] = &[
     "demo",
     "doctor",
     "export",
+    "fleet",
     "help",
     "init",
     "judge",

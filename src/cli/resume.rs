@@ -268,6 +268,16 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     if let Some(ms) = request.simulate_ms {
         option("--simulate-ms", ms.to_string());
     }
+    let fleet = &request.fleet;
+    if let Some(lease) = fleet.lease {
+        option("--lease-secs", lease.as_secs_f64().to_string());
+    }
+    if let Some(idle) = fleet.until_idle {
+        option("--until-idle", idle.as_secs_f64().to_string());
+    }
+    if let Some(name) = &fleet.worker_id {
+        option("--worker-id", name.clone());
+    }
     let rhythm = request.rhythm;
     if rhythm.stale != Rhythm::default().stale {
         option("--stale-secs", rhythm.stale.as_secs_f64().to_string());
@@ -389,7 +399,7 @@ mod tests {
     ];
 
     /// A value of every option that takes one.
-    const SAMPLES: [(&str, &str); 14] = [
+    const SAMPLES: [(&str, &str); 17] = [
         ("run-id", "r1"),
         ("jobs", "d6*"),
         ("item", "100001"),
@@ -401,6 +411,9 @@ mod tests {
         ("simulate-ms", "7"),
         ("heartbeat-secs", "3"),
         ("stale-secs", "77"),
+        ("lease-secs", "30"),
+        ("until-idle", "9"),
+        ("worker-id", "w1"),
         ("budget-usd", "5"),
         ("order", "cheapest"),
         ("only-status", "failed"),
