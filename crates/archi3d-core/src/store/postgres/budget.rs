@@ -25,10 +25,11 @@ impl PgBudget {
         Self(link)
     }
 
-    fn sums(&self, now: Timestamp) -> PgResult<(Sums, Sums)> {
-        let (run_no, today) = (self.0.run_no, money::day_of(now.as_datetime()));
+    fn sums(&self) -> PgResult<(Sums, Sums)> {
+        let run_no = self.0.run_no;
         self.0.ask(PATIENCE, |connection| {
             let run = money::run_sums(connection, run_no)?;
+            let today = money::today(connection)?;
             let day = money::day_sums(connection, &today)?;
             Ok((run, day))
         })
@@ -79,8 +80,8 @@ fn in_micros(caps: Caps) -> money::Caps {
 }
 
 impl Budget for PgBudget {
-    fn levels(&self, _run: &RunId, caps: Caps, now: Timestamp) -> Result<Vec<Level>, StoreError> {
-        let (run, day) = self.sums(now)?;
+    fn levels(&self, _run: &RunId, caps: Caps, _now: Timestamp) -> Result<Vec<Level>, StoreError> {
+        let (run, day) = self.sums()?;
         Ok(levels(caps, run, day))
     }
 
@@ -119,8 +120,8 @@ impl Budget for PgBudget {
         let run_no = self.0.run_no;
         let open = self.0.ask(PATIENCE, |connection| {
             let mut open = money::open(connection, Some(run_no), None)?;
-            if let Some(now) = today {
-                let day = money::day_of(now.as_datetime());
+            if today.is_some() {
+                let day = money::today(connection)?;
                 let others = money::open(connection, None, Some(&day))?;
                 open.extend(others.into_iter().filter(|one| one.run_id != run.as_str()));
             }

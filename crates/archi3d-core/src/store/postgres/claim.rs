@@ -167,6 +167,21 @@ pub fn claim_one(
     row.map(|row| read_claimed(&row, sql)).transpose()
 }
 
+/// Returns what a worker holds, as the server knows it.
+pub fn mine(connection: &mut Connection, run_no: i64, worker: &str) -> PgResult<Vec<Hold>> {
+    let sql = &statements::MINE;
+    let rows = connection.rows(sql, &[&run_no, &worker])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(Hold {
+            job_no: cells.take()?,
+            number: cells.number()?,
+            attempt_id: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
 /// What a beat says of one job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pulse {

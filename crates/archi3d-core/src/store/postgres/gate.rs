@@ -1,5 +1,6 @@
 //! What all workers share about providers and algorithms: slots, pace, closings, breakers, canaries.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -100,6 +101,18 @@ pub fn refund(
             &[&provider, &slot, &worker, &interval, &unused],
         )
         .map(drop)
+}
+
+/// Gives all slots of a worker back but these. Returns how many that were.
+pub fn keep_slots(
+    connection: &mut Connection,
+    worker: &str,
+    kept: &BTreeSet<(String, u32)>,
+) -> PgResult<usize> {
+    let providers: Vec<&str> = kept.iter().map(|(provider, _)| provider.as_str()).collect();
+    let slots: Vec<i32> = kept.iter().map(|(_, slot)| small(*slot)).collect();
+    let gone = connection.rows(&statements::SLOTS_KEPT, &[&worker, &providers, &slots])?;
+    Ok(gone.len())
 }
 
 /// Closes a provider for everybody: for a time, or until a person opens it. Tells whether that changed anything: a time

@@ -36,7 +36,10 @@ impl PgStore {
 
     /// Claims by lane, and now and then what is due or was left by the dead.
     pub(super) fn claim_some(&self, want: &Want<'_>) -> PgResult<Vec<claim::Claimed>> {
-        let mut lanes = self.lanes(want);
+        self.give_back_unanswered()?;
+        // Before the claim: what is said while it runs is news again.
+        let news = self.news.swap(false, Ordering::SeqCst);
+        let mut lanes = self.lanes(want, news);
         let by = self.claimer();
         let rare_due = {
             let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,23 +49,51 @@ impl PgStore {
             }
             due
         };
-        // A claim that was committed without an answer is found again when its lease has run out.
+        // Asked once: a claim that was committed without an answer is given back before the next one.
         let patience = Duration::ZERO;
+        self.unanswered.store(true, Ordering::SeqCst);
         let mut found = self.link.ask(patience, |c| {
-            claim::claim(c, self.link.run_no, &lanes, want.most, &by)
+            let mut found = claim::claim(c, self.link.run_no, &lanes, want.most, &by)?;
+            if found.len() < want.most && lanes.iter().any(|lane| lane.after > claim::Lane::START) {
+                // What was given back stands before the cursors.
+                let mut anew = less(&lanes, &found);
+                for lane in &mut anew {
+                    lane.after = claim::Lane::START;
+                }
+                let rest = want.most - found.len();
+                found.extend(claim::claim(c, self.link.run_no, &anew, rest, &by)?);
+            }
+            Ok(found)
         })?;
+        self.unanswered.store(false, Ordering::SeqCst);
         self.move_cursors(&found, found.len() < want.most);
         if found.len() < want.most || rare_due {
-            for lane in &mut lanes {
-                let taken = found.iter().filter(|one| one.algo == lane.algo).count();
-                let taken = u32::try_from(taken).unwrap_or(u32::MAX);
-                lane.most = lane.most.saturating_sub(taken);
-            }
+            lanes = less(&lanes, &found);
             let rest = want.most - found.len().min(want.most);
             if rest > 0 && lanes.iter().any(|lane| lane.most > 0) {
-                found.extend(self.link.ask(patience, |c| {
+                // What the dead had ended is not to be made again.
+                match self.send_left() {
+                    Ok(sent) if !sent.waits => {}
+                    Ok(_) => return Ok(found),
+                    Err(error) => {
+                        let what = error.to_string();
+                        self.link
+                            .warn(format!("nothing is taken over from the dead: {what}"));
+                        return Ok(found);
+                    }
+                }
+                self.unanswered.store(true, Ordering::SeqCst);
+                let rare = self.link.ask(patience, |c| {
                     claim::claim_rare(c, self.link.run_no, &lanes, rest, &by)
-                })?);
+                });
+                match rare {
+                    Ok(rare) => {
+                        self.unanswered.store(false, Ordering::SeqCst);
+                        found.extend(rare);
+                    }
+                    Err(error) if found.is_empty() => return Err(error),
+                    Err(_) => {}
+                }
             }
         }
         Ok(found)
@@ -141,12 +172,7 @@ impl PgStore {
             .map(|claimed| self.claimed(claimed, now))
             .collect();
         if jobs.is_err() {
-            let how = Release {
-                reason: record::reason_word(ReleaseReason::StoreTrouble).into(),
-                pause: Duration::ZERO,
-                as_if_died: false,
-                redo_waits: true,
-            };
+            let how = given_back(ReleaseReason::StoreTrouble);
             // If that fails too, their leases run out.
             let _ = self
                 .link
@@ -195,10 +221,33 @@ impl PgStore {
         })
     }
 
-    fn lanes(&self, want: &Want<'_>) -> Vec<claim::Lane> {
+    /// Gives back what was claimed for us without our hearing of it: nothing of it has begun.
+    fn give_back_unanswered(&self) -> PgResult<()> {
+        if !self.unanswered.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let (run_no, worker) = (self.link.run_no, self.link.worker.as_str());
+        let mine = self
+            .link
+            .ask(Duration::ZERO, |c| claim::mine(c, run_no, worker))?;
+        let unknown = |hold: &Hold| {
+            // In this order: whoever lets go of a job has put its ending into the spool before.
+            !self.link.has(hold.job_no) && self.spool().waiting().iter().all(|e| e.hold() != hold)
+        };
+        let unknown: Vec<Hold> = mine.into_iter().filter(unknown).collect();
+        if !unknown.is_empty() {
+            let how = given_back(ReleaseReason::Interrupted);
+            self.link
+                .ask(Duration::ZERO, |c| ending::release(c, &unknown, &how))?;
+        }
+        self.unanswered.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn lanes(&self, want: &Want<'_>, news: bool) -> Vec<claim::Lane> {
         let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
         // Jobs that were given back stand before the cursor; who begins anew finds them.
-        if cursors.1.elapsed() > Duration::from_secs(2) || self.news.load(Ordering::SeqCst) {
+        if cursors.1.elapsed() > Duration::from_secs(2) || news {
             *cursors = (HashMap::new(), Instant::now());
         }
         let lane = |lane: &Lane| claim::Lane {
@@ -253,5 +302,28 @@ impl PgStore {
         let poll = POLL.mul_f64(0.7 + 0.6 * chance);
         let soon = due.retry.map_or(poll, |retry| retry.min(poll));
         Ok(Next::Nothing(soon.max(Duration::from_millis(10))))
+    }
+}
+
+/// Returns the lanes with the room that is left after these jobs.
+fn less(lanes: &[claim::Lane], found: &[claim::Claimed]) -> Vec<claim::Lane> {
+    let left = |lane: &claim::Lane| {
+        let taken = found.iter().filter(|one| one.algo == lane.algo).count();
+        let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+        claim::Lane {
+            most: lane.most.saturating_sub(taken),
+            ..lane.clone()
+        }
+    };
+    lanes.iter().map(left).collect()
+}
+
+/// How a job is given back that was not begun.
+fn given_back(reason: ReleaseReason) -> Release {
+    Release {
+        reason: record::reason_word(reason).into(),
+        pause: Duration::ZERO,
+        as_if_died: false,
+        redo_waits: true,
     }
 }

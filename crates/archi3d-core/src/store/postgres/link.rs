@@ -96,13 +96,16 @@ impl Link {
         }
     }
 
-    /// Asks once, over the connection that beats.
-    pub(super) fn beat<T>(&self, ask: impl FnOnce(&mut Connection) -> PgResult<T>) -> PgResult<T> {
+    /// Asks over the connection that beats, and once more if that was lost.
+    pub(super) fn beat<T>(
+        &self,
+        mut ask: impl FnMut(&mut Connection) -> PgResult<T>,
+    ) -> PgResult<T> {
         let mut pulse = self.pulse();
-        if pulse.connection().is_closed() {
-            pulse.reopen()?;
+        let mut answer = pulse.open().and_then(|()| ask(pulse.connection()));
+        if matches!(answer, Err(PgError::Lost { .. })) {
+            answer = pulse.reopen().and_then(|()| ask(pulse.connection()));
         }
-        let answer = ask(pulse.connection());
         drop(pulse);
         self.tell(&answer);
         answer
@@ -147,6 +150,12 @@ impl Link {
     /// From now on does not wait for a server that is away.
     pub(super) fn hurry(&self) {
         self.hurry.store(true, Ordering::SeqCst);
+    }
+
+    /// Tells whether a job is in our hands.
+    pub(super) fn has(&self, job_no: i64) -> bool {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.values().any(|held| *held == job_no)
     }
 
     /// Remembers how the database numbers a job.

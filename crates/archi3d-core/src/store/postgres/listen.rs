@@ -85,6 +85,14 @@ impl Pulse {
         Ok(heard.map(|message| message.channel().to_owned()))
     }
 
+    /// Connects again if the connection is known to be gone.
+    pub fn open(&mut self) -> PgResult<()> {
+        if self.connection.is_closed() {
+            self.reopen()?;
+        }
+        Ok(())
+    }
+
     /// Connects again after the connection was lost and listens to the same runs.
     pub fn reopen(&mut self) -> PgResult<()> {
         self.connection.reopen()?;

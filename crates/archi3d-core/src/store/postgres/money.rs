@@ -434,6 +434,11 @@ pub fn above_estimate(
     rows.iter().map(read).collect()
 }
 
+/// Returns the day in UTC by the database's clock, as scopes have it.
+pub fn today(connection: &mut Connection) -> PgResult<String> {
+    super::keep::now(connection).map(day_of)
+}
+
 /// Returns the day in UTC of a moment, as scopes have it.
 pub fn day_of(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d").to_string()

@@ -22,8 +22,8 @@ use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
 
-/// How long the thread that listens keeps beats waiting at most.
-const HEAR: Duration = Duration::from_millis(100);
+/// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
+const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(40));
 
 /// What is needed to work on a run in PostgreSQL.
 #[derive(Clone)]
@@ -118,6 +118,7 @@ impl PgStore {
             spools: options.spool,
             news: Arc::new(AtomicBool::new(false)),
             rare: Mutex::new(Instant::now()),
+            unanswered: AtomicBool::new(false),
             ended: Arc::new(AtomicBool::new(false)),
             closed: AtomicBool::new(false),
         };
@@ -136,12 +137,18 @@ impl PgStore {
         );
         std::thread::spawn(move || {
             while !ended.load(Ordering::SeqCst) {
-                let heard = link.pulse().hear(HEAR);
+                let heard = {
+                    let mut pulse = link.pulse();
+                    pulse.open().and_then(|()| pulse.hear(HEAR.0))
+                };
                 match heard {
                     Ok(Some(_)) => news.store(true, Ordering::SeqCst),
-                    Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-                    // The next beat makes the connection again.
-                    Err(_) => std::thread::sleep(POLL),
+                    Ok(None) => std::thread::sleep(HEAR.1),
+                    Err(_) => {
+                        // Whatever was said meanwhile was not heard.
+                        news.store(true, Ordering::SeqCst);
+                        std::thread::sleep(POLL);
+                    }
                 }
             }
         });

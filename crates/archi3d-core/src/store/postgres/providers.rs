@@ -1,6 +1,7 @@
 //! What workers share about providers, in PostgreSQL, as the engine asks for it.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::error::PgResult;
@@ -17,12 +18,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Closings, slots, paces and breakers of the whole fleet.
 #[derive(Debug)]
-pub struct PgProviders(Arc<Link>);
+pub struct PgProviders(Arc<Link>, Arc<Mutex<Places>>);
+
+/// The places at providers that this worker has.
+#[derive(Debug, Default)]
+struct Places {
+    held: BTreeSet<(String, u32)>,
+    /// An answer was lost: the server may have given us a place that nobody here knows of.
+    unsure: bool,
+}
 
 impl PgProviders {
     /// Asks over a worker's link.
     pub fn new(link: Arc<Link>) -> Self {
-        Self(link)
+        Self(link, Arc::default())
     }
 
     fn all(&self, what: Closable, now: Timestamp) -> PgResult<Vec<Closure>> {
@@ -56,39 +65,52 @@ impl PgProviders {
 
     fn take(&self, provider: &str, limits: gate::Limits) -> PgResult<(Admitted, Option<Permit>)> {
         let (worker, lease) = (self.0.worker.as_str(), self.0.lease);
+        let mut places = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         let admitted = self.0.ask(PATIENCE, |c| {
+            if places.unsure {
+                // Our beats would keep it for ever.
+                gate::keep_slots(c, worker, &places.held)?;
+            }
+            places.unsure = true;
             gate::admit(c, provider, limits, worker, lease)
         })?;
-        let permit = match &admitted {
-            Admitted::Yes { slot } => Some(Permit::of(Slot {
-                link: Arc::clone(&self.0),
-                provider: provider.to_owned(),
-                slot: *slot,
-                limits,
-            })),
-            _ => None,
+        places.unsure = false;
+        let Admitted::Yes { slot } = &admitted else {
+            return Ok((admitted, None));
         };
-        Ok((admitted, permit))
+        let place = slot.map(|slot| (provider.to_owned(), slot));
+        places.held.extend(place.clone());
+        let permit = Permit::of(Slot {
+            link: Arc::clone(&self.0),
+            places: Arc::clone(&self.1),
+            place,
+            limits,
+        });
+        Ok((admitted, Some(permit)))
     }
 }
 
-/// A place at a provider, given back when it is dropped. If that fails it runs out by itself.
+/// A place at a provider, given back when it is dropped. If that fails it goes before the next one is taken.
 struct Slot {
     link: Arc<Link>,
-    provider: String,
-    slot: Option<u32>,
+    places: Arc<Mutex<Places>>,
+    place: Option<(String, u32)>,
     limits: gate::Limits,
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if self.slot.is_none() {
+        let Some(place) = self.place.take() else {
             return;
-        }
-        let (slot, limits, worker) = (self.slot, self.limits, self.link.worker.as_str());
-        let _ = self.link.ask(Duration::ZERO, |c| {
-            gate::refund(c, &self.provider, slot, limits, worker, false)
+        };
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.held.remove(&place);
+        let (provider, slot) = place;
+        let (limits, worker) = (self.limits, self.link.worker.as_str());
+        let refunded = self.link.ask(Duration::ZERO, |c| {
+            gate::refund(c, &provider, Some(slot), limits, worker, false)
         });
+        places.unsure |= refunded.is_err();
     }
 }
 

@@ -43,6 +43,9 @@ statements! {
     CLAIM_ONE = "claim_one",
         [INT8, TEXT, TEXT, FLOAT8, BOOL]
         => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+    MINE = "mine",
+        [INT8, TEXT]
+        => [INT8, INT4, UUID];
     BEAT = "beat",
         [INT8_ARRAY, UUID_ARRAY, FLOAT4_ARRAY, TEXT_ARRAY, FLOAT8, TEXT]
         => [INT8, UUID, BOOL];
@@ -207,6 +210,9 @@ statements! {
         => [TEXT];
     WORKER_SLOTS_OVER = "worker_slots_over",
         [TEXT]
+        => [TEXT];
+    SLOTS_KEPT = "slots_kept",
+        [TEXT, TEXT_ARRAY, INT4_ARRAY]
         => [TEXT];
     WORKERS = "workers",
         [INT8]

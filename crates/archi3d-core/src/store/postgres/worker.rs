@@ -59,6 +59,8 @@ pub struct PgStore {
     pub(super) spools: PathBuf,
     pub(super) news: Arc<AtomicBool>,
     pub(super) rare: Mutex<Instant>,
+    /// The answer to a claim was lost: jobs may be ours that nobody here knows of.
+    pub(super) unanswered: AtomicBool,
     pub(super) ended: Arc<AtomicBool>,
     pub(super) closed: AtomicBool,
 }
@@ -157,7 +159,6 @@ impl WorkerStore for PgStore {
             Err(error) if error.is_retryable() => return Ok(Next::Nothing(POLL)),
             Err(error) => return Err(error.into()),
         };
-        self.news.store(false, Ordering::SeqCst);
         if found.is_empty() {
             return match self.left_for(want) {
                 Ok(next) => Ok(next),
