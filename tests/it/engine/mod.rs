@@ -24,11 +24,14 @@ use archi3d_core::engine::event::{Event, EventKind, Sink, Summary};
 use archi3d_core::engine::{self, Carrier, Conditions, PlannedJob, Source};
 use archi3d_core::store::WorkerStore;
 use archi3d_core::store::files::FileProviders;
+use archi3d_core::workspace::paths::Workspace;
 use archi3d_core::workspace::pictures::PictureMarks;
 
 use crate::support::bench::{Bench, MemoryBench, STALE, listing, state};
 
 mod buying;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+mod served;
 mod stopping;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -74,10 +77,18 @@ impl Worker {
         bench: &MemoryBench,
         work: impl Fn(&GenerationRequest, &mut JobContext<'_>) -> Made + Send + Sync + 'static,
     ) -> Self {
+        Self::in_workspace(bench.workspace(), work)
+    }
+
+    fn in_workspace(
+        workspace: Workspace,
+        work: impl Fn(&GenerationRequest, &mut JobContext<'_>) -> Made + Send + Sync + 'static,
+    ) -> Self {
         Self {
             work: Arc::new(work),
             conditions: Conditions {
-                workspace: bench.workspace(),
+                providers: Arc::new(FileProviders::new(&workspace)),
+                workspace,
                 worker: WorkerFacts::default(),
                 max_parallel: 1,
                 dry_run: false,
@@ -87,7 +98,6 @@ impl Worker {
                 forced: None,
                 resubmit_unknown: false,
                 forget_requests: false,
-                providers: Arc::new(FileProviders::new(&bench.workspace())),
                 money: None,
                 reuse: None,
                 canary: None,
@@ -110,8 +120,8 @@ impl Worker {
         self
     }
 
-    fn run(&self, store: &dyn WorkerStore) -> Summary {
-        let carrier = Carrier {
+    fn carrier(&self) -> Carrier {
+        Carrier {
             timeout: self.timeout,
             retry: RetryPolicy {
                 retries: self.retries,
@@ -119,7 +129,11 @@ impl Worker {
                 ..RetryPolicy::default()
             },
             ..Carrier::new(Box::new(Fake(self.work.clone(), self.reconciles)))
-        };
+        }
+    }
+
+    fn run(&self, store: &dyn WorkerStore) -> Summary {
+        let carrier = self.carrier();
         let fake = AlgoKey::parse("fake").expect("a valid key");
         let carriers = HashMap::from([(fake, Ok(carrier))]);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

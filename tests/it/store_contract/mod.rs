@@ -3,6 +3,7 @@
 //!
 //! - [`leases`]: who may work on a job;
 //! - [`endings`]: what becomes of it;
+//! - `handing`: jobs that a store hands out instead of listing them;
 //! - [`intents`]: what was about to be bought, and what is void;
 //! - [`redo`]: making a result again;
 //! - [`recovery`]: what dead workers had finished;
@@ -32,6 +33,8 @@ macro_rules! every_store {
 }
 
 mod endings;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+mod handing;
 mod intents;
 mod leases;
 mod recovery;

@@ -31,7 +31,7 @@ use super::workspace::TestWorkspace;
 const RUN: &str = "rk";
 
 /// Silence counts as soon as it has lasted long enough by the times that a test passes in.
-pub const RHYTHM: Rhythm = Rhythm {
+const RHYTHM: Rhythm = Rhythm {
     heartbeat: Duration::ZERO,
     stale: STALE,
 };

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use archi3d_core::domain::budget::Stake;
 use archi3d_core::domain::id::{JobId, RunId};
 use archi3d_core::domain::job::Entry;
-use archi3d_core::domain::lease::{Lease, Rhythm};
+use archi3d_core::domain::lease::Lease;
 use archi3d_core::domain::patch::Patch;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
@@ -22,7 +23,7 @@ use archi3d_core::store::{
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
-use super::bench::{Bench, RHYTHM, facts, run_id, worker_id};
+use super::bench::{Bench, STALE, facts, run_id, worker_id};
 use super::workspace::TestWorkspace;
 use crate::postgres::bench::{Bench as Database, server};
 
@@ -98,7 +99,13 @@ impl PgBench {
     }
 
     /// Opens the run for a worker, on the server's own clock and without recovery.
-    pub fn store(&self, worker: &str, rhythm: Rhythm) -> PgStore {
+    pub fn store(&self, worker: &str, lease: Duration) -> PgStore {
+        let store = self.try_store(worker, lease);
+        store.expect("the run can be opened")
+    }
+
+    /// The same, where the server may be away.
+    pub fn try_store(&self, worker: &str, lease: Duration) -> Result<PgStore, StoreError> {
         let options = PgStoreOptions {
             url: self.database().url.clone(),
             workspace: self.workspace(),
@@ -109,13 +116,13 @@ impl PgBench {
                 boot_id: platform::boot_id(),
                 facts: facts(worker),
             },
-            rhythm,
+            lease: Some(lease),
             slots: 1,
             rehearsal: false,
             spool: self.spools(),
             notices: Arc::new(|_| {}),
         };
-        PgStore::open(options).expect("the run can be opened")
+        PgStore::open(options)
     }
 
     /// Returns the folder of this machine's spools.
@@ -182,7 +189,7 @@ fn waiting((number, algo): (usize, &&str)) -> NewJob {
 impl Bench for PgBench {
     fn open(&self, worker: &str) -> Box<dyn WorkerStore> {
         Box::new(Timed {
-            store: Some(self.store(worker, RHYTHM)),
+            store: Some(self.store(worker, STALE)),
             bench: self.clone(),
             worker: worker.to_owned(),
         })
