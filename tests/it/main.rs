@@ -24,7 +24,7 @@
 //! - [`doctor`]: what is wrong is found with its remedy; looking changes nothing.
 //! - [`doctor_losses`]: records that were lost or spoilt are told with what really brings them back.
 //! - [`doubt`]: what cannot be told is neither taken for death nor for a job that was never tried.
-//! - [`engine`]: the engine on the store in memory, with adapters that do what a test says.
+//! - [`engine`]: the engine on the store in memory and on PostgreSQL, with adapters that do what a test says.
 //! - `export`: models under telling names, and never over anything.
 //! - `faithful_double`: fal's own client takes the double for fal.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.

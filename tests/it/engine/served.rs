@@ -285,6 +285,16 @@ fn failures_in_a_row_are_counted_over_all_engines() {
     assert_eq!(run("three", None).failed, 0);
 }
 
+/// Tries until it works.
+fn again<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+    loop {
+        if let Some(done) = attempt() {
+            return done;
+        }
+        thread::yield_now();
+    }
+}
+
 /// A provider that can be asked what it sold, and counts.
 #[derive(Default)]
 struct Shop {
@@ -330,6 +340,7 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
         return;
     };
     let (shop, over) = (Arc::new(Shop::default()), AtomicBool::new(false));
+    let mut store = open(&bench, "w0", Duration::from_secs(8));
     thread::scope(|scope| {
         scope.spawn(|| {
             // So many cuts that every kind of statement meets some, and then peace.
@@ -343,24 +354,25 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
                 thread::sleep(Duration::from_millis(cut * 7 % 23));
             }
         });
-        for round in 0..20 {
+        for round in 1..20 {
             let shop = Arc::clone(&shop);
             let mut worker =
                 worker(&bench, move |request, context| shop.make(request, context)).parallel(4);
             worker.reconciles = true;
             worker.retries = 5;
             worker.conditions.rhythm.heartbeat = Duration::from_millis(100);
-            let Ok(store) = bench.try_store(&format!("w{round}"), Duration::from_secs(8)) else {
-                continue;
-            };
-            if store.recover(SystemClock.now()).is_ok() {
-                serve(&mut worker, &store, |_| {});
-            }
-            drop(store);
-            bench.lapse(&format!("w{round}"));
+            let summary = serve(&mut worker, &store, |_| {});
             if count(&bench, "status = 'succeeded'") == 40 {
                 break;
             }
+            // It may have given up: the next one goes on where it was.
+            let name = format!("w{round}");
+            store = again(|| {
+                let store = bench.try_store(&name, Duration::from_secs(8)).ok()?;
+                store.recover(SystemClock.now()).ok().map(|_| store)
+            });
+            bench.lapse(&format!("w{}", round - 1));
+            assert!(round < 19, "{summary:?}");
         }
         over.store(true, Ordering::SeqCst);
     });
