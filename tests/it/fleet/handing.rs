@@ -211,7 +211,7 @@ fn nobody_works_on_files_of_a_run_that_was_pushed() {
         let said = workspace.archi3d(words).run().expect_code(2);
         let _ = said
             .expect_stderr("lives in the fleet")
-            .expect_stderr("archi3d fleet pull --run-id rk");
+            .expect_stderr("fleet pull --run-id rk");
     }
     let _ = workspace
         .archi3d(&["registry", "rebuild"])
@@ -286,7 +286,7 @@ fn a_mark_without_jobs_keeps_workers_off_until_the_push_is_over() {
     let pull = fleet
         .run(&workspace, &["fleet", "pull", "--run-id", "rk"])
         .expect_code(2);
-    let _ = pull.expect_stderr("archi3d fleet push --run-id rk");
+    let _ = pull.expect_stderr("fleet push --run-id rk");
     assert_eq!(fleet.push(&workspace)["added"], 0);
     assert_eq!(
         fs::read_to_string(workspace.run_path("fleet.json")).expect("a mark"),

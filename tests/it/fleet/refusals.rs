@@ -143,7 +143,7 @@ fn a_missing_and_a_newer_schema_are_refused() {
         &workspace,
         &url,
         2,
-        &["has no archi3d schema", "archi3d fleet init"],
+        &["has no archi3d schema", "fleet init"],
     );
     let _ = fleet
         .run(&workspace, &["fleet", "init", "--check"])

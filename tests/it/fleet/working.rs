@@ -211,6 +211,7 @@ fn connections_that_are_cut_again_and_again_lose_nothing() {
     let workspace = workspace(60);
     fleet.push(&workspace);
     let mut worker = fleet.worker(&workspace, &["--max-parallel", "4", "--lease-secs", "10"]);
+    wait_until("it has begun", || fleet.count("succeeded") > 0);
     while !worker.has_ended() {
         fleet.number(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
