@@ -69,8 +69,7 @@ pub fn may_write(connection: &mut Connection) -> PgResult<()> {
 pub fn prepare(connection: &mut Connection) -> PgResult<()> {
     connection.batch(
         "the settings",
-        "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
-         SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = '5min'",
+        "SET LOCAL enable_seqscan = off; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = '5min'",
     )
 }
 
