@@ -151,7 +151,7 @@ pub trait Providers: Send + Sync {
     fn refund(&self, provider: &AlgoKey, limits: Limits) -> Result<(), StoreError>;
 
     /// Notes a failure that speaks about an algorithm, or a success. Returns the failures in
-    /// a row, of all workers together.
+    /// a row: of all workers where a server counts them, of this one on files.
     fn ended(&self, algo: &AlgoKey, failed: bool) -> Result<u32, StoreError>;
 
     /// Removes what workers left that died while they changed something.

@@ -1,36 +1,27 @@
 //! What workers share about providers, as small files in `runs/.providers`.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
 use crate::domain::limits::Limits;
 use crate::domain::time::Timestamp;
-use crate::platform;
 use crate::store::StoreError;
 use crate::store::error::IoContext;
 use crate::store::providers::{Admission, Closable, Closure, Permit, Providers};
-use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
 use super::closures::Closures;
 use super::limits::ProviderLimits;
 
-/// Counting takes moments; who waits this long goes by what it can read.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// A longer file is not a count.
-const MAX_BYTES: u64 = 64;
-
 /// The providers of one workspace. Nothing is created before something is to be shared.
 pub struct FileProviders {
     workspace: Workspace,
     limits: Mutex<HashMap<AlgoKey, Arc<ProviderLimits>>>,
+    /// Failures in a row of this worker: a job that fails leaves nothing beside its run.
+    failures: Mutex<HashMap<AlgoKey, u32>>,
 }
 
 impl FileProviders {
@@ -39,6 +30,7 @@ impl FileProviders {
         Self {
             workspace: workspace.clone(),
             limits: Mutex::default(),
+            failures: Mutex::default(),
         }
     }
 
@@ -62,38 +54,6 @@ impl FileProviders {
 
     fn told<T>(&self, action: &'static str, done: io::Result<T>) -> Result<T, StoreError> {
         done.context(action, &self.folder())
-    }
-
-    fn failures(&self, algo: &AlgoKey) -> PathBuf {
-        self.folder().join(format!("{algo}.failures"))
-    }
-
-    fn count(&self, algo: &AlgoKey, failed: bool) -> io::Result<u32> {
-        let path = self.failures(algo);
-        let read = || match durable::read_plain(&path, MAX_BYTES) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            Err(error) => Err(error),
-        };
-        if !failed {
-            // Most jobs succeed and have nothing to put right.
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(0),
-            };
-        }
-        fs::create_dir_all(self.folder())?;
-        let lock = self.folder().join(format!("{algo}.failures.lock"));
-        let _lock = FileLock::acquire_within(&lock, PATIENCE)?;
-        let failures: u32 = read()?;
-        let failures = failures.saturating_add(1);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let opened = platform::without_waiting(&mut options).open(&path);
-        // Not synced: after a power loss counting begins again.
-        let text = format!("{failures}\n");
-        durable::plain(opened, &path)?.write_all(text.as_bytes())?;
-        Ok(failures)
     }
 }
 
@@ -126,7 +86,7 @@ impl Providers for FileProviders {
 
     fn open(&self, what: Closable, key: &AlgoKey) -> Result<bool, StoreError> {
         if what == Closable::Algo {
-            self.told("write in", self.count(key, false))?;
+            self.ended(key, false)?;
         }
         self.told("write in", self.closures(what).open(key))
     }
@@ -158,32 +118,14 @@ impl Providers for FileProviders {
     }
 
     fn ended(&self, algo: &AlgoKey, failed: bool) -> Result<u32, StoreError> {
-        self.told("count in", self.count(algo, failed))
+        let failures = self.failures.lock();
+        let mut failures = failures.unwrap_or_else(PoisonError::into_inner);
+        let in_a_row = failures.entry(algo.clone()).or_default();
+        *in_a_row = if failed { *in_a_row + 1 } else { 0 };
+        Ok(*in_a_row)
     }
 
     fn sweep(&self) -> Result<(), StoreError> {
         self.told("sweep", self.closures(Closable::Provider).sweep())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_in_a_row_are_counted_by_all_workers_together() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::new(folder.path());
-        let (one, other) = (
-            FileProviders::new(&workspace),
-            FileProviders::new(&workspace),
-        );
-        let algo = AlgoKey::parse("trellis").unwrap();
-        assert_eq!(one.ended(&algo, true).unwrap(), 1);
-        assert_eq!(other.ended(&algo, true).unwrap(), 2);
-        assert_eq!(one.ended(&algo, false).unwrap(), 0);
-        assert_eq!(one.ended(&algo, false).unwrap(), 0);
-        fs::write(one.failures(&algo), "many").unwrap();
-        assert_eq!(other.ended(&algo, true).unwrap(), 1);
     }
 }
