@@ -2,7 +2,7 @@
 //!
 //! One handle is one worker process on one run. The order of writes is what
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
-//! - [`table`], [`manifest`]: tables as bytes; `registry`: the table on disk;
+//! - [`manifest`]: the order of a run; `registry`: the table on disk;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
 //! - `claim`, `finish`, `redo`, `withdraw`, `recover`,
 //!   `hollow`, `sweep`: the moves; `liveness`: who is dead;
