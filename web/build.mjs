@@ -28,15 +28,17 @@ const shared = {
 
 const results = await Promise.all([
   build({ ...shared, entryPoints: ["src/app.tsx"], outfile: join(out, "app.js"), jsx: "automatic", jsxImportSource: "preact" }),
+  build({ ...shared, entryPoints: ["src/board/main.tsx"], outfile: join(out, "board.js"), jsx: "automatic", jsxImportSource: "preact" }),
   build({ ...shared, entryPoints: ["src/viewer.ts"], outfile: join(out, "viewer.js") }),
   build({ ...shared, entryPoints: ["src/style.css"], outfile: join(out, "app.css") }),
+  build({ ...shared, entryPoints: ["src/board/board.css"], outfile: join(out, "board.css") }),
 ]);
 
 const draco = join(here, "node_modules", "three", "examples", "jsm", "libs", "draco", "gltf");
 const wrapper = readFileSync(join(draco, "draco_wasm_wrapper.js"), "utf8");
 const wasm = readFileSync(join(draco, "draco_decoder.wasm")).toString("base64");
 writeFileSync(join(out, "draco.js"), `window.archi3dDraco=${JSON.stringify({ wrapper, wasm })};\n`);
-writeFileSync(join(out, "index.html"), readFileSync(join(here, "index.html")));
+for (const page of ["index.html", "board.html"]) writeFileSync(join(out, page), readFileSync(join(here, page)));
 
 const packages = new Set();
 for (const result of results) {
@@ -45,7 +47,7 @@ for (const result of results) {
     if (found) packages.add(found[1]);
   }
 }
-const texts = ["This report is built with the following software.\n"];
+const texts = ["This page is built with the following software.\n"];
 for (const name of [...packages].sort()) {
   const home = join(here, "node_modules", name);
   const { version, license } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));

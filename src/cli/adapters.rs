@@ -96,7 +96,7 @@ pub fn run(command: &AdaptersCommand, global: &Global, ui: &Ui) -> Result<Exit, 
 }
 
 fn open(global: &Global, ui: &Ui) -> Result<OpsContext, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     warn_of(&context, ui);
     Ok(context)
 }
@@ -242,7 +242,7 @@ fn closed_text(provider: &str, closed: &ClosedProvider, page: Page) -> String {
 
 fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let key = args.key.as_deref().map(AlgoKey::parse).transpose()?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let free = key.as_ref().filter(|_| !args.yes);
     if let Some(looked) = free.and_then(|key| adapters::look(&context, key, args.online)) {
         warn_of(&context, ui);

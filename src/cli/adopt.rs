@@ -10,7 +10,6 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run_arg::JobArg;
 use crate::cli::ui::Ui;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::adopt::{AdoptRequest, adopt};
 use archi3d_core::ops::cancel::Warn;
 
@@ -41,7 +40,7 @@ pub struct AdoptArgs {
 
 /// Brings the result in and says where it is.
 pub fn run(args: &AdoptArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let (run_id, job) = args.target.or_only(&context, ui)?;
     let request = AdoptRequest {
         run_id,

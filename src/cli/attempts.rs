@@ -7,14 +7,13 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::run_arg::{RunArg, say_if_pushed};
+use crate::cli::run_arg::RunArg;
 use crate::cli::selection_args::items;
 pub use crate::cli::table::dollars;
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::patch::REUSED;
 use archi3d_core::domain::text::{counted, one_line};
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::attempts::{
     AttemptOutcome, AttemptRecord, AttemptsReport, NamedAttempt, run_attempts,
 };
@@ -43,9 +42,8 @@ pub struct AttemptsArgs {
 /// Reads the journals and prints the attempts.
 pub fn run(args: &AttemptsArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let items = items(&args.item)?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let run_id = args.run.or_latest(&context, ui)?;
-    say_if_pushed(&context, ui, &run_id);
     let report = run_attempts(&context, &run_id, args.job.as_deref(), &items)?;
     for warning in &report.warnings {
         ui.warn(warning);

@@ -14,8 +14,8 @@ use crate::cli::waiting;
 use crate::cli::working::while_working;
 use archi3d_core::domain::plan::ItemFilter;
 use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsError;
 use archi3d_core::ops::batch::{self, BatchReport, BatchRequest, ConfiguredAlgos};
-use archi3d_core::ops::{OpsContext, OpsError};
 
 /// What can be done with batches.
 #[derive(Debug, Subcommand)]
@@ -75,7 +75,7 @@ pub fn run(command: &BatchCommand, global: &Global, ui: &Ui) -> Result<Exit, Cli
 
 fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let ImagePolicy::UseUpTo6 = args.image_policy;
     let request = BatchRequest {
         run_id,
@@ -87,6 +87,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
             limit: args.limit,
         },
         dry_run: args.dry_run,
+        items: None,
     };
     let mut waiting = waiting::for_registry(ui);
     let configured = ConfiguredAlgos::here(&context);

@@ -14,7 +14,6 @@ use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
 use archi3d_core::domain::id::RunId;
 use archi3d_core::domain::job::Status;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::cancel::{
     CancelReport, CancelRequest, OpenPurchase, Preview, Warn, cancel_jobs,
 };
@@ -63,7 +62,7 @@ pub struct CancelArgs {
 /// Takes jobs out or puts them back.
 pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let query = args.selection.read()?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let request = CancelRequest {
         run_id: args.selection.run.or_only(&context, ui)?,
         query,

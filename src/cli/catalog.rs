@@ -12,9 +12,9 @@ use crate::cli::working::while_working;
 use archi3d_core::domain::issue::IssueKind;
 use archi3d_core::domain::item::ImageOrder;
 use archi3d_core::domain::text::counted;
+use archi3d_core::ops::OpsError;
 use archi3d_core::ops::catalog::{self, CatalogReport, CatalogRequest};
 use archi3d_core::ops::table_file::RiskyCell;
-use archi3d_core::ops::{OpsContext, OpsError};
 
 /// How many cells are warned about one by one.
 const WARNED: usize = 10;
@@ -63,7 +63,7 @@ pub fn run(command: &CatalogCommand, global: &Global, ui: &Ui) -> Result<Exit, C
 }
 
 fn build(args: &BuildArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let request = CatalogRequest {
         dataset: args.dataset.clone(),
         products_json: args.products_json.clone(),

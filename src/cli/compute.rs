@@ -95,7 +95,7 @@ struct CommonArgs {
 
 /// Measures the models and says what came out.
 pub fn run(command: &ComputeCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let settings = &context.settings.global;
     match command {
         ComputeCommand::Fscore(args) => {

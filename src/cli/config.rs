@@ -9,7 +9,6 @@ use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use archi3d_core::config::{SettingEntry, Settings};
 use archi3d_core::domain::text::one_line;
-use archi3d_core::ops::OpsContext;
 
 /// What can be done with the configuration.
 #[derive(Debug, Subcommand)]
@@ -43,7 +42,7 @@ pub fn run(command: &ConfigCommand, global: &Global, ui: &Ui) -> Result<Exit, Cl
 }
 
 fn show(args: &ShowArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let settings = &*context.settings;
     for warning in &settings.warnings {
         ui.warn(warning);

@@ -15,8 +15,8 @@ use crate::cli::waiting;
 use crate::cli::working::while_working;
 use archi3d_core::domain::filter::parse_statuses;
 use archi3d_core::domain::text::{counted, one_line};
+use archi3d_core::ops::OpsError;
 use archi3d_core::ops::consolidate::{ConsolidateReport, ConsolidateRequest, Finding, consolidate};
-use archi3d_core::ops::{OpsContext, OpsError};
 
 /// How many lines of one kind are shown.
 const SHOWN: usize = 50;
@@ -64,7 +64,7 @@ pub struct ConsolidateArgs {
 
 /// Sets the rows right and says what changed.
 pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let request = ConsolidateRequest {
         run_id: args.run.or_only(&context, ui)?,
         dry_run: args.dry_run,

@@ -15,7 +15,6 @@ use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::money::Usd;
 use archi3d_core::domain::text::{counted, one_line};
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::cost::{cost_report, invoice, settle};
 use archi3d_core::ops::view::cost::{Billed, By, Comparison, CostReport, OpenReservation, Tally};
 
@@ -109,7 +108,7 @@ pub fn run(command: &CostCommand, global: &Global, ui: &Ui) -> Result<Exit, CliE
 }
 
 fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let (run_id, job) = args.target.or_only(&context, ui)?;
     let agrees = |open: &OpenReservation| {
         let question = format!(
@@ -150,7 +149,7 @@ fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
 fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let run_id = args.run.as_deref().or(args.run_id.as_deref());
     let run_id = run_id.map(parse_run_id).transpose()?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let by = match args.by {
         ByWord::Algo => By::Algo,
         ByWord::Day => By::Day,

@@ -10,12 +10,11 @@ use crate::cli::Global;
 use crate::cli::attempts::of_job;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::program;
-use crate::cli::run_arg::{JobArg, say_if_pushed};
+use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::id::{JobId, RunId};
 use archi3d_core::domain::text::{counted, one_line, shell_word};
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::explain::run_explain;
 use archi3d_core::ops::select::WorkerRequest;
 use archi3d_core::ops::view::explain::{Explanation, RunOptions, Step};
@@ -36,9 +35,8 @@ pub struct ExplainArgs {
 
 /// Explains the job.
 pub fn run(args: &ExplainArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let (run_id, job) = args.target.or_latest(&context, ui)?;
-    say_if_pushed(&context, ui, &run_id);
     let request = WorkerRequest::plain(run_id);
     let told = run_explain(&context, &request, &job)?;
     for warning in &told.warnings {

@@ -11,7 +11,6 @@ use crate::cli::selection_args::SelectionArgs;
 use crate::cli::ui::Ui;
 use crate::cli::working::Counted;
 use archi3d_core::domain::text::counted;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::export::{ExportReport, ExportRequest, USUAL_NAME, export};
 use archi3d_core::ops::results::Choice;
 
@@ -41,7 +40,7 @@ pub struct ExportArgs {
 
 /// Copies the models and says where they are.
 pub fn run(args: &ExportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let run_id = args.selection.run.or_latest(&context, ui)?;
     let request = ExportRequest {
         choice: Choice {

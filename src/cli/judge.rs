@@ -12,7 +12,6 @@ use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::rank::wilson;
 use archi3d_core::domain::text::counted;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::judge::{Imported, RankRequest, Ranked, Ranking, import, ranking};
 
 /// The commands about judging.
@@ -60,7 +59,7 @@ pub struct RankArgs {
 
 /// Merges files, or shows the ranking.
 pub fn run(command: &JudgeCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     match command {
         JudgeCommand::Import(args) => {
             let imported = import(&context, &args.files)?;

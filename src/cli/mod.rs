@@ -26,11 +26,14 @@ pub mod config;
 pub mod confirm;
 pub mod consolidate;
 pub mod cost;
+#[cfg(feature = "serve")]
+pub mod crew;
 pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod export;
+pub mod figures;
 pub mod fleet;
 pub mod guard;
 pub mod help;
@@ -51,9 +54,12 @@ pub mod run;
 pub mod run_arg;
 pub mod runs;
 pub mod selection_args;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod signal;
 pub mod status;
 pub mod table;
+pub mod token;
 pub mod ui;
 mod waiting;
 pub mod watch;
@@ -191,6 +197,15 @@ enum Command {
         after_help = "Examples:\n  archi3d registry rebuild --dry-run"
     )]
     Registry(registry::RegistryCommand),
+    /// Serve the runs of the workspace over HTTP: a dashboard, an API, metrics
+    #[cfg(feature = "serve")]
+    Serve(serve::ServeArgs),
+    /// Say who may use the HTTP service
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  archi3d token create ci --role submit --daily-cap-usd 20"
+    )]
+    Token(token::TokenCommand),
     /// Look at the configuration
     #[command(subcommand, after_help = "Examples:\n  archi3d config show")]
     Config(config::ConfigCommand),
@@ -250,6 +265,9 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Consolidate(args) => consolidate::run(&args, &cli.global, &ui),
         Command::Doctor(args) => doctor::run(&args, &cli.global, &ui),
         Command::Registry(command) => registry::run(&command, &cli.global, &ui),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args, &cli.global, &ui),
+        Command::Token(command) => token::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),

@@ -9,14 +9,12 @@ use clap::Args;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::run_arg::say_if_pushed;
 use crate::cli::table::{Fitted, Page, dollars, short_duration};
 use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use archi3d_core::domain::money::Usd;
 use archi3d_core::domain::order::JobOrder;
 use archi3d_core::domain::text::{counted, one_line};
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::plan::run_plan;
 use archi3d_core::ops::view::plan::{AlgoPlan, Plan, Sums, starting};
 
@@ -45,9 +43,8 @@ pub struct PlanArgs {
 
 /// Plans and prints the plan.
 pub fn run(args: &PlanArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let run_id = args.worker.selection.run.or_latest(&context, ui)?;
-    say_if_pushed(&context, ui, &run_id);
     let request = args.worker.to_request(run_id)?;
     let plan = run_plan(&context, &request)?;
     for warning in &plan.warnings {

@@ -12,7 +12,6 @@ use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page, short_duration};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::text::one_line;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::adapters::{PriceEntry, Refreshed, prices, refresh_prices};
 
 /// The options of `adapters prices`.
@@ -44,12 +43,12 @@ struct Change<'a> {
 
 /// Shows the prices, after asking for them if that is wanted.
 pub fn run(args: &PricesArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let mut context = OpsContext::open(global.workspace.as_deref())?;
+    let mut context = global.context()?;
     let before = prices(&context);
     let mut refreshed = Vec::new();
     if args.refresh {
         refreshed = refresh_prices(&context)?;
-        context = OpsContext::open(global.workspace.as_deref())?;
+        context = global.context()?;
     }
     for warning in &context.settings.warnings {
         ui.warn(warning);

@@ -31,6 +31,10 @@ const COMMANDS: &[&str] = &[
     "registry",
     "report",
     "run",
+    #[cfg(feature = "serve")]
+    "serve",
+    #[cfg(feature = "serve")]
+    "token",
 ];
 
 /// The commands that act on no workspace, or make one.

@@ -13,7 +13,6 @@ use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use crate::cli::working::while_working;
 use archi3d_core::domain::text::counted;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::rebuild::{RebuildReport, RebuildRequest, rebuild};
 
 /// What can be done with the registry.
@@ -60,7 +59,7 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
         dry_run: args.dry_run,
         output: args.output.clone(),
     };
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let mut waiting = waiting::for_registry(ui);
     let work = || {
         let clock = &*context.clock;

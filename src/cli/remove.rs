@@ -13,7 +13,6 @@ use crate::cli::table::dollars;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
 use archi3d_core::domain::text::counted;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::remove::{Removal, remove_run};
 
 /// The options of `run remove`.
@@ -47,7 +46,7 @@ pub struct RemoveArgs {
 pub fn run(args: &RemoveArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let name = args.run.as_deref().or(args.run_id.as_deref());
     let run_id = parse_run_id(name.unwrap_or_default())?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let agrees = |removal: &Removal| {
         args.yes || confirm::can_ask(ui) && confirm::ask(&format!("{}. Remove it?", what(removal)))
     };

@@ -13,7 +13,6 @@ use crate::cli::selection_args::FilterArgs;
 use crate::cli::ui::Ui;
 use crate::cli::working::Counted;
 use archi3d_core::domain::text::counted;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::report::{Chosen, LeftOut, Models, ReportBuilt, ReportRequest, build, show};
 
 /// The commands about reports.
@@ -88,7 +87,7 @@ enum ModelsArg {
 pub fn run(command: &ReportCommand, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let ReportCommand::Build(args) = command;
     let query = args.filter.read()?;
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let named = args.runs.iter().chain(&args.run_id);
     let mut runs = named
         .map(|run| parse_run_id(run))

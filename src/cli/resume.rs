@@ -272,6 +272,12 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     if let Some(lease) = fleet.lease {
         option("--lease-secs", lease.as_secs_f64().to_string());
     }
+    if fleet.auto_lease {
+        option("--lease-secs", "auto".to_owned());
+    }
+    if let Some(wake) = &fleet.wake {
+        option("--wake", wake.clone());
+    }
     if let Some(idle) = fleet.until_idle {
         option("--until-idle", idle.as_secs_f64().to_string());
     }
@@ -387,8 +393,10 @@ mod tests {
     }
 
     /// Options that a command to go on leaves out on purpose: those by which a person
-    /// agreed to something this once, or which have done their work.
-    const SPENT: [&str; 7] = [
+    /// agreed to something this once, which have done their work, or which say nothing of the jobs.
+    const SPENT: [&str; 9] = [
+        "follow",
+        "metrics-file",
         "only-status",
         "limit",
         "canary",
@@ -399,7 +407,8 @@ mod tests {
     ];
 
     /// A value of every option that takes one.
-    const SAMPLES: [(&str, &str); 17] = [
+    const SAMPLES: [(&str, &str); 18] = [
+        ("wake", "redis://h:1"),
         ("run-id", "r1"),
         ("jobs", "d6*"),
         ("item", "100001"),

@@ -47,16 +47,6 @@ impl RunArg {
     }
 }
 
-/// Says that a run lives in a fleet, to whoever looks at its rows here.
-pub fn say_if_pushed(context: &OpsContext, ui: &Ui, run: &RunId) {
-    if let Some(server) = names::fleet_of(context, run) {
-        ui.say(&format!(
-            "run {run} lives in the fleet at {server}; this is how it was pulled last (archi3d fleet pull \
-             brings what is new)"
-        ));
-    }
-}
-
 /// Returns the only run, else the latest, and says which it is.
 pub fn or_latest(context: &OpsContext, ui: &Ui) -> Result<RunId, CliError> {
     let LatestRun { run, of } = names::latest_run(context)?;

@@ -9,7 +9,6 @@ use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::job::Status;
 use archi3d_core::domain::text::{counted, one_line};
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::names::{RunLine, runs};
 
 /// The options of `run list`.
@@ -18,13 +17,17 @@ use archi3d_core::ops::names::{RunLine, runs};
   archi3d run list
   archi3d run list --json | jq -r '.runs[].run_id'
 
-The counts are those of the registry; `archi3d run status ID` looks closer.")]
+The counts are those of the registry, and of the fleet where a run lives in one; `archi3d run
+status ID` looks closer.")]
 pub struct ListArgs {}
 
 /// Reads the registry and prints its runs.
 pub fn run(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
-    let runs = runs(&context)?;
+    let context = global.context()?;
+    let (runs, troubles) = runs(&context)?;
+    for trouble in troubles {
+        ui.warn(&trouble);
+    }
     if ui.is_json() {
         ui.answer(&json!({ "runs": runs }))?;
     } else {
@@ -100,6 +103,11 @@ fn remark(line: &RunLine) -> String {
         words.push("no manifest under runs/".to_owned());
     } else if line.jobs == 0 {
         words.push("no rows".to_owned());
+    }
+    match (&line.fleet, line.as_pulled) {
+        (Some(_), true) => words.push("in a fleet, as pulled last".to_owned()),
+        (Some(_), false) => words.push("in a fleet".to_owned()),
+        (None, _) => {}
     }
     words.join(", ")
 }

@@ -10,13 +10,12 @@ use clap::Args;
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
-use crate::cli::run_arg::{RunArg, say_if_pushed};
+use crate::cli::run_arg::RunArg;
 use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::cli::watch;
 use archi3d_core::domain::text::one_line;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::job_list::job_list;
 use archi3d_core::ops::status::run_status;
 use archi3d_core::ops::view::status::{ListedJob, Liveness};
@@ -63,10 +62,9 @@ pub struct StatusArgs {
 
 /// Reads the run and prints how it stands.
 pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    let context = global.context()?;
     let items = items(&args.item)?;
     let run_id = args.run.or_latest(&context, ui)?;
-    say_if_pushed(&context, ui, &run_id);
     if args.list || !items.is_empty() {
         let jobs = job_list(&context, &run_id, &items)?;
         if ui.is_json() {

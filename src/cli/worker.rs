@@ -1,6 +1,7 @@
 //! `archi3d run worker`: reads the options, lets `ops` run the jobs, and says
 //! how it ended and what to type next.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::figures::Figures;
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
@@ -119,10 +121,15 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
 
-    /// On a fleet run: how long a lease lasts without a beat, in seconds [default: what the
-    /// run says]
-    #[arg(long, value_name = "SECS", value_parser = seconds, env = "LEASE_SECONDS", allow_hyphen_values = true)]
-    lease_secs: Option<Duration>,
+    /// On a fleet run: how long a lease lasts without a beat, in seconds, or `auto`: by how
+    /// long its jobs took [default: what the run says]
+    #[arg(long, visible_alias = "lease", value_name = "SECS", value_parser = lease, env = "LEASE_SECONDS", allow_hyphen_values = true)]
+    lease_secs: Option<Lease>,
+
+    /// On a fleet run: also hear of new jobs from Redis, as redis://HOST:6379
+    /// [default: ARCHI3D_WAKE]
+    #[arg(long, value_name = "URL")]
+    wake: Option<String>,
 
     /// On a fleet run: stay this many seconds after the last job, in case more are pushed
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
@@ -150,6 +157,16 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "ORDER", default_value = "manifest", value_parser = order, hide_default_value = true)]
     order: JobOrder,
 
+    /// Stay, and carry out every run that is submitted over HTTP, within the cost that it allows;
+    /// takes no run and no filter
+    #[cfg(feature = "serve")]
+    #[arg(long, conflicts_with_all = ["run", "run_id", "item", "jobs", "only_status", "algo", "adapter", "dry_run", "redo", "limit", "canary", "budget_usd"])]
+    follow: bool,
+
+    /// Write figures for Prometheus into this file, every 15 seconds and at the end
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
+
     /// Ask nothing: take every question as answered with yes
     #[arg(long, short = 'y')]
     yes: bool,
@@ -160,9 +177,29 @@ pub struct WorkerArgs {
     allow_unsafe_locks: bool,
 }
 
+/// How long a lease lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lease {
+    /// So long.
+    Secs(Duration),
+    /// By how long jobs took.
+    Auto,
+}
+
+fn lease(text: &str) -> Result<Lease, String> {
+    match text {
+        "auto" => Ok(Lease::Auto),
+        text => seconds(text).map(Lease::Secs),
+    }
+}
+
 /// Runs the jobs and says how it ended.
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    let context = OpsContext::open(global.workspace.as_deref())?;
+    #[cfg(feature = "serve")]
+    if args.follow {
+        return crate::cli::crew::follow(global, args.max_parallel, ui);
+    }
+    let context = global.context()?;
     let run_id = match guard::chosen_run() {
         Some(run_id) => run_id,
         None => args.selection.run.or_latest(&context, ui)?,
@@ -188,7 +225,12 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         let stopped = || cancel.stage() != Stage::Go;
         confirm::can_ask(ui) && confirm::ask_unless(&confirm::to_run(question), stopped)
     };
+    let figures = args
+        .metrics_file
+        .clone()
+        .map(|path| Figures::start(&context, path));
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
+    drop(figures);
     let heard = progress.finish();
     match ended {
         Ok(summary) => {
@@ -292,7 +334,12 @@ impl WorkerArgs {
             simulate_ms: self.simulate_ms,
             rhythm,
             fleet: FleetRequest {
-                lease: self.lease_secs,
+                lease: match self.lease_secs {
+                    Some(Lease::Secs(lease)) => Some(lease),
+                    Some(Lease::Auto) | None => None,
+                },
+                auto_lease: self.lease_secs == Some(Lease::Auto),
+                wake: self.wake.clone(),
                 until_idle: self.until_idle,
                 worker_id: self.worker_id.clone(),
             },

@@ -57,6 +57,7 @@
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
 //! - [`seed_selection`]: which jobs a worker takes, in which order and with what.
+//! - `service`: the API over HTTP: submitting, reading, who may, and workers that follow.
 //! - `services`: models bought from doubles of paid services, whatever these answer.
 //! - `services_doubt`: what these leave open is a person's question, and never bought twice.
 //! - `set_up`: what is wrong with the set-up is no failure of a job.
@@ -167,6 +168,8 @@ mod seed_identity;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod service;
 #[cfg(target_os = "linux")]
 mod services;
 mod services_doubt;

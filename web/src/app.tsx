@@ -11,14 +11,14 @@ import { Grid } from "./grid";
 import { Judge } from "./judge";
 import { FileSource } from "./source";
 import { SCREENS, data, follow, go, link, run, write } from "./state";
-import type { Screen } from "./state";
+import type { ReportScreen } from "./state";
 import { Summary } from "./summary";
 
-const TITLES: Record<Screen, string> = {
+const TITLES: Record<ReportScreen, string> = {
   summary: "Summary", grid: "Grid", compare: "Compare", diff: "Diff", failures: "Failures", judge: "Judge", about: "About",
 };
 
-const PAGES: Record<Screen, () => preact.ComponentChild> = {
+const PAGES: Record<ReportScreen, () => preact.ComponentChild> = {
   summary: () => <Summary />, grid: () => <Grid />, compare: () => <Compare />, diff: () => <Diff />,
   failures: () => <Failures />, judge: () => <Judge />, about: () => <About />,
 };
@@ -27,7 +27,8 @@ function App() {
   const { runs, against, title } = data.value;
   const own = runs.filter((known) => known.run_id !== against);
   const screens = SCREENS.filter((screen) => screen !== "diff" || against);
-  document.title = `${TITLES[link.value.screen]} · ${title}`;
+  const screen = link.value.screen as ReportScreen;
+  document.title = `${TITLES[screen]} · ${title}`;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => {
@@ -42,20 +43,20 @@ function App() {
           </select></label>
         )}
         <nav aria-label="Screens">
-          {screens.map((screen) => (
-            <a key={screen} href={write({ ...link.value, screen })} aria-current={link.value.screen === screen ? "page" : undefined} onClick={(event) => {
+          {screens.map((one) => (
+            <a key={one} href={write({ ...link.value, screen: one })} aria-current={screen === one ? "page" : undefined} onClick={(event) => {
               // A new tab gets the link, this one only another screen.
               if (event.ctrlKey || event.metaKey || event.shiftKey) return;
               event.preventDefault();
-              go({ screen });
+              go({ screen: one });
               scrollTo(0, 0);
-            }}>{TITLES[screen]}</a>
+            }}>{TITLES[one]}</a>
           ))}
         </nav>
       </header>
       <main tabIndex={-1}>
         {link.value.run && link.value.run !== run.value && <p class="empty" role="status">There is no run <bdi>{link.value.run}</bdi> in this report; this is <bdi>{run.value}</bdi>.</p>}
-        {PAGES[link.value.screen]()}
+        {PAGES[screen]()}
       </main>
     </>
   );

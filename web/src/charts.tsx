@@ -139,3 +139,40 @@ export function Strips({ title, axis, strips }: { title: string; axis: Axis; str
     </figure>
   );
 }
+
+/** One column for each day, and the limit that holds for a day. */
+export function Columns({ title, bars, limit, format }: { title: string; bars: { label: string; value: number }[]; limit: { value: number; label: string } | null; format: (value: number) => string }) {
+  const { box, width } = useWidth();
+  const height = 260;
+  const shown = bars.slice(-Math.max(7, Math.floor((width - PAD.left) / 22)));
+  const most = Math.max(...shown.map((bar) => bar.value), limit?.value ?? 0) * 1.1 || 1;
+  const step = (width - PAD.left - PAD.right) / Math.max(shown.length, 7);
+  const py = (value: number) => height - 34 - (value / most) * (height - 34 - PAD.top);
+  const every = Math.ceil(shown.length / Math.max(2, Math.floor((width - PAD.left) / 80)));
+  const text = shown.map((bar) => `${bar.label}: ${format(bar.value)}`).join("; ");
+  return (
+    <figure class="chart columns" ref={box}>
+      <figcaption>{title}</figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}. ${text}${limit ? `; ${limit.label}` : ""}`}>
+        {ticks(most, height).map((value) => (
+          <g key={value}>
+            <line class="grid-line" x1={PAD.left} x2={width - PAD.right} y1={py(value)} y2={py(value)} />
+            <text x={PAD.left - 8} y={py(value) + 4} text-anchor="end">{format(value)}</text>
+          </g>
+        ))}
+        {shown.map((bar, at) => (
+          <g key={bar.label}>
+            <rect class="column" x={PAD.left + at * step + step * 0.15} width={Math.min(step * 0.7, 56)} y={py(bar.value)} height={Math.max(1, py(0) - py(bar.value))} rx="3"><title>{`${bar.label}: ${format(bar.value)}`}</title></rect>
+            {(shown.length - 1 - at) % every === 0 && <text x={PAD.left + at * step + step * 0.15 + Math.min(step * 0.35, 28)} y={height - 14} text-anchor="middle">{bar.label.slice(5)}</text>}
+          </g>
+        ))}
+        {limit && (
+          <g>
+            <line class="limit" x1={PAD.left} x2={width - PAD.right} y1={py(limit.value)} y2={py(limit.value)} />
+            <text class="label" x={width - PAD.right} y={py(limit.value) - 6} text-anchor="end">{limit.label}</text>
+          </g>
+        )}
+      </svg>
+    </figure>
+  );
+}

@@ -6,15 +6,15 @@ import { source } from "./context";
 import type { Item, Job, Model, Score } from "./data";
 import { itemKey, itemName } from "./data";
 import { bytes, count, fixed, seconds, usd } from "./format";
-import { Reason } from "./grid";
+import { JobId, Reason } from "./grid";
 import { SourcePictures } from "./picture";
 import { FileSource } from "./source";
 import { close, viewer } from "./stage";
 import { Stand, chosen } from "./stand";
-import { MODES, algos, go, hue, jobKey, link, rows, shown, verdicts } from "./state";
+import { MODES, algos, choose, go, hue, jobKey, link, rows, shown, verdicts } from "./state";
 
 const VIEWS: [string, string, number, number][] = [
-  ["1", "Front", 0, 0], ["2", "Side", Math.PI / 2, 0], ["3", "Top", 0, 1.55],
+  ["u", "Front", 0, 0], ["i", "Side", Math.PI / 2, 0], ["o", "Top", 0, 1.55],
 ];
 const REAL = "real model";
 
@@ -47,9 +47,16 @@ export function Compare() {
       if (isTyping(event)) return;
       if (event.key === "n") step(1);
       if (event.key === "p") step(-1);
-      if (event.key === "0") void viewer().then((stage) => stage.reset(), () => undefined);
+      if (event.key === "0") {
+        void viewer().then((stage) => stage.reset(), () => undefined);
+        go(choose("algo", []));
+      }
+      if (event.key === "m") go({ mode: MODES[(MODES.indexOf(mode) + 1) % (canOverlay ? MODES.length : MODES.length - 1)]! });
       const view = VIEWS.find(([key]) => key === event.key);
       if (view) look(view[2], view[3]);
+      // One algorithm alone, and all of them again.
+      const solo = algos.value[Number(event.key) - 1];
+      if (solo) go(choose("algo", algo.length === 1 && algo[0] === solo ? [] : [solo]));
     };
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
@@ -99,7 +106,7 @@ export function Compare() {
           {made.map((job) => <Result key={job.algo} job={job} name={name} />)}
         </div>
       </div>
-      <p class="hint">Drag a model, or use the arrow keys on it, to turn all of them; + and − to come closer. n and p step through items, 1 2 3 look from the front, the side and the top, 0 goes back.</p>
+      <p class="hint">Drag a model, or use the arrow keys on it, to turn all of them; + and − to come closer. n and p step through items, m changes how they are drawn, 1 to 9 show one algorithm alone, u i o look from the front, the side and the top, 0 goes back.</p>
     </>
   );
 }
@@ -116,7 +123,7 @@ function Result({ job, name }: { job: Job; name: string }) {
       {job.score && <p class="numbers"><Scores score={job.score} /></p>}
       {job.measures.length > 0 && <p class="numbers">{job.measures.map((one) => <span key={one.name}><bdi>{one.name}</bdi>: <bdi>{one.value}</bdi></span>)}</p>}
       {job.model && <Facts model={job.model} />}
-      <p class="hint"><code>{job.job_id}</code></p>
+      <p class="hint"><JobId job={job} /></p>
     </figure>
   );
 }
@@ -141,7 +148,7 @@ function Facts({ model }: { model: Model }) {
       {model.vertices !== null && <span>{count(model.vertices, "vertex", "vertices")}</span>}
       {model.texture && <span>texture {model.texture[0]}×{model.texture[1]}</span>}
       {model.materials !== null && <span>{count(model.materials, "material")}</span>}
-      <span>{bytes(model.bytes)}</span>
+      {model.bytes > 0 && <span>{bytes(model.bytes)}</span>}
     </p>
   );
 }

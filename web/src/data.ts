@@ -72,7 +72,7 @@ export interface Picture {
   sha256: string;
 }
 
-export type State = "completed" | "failed" | "running" | "enqueued" | "cancelled";
+export type State = "completed" | "failed" | "running" | "enqueued" | "cancelled" | "rehearsed";
 
 export interface Job {
   run_id: string;
@@ -106,7 +106,7 @@ export interface Model {
   payload: boolean;
   /** The picture that the service itself made, where none could be drawn. */
   preview: string | null;
-  /** Why there is no poster, in one sentence. */
+  /** Why there is no poster, in one sentence; nothing to say of it if that is empty. */
   note: string | null;
 }
 

@@ -4,6 +4,7 @@ import { itemKey, itemName } from "./data";
 import { failureGroups } from "./figures";
 import type { FailureGroup } from "./figures";
 import { count, usd } from "./format";
+import { JobId } from "./grid";
 import { choose, data, go, jobs, link } from "./state";
 
 const MOST = 100;
@@ -44,7 +45,7 @@ function Group({ group, open }: { group: FailureGroup; open: boolean }) {
                 <td><button class="link" onClick={() => go({ screen: "compare", item: itemKey(item) })}><bdi>{itemName(item)}</bdi></button></td>
                 <td><bdi>{job.algo}</bdi></td>
                 <td>{usd(job.cost_micros)}</td>
-                <td><code>{job.job_id}</code>{job.error && job.error !== group.message && <div class="hint">{job.error}</div>}</td>
+                <td><JobId job={job} />{job.error && job.error !== group.message && <div class="hint">{job.error}</div>}</td>
               </tr>
             );
           })}

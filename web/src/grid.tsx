@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { source } from "./context";
 import type { Job } from "./data";
 import { itemKey, itemName } from "./data";
 import { Filters } from "./filters";
@@ -107,6 +108,11 @@ export function Reason({ job }: { job: Job }) {
       </span>
     </div>
   );
+}
+
+export function JobId({ job }: { job: Job }) {
+  const more = source().more?.(job);
+  return more ? <a href={more}><code>{job.job_id}</code></a> : <code>{job.job_id}</code>;
 }
 
 export function Numbers({ job }: { job: Job }) {

@@ -1,5 +1,5 @@
 // Judging without knowing who made what: two models, or one and "would you use it as it is?".
-// Votes stay in this browser until they are saved as a file for `archi3d judge import`.
+// Votes stay in this browser until they are saved as a file for `archi3d judge import`, or go to the service at once.
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect } from "preact/hooks";
@@ -58,6 +58,11 @@ interface Kept {
   books: Record<string, Book>;
 }
 
+/** Takes what was said, where there is a service. */
+export const desk: { send: ((votes: object[], verdicts: object[]) => Promise<unknown>) | null } = { send: null };
+/** Why the last words did not arrive. */
+const unsent = signal("");
+
 const REASONS = ["geometry", "texture", "missing parts", "wrong object"];
 /** Runs of other workspaces may have the same name, but were not made at the same moment. */
 const place = computed(() => `archi3d-judge ${run.value} ${data.value.runs.find((known) => known.run_id === run.value)?.created_at ?? ""}`);
@@ -97,7 +102,26 @@ function keep(change: Partial<Kept>): void {
   }
 }
 
-const say = (change: Partial<Book>): void => keep({ books: { ...kept.value.books, [judge.value]: { ...book.value, ...change } } });
+const write = (change: Partial<Book>): void => keep({ books: { ...kept.value.books, [judge.value]: { ...book.value, ...change } } });
+
+function say(change: Partial<Book>): void {
+  write(change);
+  if (desk.send) void send(desk.send);
+}
+
+/** Sends what the service does not have. What is on its way counts as sent: it is taken back by another row. */
+async function send(post: (votes: object[], verdicts: object[]) => Promise<unknown>): Promise<void> {
+  const [{ votes, verdicts }, saved, by, where] = [book.value, book.value.saved ?? { votes: 0, verdicts: 0 }, judge.value, place.value];
+  write({ saved: { votes: votes.length, verdicts: verdicts.length } });
+  try {
+    await post(votes.slice(saved.votes), verdicts.slice(saved.verdicts));
+    unsent.value = "";
+  } catch (error) {
+    unsent.value = error instanceof Error ? error.message : String(error);
+    // The same rows again are harmless: each has a name of its own.
+    if (judge.value === by && place.value === where) write({ saved });
+  }
+}
 
 /** Another name is another judge, who has said nothing yet. */
 function rename(name: string): void {
@@ -263,12 +287,13 @@ export function Judge() {
       {!pair && !single && <p class="empty">{kind.value === "pairs" ? `There are no two models of one item left to compare as ${mode.value}.` : "Every model has your verdict."}</p>}
       <div class="bar">
         <button onClick={undo} disabled={(kind.value === "pairs" ? votes.value : verdicts.value).length === 0}>Undo<kbd>z</kbd></button>
-        <Save />
+        {!desk.send && <Save />}
         <span class="hint" role="status">
-          {count(votes.value.length, "vote")}, {count(verdicts.value.length, "verdict")}{judge.value && <> by <bdi>{judge.value}</bdi></>} in this browser{revealed.value && ` · ${revealed.value}`}
+          {count(votes.value.length, "vote")}, {count(verdicts.value.length, "verdict")}{judge.value && <> by <bdi>{judge.value}</bdi></>} {desk.send ? "from this browser" : "in this browser"}{revealed.value && ` · ${revealed.value}`}
         </span>
+        {unsent.value && <span class="bad" role="alert">Not all of them have arrived ({unsent.value}); they are kept here and sent with the next one.</span>}
       </div>
-      <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. What you undo after saving is taken back by the next file. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</p>
+      <p class="hint">Names are hidden until you answer. Textured and clay are ranked apart (<kbd>c</kbd> changes), because a good texture hides a bad shape. {desk.send ? <>Each answer goes into the tables of the workspace at once; <code>archi3d judge rank</code> says what they come to.</> : <>What you undo after saving is taken back by the next file. When you are done, save the file and give it to whoever runs <code>archi3d judge import</code>.</>}</p>
     </>
   );
 }
@@ -340,7 +365,7 @@ function Save() {
     <button disabled={nothing} onClick={() => {
       save("votes", book.value.votes);
       save("accepts", book.value.verdicts);
-      say({ saved: { votes: book.value.votes.length, verdicts: book.value.verdicts.length } });
+      write({ saved: { votes: book.value.votes.length, verdicts: book.value.verdicts.length } });
     }}>Save for <code>archi3d judge import</code></button>
   );
 }

@@ -7,7 +7,7 @@ import type { Item, Picture } from "./data";
 
 export function SourcePicture({ picture, alt }: { picture: Picture | undefined; alt: string }) {
   const [lost, setLost] = useState(false);
-  if (!picture || lost) return <span class="note only">{picture ? "its picture is missing in this report" : "no picture"}</span>;
+  if (!picture || lost) return <span class="note only">{picture ? "its picture is missing" : "no picture"}</span>;
   return <img src={source().picture(picture.sha256)} alt={alt} loading="lazy" decoding="async" onError={() => setLost(true)} />;
 }
 

@@ -24,9 +24,9 @@ export function Poster({ model, alt, onOpen }: { model: Model; alt: string; onOp
   ) : model.preview && !lost ? (
     <>
       <img class="own" src={source().picture(model.preview)} alt={alt} loading="lazy" decoding="async" onError={() => setLost(true)} />
-      <span class="note">the maker's own picture: {reason(model)}</span>
+      {model.note !== "" && <span class="note">the maker's own picture: {reason(model)}</span>}
     </>
-  ) : <span class="note only">{lost ? "Its picture is missing in this report." : model.note ?? "no picture of this model"}</span>;
+  ) : <span class="note only">{lost ? "Its picture is missing." : model.note || "no picture of this model"}</span>;
   const rest = () => setView(null);
   // Until the strip is there, what was seen stays.
   const style = view === null || !model.poster ? undefined : { background: `url("${source().view(model)}") center / contain` };

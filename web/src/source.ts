@@ -12,8 +12,10 @@ export interface Source {
   picture(sha256: string): string;
   /** Fetches the bytes of a model; fails with a sentence. */
   model(model: Model): Promise<ArrayBuffer>;
-  /** Loads a script of the report, once. */
+  /** Loads a script of the page, once. */
   script(name: string): Promise<void>;
+  /** Where there is more to see of a job. */
+  more?(job: { run_id: string; job_id: string }): string;
 }
 
 const DAMAGED = "Its file is missing or damaged in this report.";

@@ -13,7 +13,7 @@ export function viewer(): Promise<Viewer> {
 
 async function open(): Promise<Viewer> {
   await source().script("viewer.js");
-  if (!window.archi3dViewer) throw new Error("viewer.js is missing in this report");
+  if (!window.archi3dViewer) throw new Error("viewer.js is missing");
   try {
     return window.archi3dViewer.create((name) => source().script(name));
   } catch {

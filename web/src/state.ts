@@ -6,7 +6,11 @@ import type { Data, Item, Job } from "./data";
 import { itemKey, itemName } from "./data";
 
 export const SCREENS = ["summary", "grid", "compare", "diff", "failures", "judge", "about"] as const;
-export type Screen = (typeof SCREENS)[number];
+/** The screens of the dashboard, which has those of a report for each of its runs. */
+export const BOARD_SCREENS = ["runs", "run", "grid", "compare", "summary", "failures", "judge", "job", "workers", "costs", "new"] as const;
+export type ReportScreen = (typeof SCREENS)[number];
+export type BoardScreen = (typeof BOARD_SCREENS)[number];
+export type Screen = ReportScreen | BoardScreen;
 export const SORTS = ["item", "cost", "time", "score", "disagreement"] as const;
 export type Sort = (typeof SORTS)[number];
 export const MODES = ["textured", "clay", "normals", "wireframe", "overlay"] as const;
@@ -26,6 +30,18 @@ export interface Link {
   /** Two of the makers, to be swiped between. */
   swipe: string[];
   change: string;
+  /** The job that is looked at. */
+  job: string;
+  /** What sums are made by. */
+  by: string;
+}
+
+let screens: readonly Screen[] = SCREENS;
+
+/** Says which screens there are, the first of them first. */
+export function setScreens(known: readonly Screen[]): void {
+  screens = known;
+  link.value = read(location.hash);
 }
 
 export const link = signal<Link>(read(location.hash));
@@ -53,7 +69,7 @@ function read(hash: string): Link {
   const only = nothingChosen();
   for (const facet of FACETS) only[facet] = values.getAll(facet);
   return {
-    screen: one(screen, SCREENS, "summary"),
+    screen: one(screen, screens, screens[0]!),
     run: values.get("run") ?? "",
     text: values.get("text") ?? "",
     only,
@@ -62,6 +78,8 @@ function read(hash: string): Link {
     mode: one(values.get("mode"), MODES, "textured"),
     swipe: values.getAll("swipe").slice(0, 2),
     change: values.get("change") ?? "",
+    job: values.get("job") ?? "",
+    by: values.get("by") ?? "",
   };
 }
 
@@ -76,6 +94,8 @@ export function write(state: Link): string {
   put("mode", state.mode, "textured");
   for (const value of state.swipe) values.append("swipe", value);
   put("change", state.change, "");
+  put("job", state.job, "");
+  put("by", state.by, "");
   const query = values.toString();
   return `#${state.screen}${query ? `?${query}` : ""}`;
 }
@@ -83,17 +103,19 @@ export function write(state: Link): string {
 /** Keeps the address and the state the same. Only the part after `#` is ever touched: more is
  * forbidden on a network share. */
 export function follow(): void {
-  let screen = link.value.screen;
+  const placeOf = (state: Link) => `${state.screen} ${state.run} ${state.job}`;
+  let place = placeOf(link.value);
   effect(() => {
     const hash = write(link.value);
     if (hash === location.hash) return;
-    if (link.value.screen === screen) history.replaceState(null, "", hash);
+    if (placeOf(link.value) === place) history.replaceState(null, "", hash);
     else location.hash = hash;
-    screen = link.value.screen;
+    place = placeOf(link.value);
   });
   addEventListener("hashchange", () => {
-    screen = read(location.hash).screen;
-    link.value = read(location.hash);
+    const found = read(location.hash);
+    place = placeOf(found);
+    if (write(found) !== write(link.value)) link.value = found;
   });
 }
 

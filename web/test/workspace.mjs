@@ -1,7 +1,7 @@
 // Makes workspaces with a finished run, for the tests and for scripts/bench_report.
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -52,7 +52,7 @@ function glb(description, binary) {
 }
 
 /** Makes a workspace in `root` and runs every algo over every item. An item has `id`, `name`, `category`, and
- * `truth` (bytes) if there is a real model of it. Returns a function that runs archi3d there. */
+ * `truth` (bytes) if there is a real model of it, and `distinct` if its picture is no other one's. Returns a function that runs archi3d there. */
 export function makeWorkspace(archi3d, root, { items, adapters, algos }) {
   const run = (...words) => execFileSync(archi3d, words, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
   mkdirSync(root, { recursive: true });
@@ -63,7 +63,9 @@ export function makeWorkspace(archi3d, root, { items, adapters, algos }) {
   for (const item of items) {
     const home = join(root, "dataset", item.id);
     mkdirSync(join(home, "images"), { recursive: true });
-    copyFileSync(join(fixtures, "pictures", "chair.jpg"), join(home, "images", "view_A.jpg"));
+    const picture = join(home, "images", "view_A.jpg");
+    copyFileSync(join(fixtures, "pictures", "chair.jpg"), picture);
+    if (item.distinct) appendFileSync(picture, item.id);
     if (item.truth) {
       mkdirSync(join(home, "gt"), { recursive: true });
       writeFileSync(join(home, "gt", "model.glb"), item.truth);

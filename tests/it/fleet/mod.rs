@@ -1,6 +1,9 @@
 //! `archi3d fleet` on a real server: `scripts/postgres-for-tests` starts one, each test has a database of its own.
 
+mod acceptance;
+mod crew;
 mod handing;
+mod looking;
 mod refusals;
 mod results;
 mod working;

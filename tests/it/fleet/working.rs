@@ -47,7 +47,7 @@ fn executions(workspace: &TestWorkspace) -> usize {
 }
 
 impl Fleet {
-    fn worker(&self, workspace: &TestWorkspace, options: &[&str]) -> Running {
+    pub(super) fn worker(&self, workspace: &TestWorkspace, options: &[&str]) -> Running {
         let mut words = vec!["run", "worker", "--run-id", "rk"];
         words.extend(options);
         self.invoke(workspace, &words)
@@ -55,7 +55,7 @@ impl Fleet {
             .spawn()
     }
 
-    fn count(&mut self, status: &str) -> i64 {
+    pub(super) fn count(&mut self, status: &str) -> i64 {
         self.number(&format!(
             "SELECT count(*) FROM archi3d.jobs WHERE status = '{status}'"
         ))

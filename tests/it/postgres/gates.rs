@@ -163,31 +163,6 @@ fn failures_in_a_row_are_counted_by_all_together_and_a_success_ends_the_row() {
 }
 
 #[test]
-fn canaries_are_counted_once_for_all() {
-    let Some(mut bench) = Bench::new() else {
-        return;
-    };
-    let run_no = bench.run_no;
-    let mut begin = |most| gate::canary_begin(&mut bench.work, run_no, "a", most).expect("asked");
-    assert_eq!([begin(2), begin(2), begin(2)], [true, true, false]);
-    gate::canary_end(&mut bench.work, run_no, "a", None).expect("given back");
-    assert!(gate::canary_begin(&mut bench.work, run_no, "a", 2).expect("asked"));
-    gate::canary_end(&mut bench.work, run_no, "a", Some(true)).expect("ended");
-    gate::canary_end(&mut bench.work, run_no, "a", Some(false)).expect("ended");
-    gate::canary_release(&mut bench.work, run_no, "a").expect("released");
-    let all = gate::canaries(&mut bench.work, run_no).expect("asked");
-    assert_eq!(
-        (
-            all[0].begun,
-            all[0].succeeded,
-            all[0].failed,
-            all[0].released
-        ),
-        (2, 1, 1, true)
-    );
-}
-
-#[test]
 fn the_same_inputs_are_made_by_one_at_a_time_and_found_afterwards() {
     let Some(mut bench) = Bench::new() else {
         return;

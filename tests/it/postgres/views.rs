@@ -219,6 +219,7 @@ fn a_worker_is_seen_slow_before_it_is_seen_silent_and_a_name_has_one_bearer() {
     };
     assert!(crew::register(&mut bench.work, &worker).expect("registered"));
     let twin = Worker {
+        host: "elsewhere",
         pid: 8,
         ..worker.clone()
     };

@@ -28,6 +28,7 @@ fn lane(algo: &str, most: usize) -> Lane {
         algo: AlgoKey::parse(algo).expect("a valid key"),
         most,
         bought_only: false,
+        trial: None,
     }
 }
 

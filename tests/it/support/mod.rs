@@ -9,6 +9,8 @@ pub mod binary;
 pub mod dataset;
 #[cfg(target_os = "linux")]
 pub mod doubles;
+#[cfg(feature = "serve")]
+pub mod http;
 pub mod memory_store;
 pub mod mocks;
 pub mod mount;
@@ -54,6 +56,12 @@ pub fn python_with_fal_client() -> Option<PathBuf> {
 /// Returns the Python interpreter that has trimesh, scipy and choix, under the same condition.
 pub fn python_with_scores() -> Option<PathBuf> {
     required("ARCHI3D_TEST_PYTHON_SCORES", must_have_all())
+}
+
+/// Returns schemathesis, under the same condition.
+#[cfg(feature = "serve")]
+pub fn schemathesis() -> Option<PathBuf> {
+    required("ARCHI3D_TEST_SCHEMATHESIS", must_have_all())
 }
 
 /// Returns the folder of the Khronos validator for Node, under the same condition.

@@ -274,6 +274,32 @@ pub struct Standing {
     pub reserved_usd: f64,
 }
 
+/// How the money of a run stands, and that of the day over all runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Balance {
+    /// The run.
+    pub run: Standing,
+    /// Today, in UTC.
+    pub day: Standing,
+}
+
+impl Balance {
+    /// Returns how every limit stands, the run's first.
+    pub fn levels(&self, caps: Caps) -> Vec<Level> {
+        let level = |cap, cap_usd: Option<f64>, standing: Standing| {
+            cap_usd.map(|cap_usd| Level {
+                cap,
+                cap_usd,
+                spent_usd: standing.spent_usd,
+                reserved_usd: standing.reserved_usd,
+            })
+        };
+        let run = level(CapKind::Run, caps.run_usd, self.run);
+        let day = level(CapKind::Day, caps.day_usd, self.day);
+        run.into_iter().chain(day).collect()
+    }
+}
+
 /// What becomes of a reservation when its attempt is over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bill {
@@ -430,7 +456,7 @@ impl Ledger {
         counts: &dyn Fn(&Reservation) -> bool,
     ) -> Grant {
         let mut tightest: Option<Level> = None;
-        for mut level in self.levels(run, caps, now, counts) {
+        for mut level in self.balance_of(run, now, counts).levels(caps) {
             let committed = money(level.spent_usd) + money(level.reserved_usd);
             if committed + money(price) > money(level.cap_usd) {
                 return Grant::No(level);
@@ -443,36 +469,32 @@ impl Ledger {
         Grant::Yes(tightest)
     }
 
-    /// Returns how every limit stands, the run's first.
-    pub fn level(&self, run: &RunId, caps: Caps, now: Timestamp) -> Vec<Level> {
-        self.levels(run, caps, now, &|_| true)
+    /// Returns how the money of a run and of the day stands.
+    pub fn balance(&self, run: &RunId, now: Timestamp) -> Balance {
+        self.balance_of(run, now, &|_| true)
     }
 
-    fn levels(
+    fn balance_of(
         &self,
         run: &RunId,
-        caps: Caps,
         now: Timestamp,
         counts: &dyn Fn(&Reservation) -> bool,
-    ) -> Vec<Level> {
+    ) -> Balance {
         let today = day_of(now);
-        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> Usd {
+        let reserved = |keep: &dyn Fn(&Reservation) -> bool| -> f64 {
             let kept = self.reserved.values().filter(|r| counts(r) && keep(r));
-            kept.map(|r| r.usd).sum()
+            kept.map(|r| r.usd).sum::<Usd>().dollars()
         };
-        let run_level = caps.run_usd.map(|cap_usd| Level {
-            cap: CapKind::Run,
-            cap_usd,
-            spent_usd: dollars(self.spent_by_run.get(run)),
-            reserved_usd: reserved(&|r| r.stake.run_id == *run).dollars(),
-        });
-        let day_level = caps.day_usd.map(|cap_usd| Level {
-            cap: CapKind::Day,
-            cap_usd,
-            spent_usd: dollars(self.spent_by_day.get(&today)),
-            reserved_usd: reserved(&|r| r.day == today).dollars(),
-        });
-        run_level.into_iter().chain(day_level).collect()
+        Balance {
+            run: Standing {
+                spent_usd: dollars(self.spent_by_run.get(run)),
+                reserved_usd: reserved(&|r| r.stake.run_id == *run),
+            },
+            day: Standing {
+                spent_usd: dollars(self.spent_by_day.get(&today)),
+                reserved_usd: reserved(&|r| r.day == today),
+            },
+        }
     }
 
     /// Returns how the money of a run stands.
@@ -528,6 +550,12 @@ impl Ledger {
     /// Tells whether any line names an attempt.
     pub fn knows(&self, nonce: &Nonce) -> bool {
         self.attempts.contains_key(nonce)
+    }
+
+    /// Returns the attempts whose money is settled.
+    pub fn settled(&self) -> impl Iterator<Item = &Nonce> {
+        let settled = self.attempts.iter().filter(|(_, settled)| **settled);
+        settled.map(|(nonce, _)| nonce)
     }
 
     /// Tells whether the money of an attempt is settled.

@@ -151,6 +151,15 @@ pub fn judge(facts: HolderFacts, rhythm: Rhythm) -> Verdict {
     }
 }
 
+/// How long a lease lasts by advice: at least, and at most.
+const ADVICE: (Duration, Duration) = (Duration::from_secs(20), Duration::from_mins(5));
+
+/// Returns how long a lease should last where most jobs took no longer than this: twice as long, so that what a dead
+/// worker held is found about as soon as it would have ended. Whoever works renews its lease, however long that takes.
+pub fn advice(most_jobs: Duration) -> Duration {
+    (most_jobs * 2).clamp(ADVICE.0, ADVICE.1)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

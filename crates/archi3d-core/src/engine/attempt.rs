@@ -129,6 +129,9 @@ pub(super) struct Failure {
     pub(super) denied: bool,
     /// Whether the adapter had said that it succeeded: then it is paid for.
     pub(super) made: bool,
+    /// Whether the store could not be asked before something was bought, which is no fault of
+    /// the job.
+    pub(super) away: bool,
 }
 
 impl Failure {
@@ -148,6 +151,7 @@ impl Failure {
             looked: false,
             denied: false,
             made: false,
+            away: false,
         }
     }
 

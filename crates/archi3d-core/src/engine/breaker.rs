@@ -4,6 +4,7 @@
 //! Only failures that speak about the algorithm count; a picture that is missing
 //! says nothing about it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,10 @@ impl Pool<'_> {
         let pause = match providers.closed(Closable::Algo, &key, now) {
             Ok(Some(pause)) => pause,
             Ok(None) => return Some(waiting),
+            Err(error) if error.is_away() => {
+                self.queue.put_first(waiting);
+                return None;
+            }
             // Whoever paused it had a reason.
             Err(error) => {
                 let reason = format!("whether it is paused cannot be read: {}", error.in_full());
@@ -211,7 +216,10 @@ impl Pool<'_> {
     }
 
     /// Tells how the canaries did, and how many jobs wait behind them.
-    pub(super) fn tell_of_canaries(&self) -> Vec<CanaryResult> {
+    pub(super) fn tell_of_canaries(
+        &self,
+        unclaimed: &BTreeMap<String, usize>,
+    ) -> Vec<CanaryResult> {
         if self.conditions.canary.is_none() {
             return Vec::new();
         }
@@ -227,7 +235,7 @@ impl Pool<'_> {
                 spent_usd: Usd::of(trial.spent_usd).dollars(),
                 possibly_billed: trial.possibly_billed,
                 avg_duration_s: (mean * 1e6).round() / 1e6,
-                waiting: self.queue.remaining_in(lane),
+                waiting: self.queue.remaining_in(lane) + unclaimed.get(algo).unwrap_or(&0),
             };
             self.report(EventKind::CanaryEnded(result.clone()));
             results.push(result);

@@ -99,6 +99,8 @@ pub(super) enum Funding {
     Refused,
     /// The ledger cannot be used.
     Trouble,
+    /// Somebody else has the job by now.
+    Lost,
 }
 
 impl Pool<'_> {
@@ -268,6 +270,7 @@ impl Pool<'_> {
                 self.note_refusal(usd, limit);
                 Funding::Refused
             }
+            Err(StoreError::Fenced { .. }) => Funding::Lost,
             Err(error) => {
                 let what = format!("cannot reserve the money of job {}", lease.job_id);
                 self.store_failed(&what, &error);
@@ -334,12 +337,16 @@ impl Pool<'_> {
         if let Err(error) = self.store.release(lease, reason, None, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
         }
+        if funding == Funding::Lost {
+            self.tell_fenced(lease);
+            return;
+        }
         let waiting = waiting.after(lease, 0);
         if self.served.is_some() {
-            self.till
-                .open()
-                .short
-                .insert(self.algo_of(&waiting.planned.job));
+            if funding == Funding::Refused {
+                let algo = self.algo_of(&waiting.planned.job);
+                self.till.open().short.insert(algo);
+            }
         } else if funding == Funding::Trouble {
             self.queue.put_back(waiting, Duration::ZERO);
         } else {
@@ -427,8 +434,8 @@ impl Pool<'_> {
         }
         // It is bought already, so no limit is asked.
         let (stake, now) = (Stake::from(lease), self.clock.now());
-        match money.budget.reserve(&stake, usd, Caps::default(), now) {
-            Ok(_) => drop(self.till.open().reserved.insert(lease.nonce.clone(), usd)),
+        match money.budget.raise(&stake, usd, now) {
+            Ok(()) => drop(self.till.open().reserved.insert(lease.nonce.clone(), usd)),
             Err(error) => self.store_failed("cannot note the price of a purchase", &error),
         }
     }

@@ -66,6 +66,10 @@ impl Pool<'_> {
         let closure = match closure {
             Ok(Some(closure)) => closure,
             Ok(None) => return Some(waiting),
+            Err(error) if error.is_away() => {
+                self.queue.put_first(waiting);
+                return None;
+            }
             // What cannot be read may close it: nothing is bought on a guess.
             Err(error) => {
                 let reason = format!("whether it is open cannot be read: {}", error.in_full());

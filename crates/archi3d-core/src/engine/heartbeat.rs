@@ -100,6 +100,9 @@ impl Heartbeat {
         for (job, beat) in running.iter().zip(beats) {
             match beat {
                 Ok(beat) => self.take(job, beat, steady),
+                // Whoever keeps the leases is away, and takes none from us meanwhile; once it is
+                // back the next beat tells. What was begun goes on.
+                Err(error) if error.is_away() => {}
                 // A disk that answers late is no reason to give a job up, but
                 // after half the stale time others may soon think we are dead.
                 Err(error) => {

@@ -27,12 +27,11 @@ use crate::engine::attempt::{
 };
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
-use crate::engine::lanes;
 use crate::engine::output;
 use crate::engine::queue::Waiting;
 use crate::engine::reporter::Reporter;
 use crate::engine::reuse::{self, Turned};
-use crate::engine::{Carrier, Pool};
+use crate::engine::{Carrier, Pool, lanes};
 use crate::store::{Beat, Claim, JobRecord, StoreError};
 use crate::workspace::artifact::{self, ArtifactError};
 
@@ -340,6 +339,7 @@ impl Pool<'_> {
             announced: false,
             settled: false,
             intent: None,
+            away: false,
         };
         let kept = self.open_intent(lease);
         // Who can look for it always does, also where a person would have it bought again.
@@ -411,6 +411,7 @@ impl Pool<'_> {
             }
             failure.forgotten = forgotten;
             failure.made = reporter.announced;
+            reporter.mark_away(failure);
             if reporter.announced {
                 failure.message = format!("{}{}", failure.message, self.kept_words(lease));
             }

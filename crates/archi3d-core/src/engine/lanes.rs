@@ -225,6 +225,7 @@ impl Pool<'_> {
             Ok(Admission::Wait(Wait::Slots(slots))) => gate.waits.refused(Cause::Slots(slots)),
             Ok(Admission::Wait(Wait::Rate(time))) => gate.waits.refused(Cause::Rate(time)),
             Ok(Admission::Wait(Wait::Busy)) => gate.waits.refused(Cause::Busy),
+            Err(error) if error.is_away() => gate.waits.refused(Cause::Busy),
             Err(error) => {
                 // A limit that cannot be kept is no limit to go past, and who waits for
                 // somebody to mend a file must be told.

@@ -499,6 +499,11 @@ impl Pool<'_> {
         // Waiting that a second signal cut short is no trouble with the store.
         let cut_short =
             matches!(error, StoreError::Closed { .. }) && self.cancel.stage() == Stage::Kill;
+        if error.is_away() {
+            // Nothing new starts while nobody answers; that is no reason to give up.
+            self.warn_once(format!("{what}: {error}"));
+            return;
+        }
         if !cut_short {
             self.halt(Halt::Store);
         }
@@ -557,7 +562,7 @@ impl Pool<'_> {
             });
         }
         let mut summary = tally.summary;
-        summary.canaries = self.tell_of_canaries();
+        summary.canaries = self.tell_of_canaries(&unclaimed);
         summary.not_started = self.queue.remaining() + unclaimed.values().sum::<usize>();
         self.queue.name_left(&mut summary.left);
         self.close_till(&mut summary, &unclaimed);

@@ -7,8 +7,10 @@ use crate::cancel::StopReason;
 use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::lease::Lease;
+use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
+use crate::engine::attempt::Failure;
 use crate::engine::event::EventKind;
 use crate::engine::output;
 use crate::engine::{Carrier, Pool};
@@ -33,6 +35,8 @@ pub(super) struct Reporter<'a> {
     pub(super) settled: bool,
     /// What is about to be bought, until an id comes.
     pub(super) intent: Option<String>,
+    /// Whether the store could not be asked before a purchase.
+    pub(super) away: bool,
 }
 
 impl JobReporter for Reporter<'_> {
@@ -67,6 +71,7 @@ impl JobReporter for Reporter<'_> {
             Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
             Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
             Err(error) => {
+                self.away = error.is_away() && self.intent.is_none();
                 self.pool.store_failed("cannot note an intent", &error);
                 let message = format!("that it is about to buy cannot be noted: {error}");
                 Err(AdapterError::failed(ErrorClass::Transient, message))
@@ -162,6 +167,18 @@ impl JobReporter for Reporter<'_> {
 }
 
 impl Reporter<'_> {
+    /// Notes that a failure came of a store that could not be asked before anything was bought.
+    pub(super) fn mark_away(&self, failure: &mut Failure) {
+        let bought = failure.class != ErrorClass::Transient || !self.bought.is_empty();
+        if self.away && !bought {
+            failure.away = true;
+            if self.lease.intent.is_none() {
+                // That it was about to be bought may stand there all the same.
+                failure.end = PurchaseEnd::NotMade;
+            }
+        }
+    }
+
     /// Notes an id; one that is said again is the same purchase.
     fn note_bought(&mut self, request_id: &str, cost_usd: Option<f64>) {
         let known = self.bought.iter().position(|(id, _)| id == request_id);

@@ -30,6 +30,9 @@ use crate::workspace::artifact;
 /// How long a job waits for one with the same inputs that runs.
 const TWIN_PAUSE: Duration = Duration::from_millis(50);
 
+/// The same where another worker may make it: at first, and at most.
+const LONG_TWIN_PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
 /// The largest `metadata.json` that is carried over.
 const MAX_METADATA: u64 = 4 << 20;
 
@@ -41,6 +44,8 @@ pub(super) struct Twins(Mutex<HashSet<ContentKey>>);
 pub(super) struct First<'a> {
     twins: &'a Twins,
     key: ContentKey,
+    /// Where other workers are told, and as whom.
+    told: Option<Box<(Arc<dyn ReuseIndex>, Lease)>>,
 }
 
 impl Twins {
@@ -50,12 +55,16 @@ impl Twins {
         running.insert(key.clone()).then(|| First {
             twins: self,
             key: key.clone(),
+            told: None,
         })
     }
 }
 
 impl Drop for First<'_> {
     fn drop(&mut self) {
+        if let Some((index, lease)) = self.told.as_deref() {
+            index.made(&self.key, lease);
+        }
         let running = self.twins.0.lock();
         let mut running = running.unwrap_or_else(PoisonError::into_inner);
         running.remove(&self.key);
@@ -128,13 +137,22 @@ impl Pool<'_> {
         let found = match index.find(&key, version, false) {
             Ok(None) => match self.twins.first(&key) {
                 None => {
-                    let later = self.clock.now().plus(TWIN_PAUSE);
-                    self.give_back_until(lease, Some(later));
+                    self.leave_to_twin(lease);
                     return None;
                 }
                 // The one that was first until now may have left a result.
-                Some(first) => match index.find(&key, version, true) {
-                    Ok(None) => return Some((waiting, Some(first))),
+                Some(mut first) => match index.find(&key, version, true) {
+                    Ok(None) => match index.make(&key, lease) {
+                        Ok(true) => {
+                            first.told = Some(Box::new((Arc::clone(index), lease.clone())));
+                            return Some((waiting, Some(first)));
+                        }
+                        Ok(false) => {
+                            self.leave_to_twin(lease);
+                            return None;
+                        }
+                        Err(error) => Err(error),
+                    },
                     found => found,
                 },
             },
@@ -149,6 +167,13 @@ impl Pool<'_> {
             }
         }
         None
+    }
+
+    /// Gives a job back while another one with the same inputs is made, for longer each time.
+    fn leave_to_twin(&self, lease: &Lease) {
+        let pause = LONG_TWIN_PAUSE.0 * lease.attempt.min(60);
+        let later = self.clock.now().plus(pause.min(LONG_TWIN_PAUSE.1));
+        self.give_back_until(lease, Some(later));
     }
 
     fn give_back_until(&self, lease: &Lease, until: Option<Timestamp>) {

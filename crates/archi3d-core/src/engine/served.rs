@@ -6,7 +6,7 @@
 //! asks for all that wait.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::Stage;
@@ -27,7 +27,11 @@ const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// What the threads of a pool know of the jobs they are handed.
 #[derive(Default)]
-pub(super) struct Served(Mutex<Buffer>);
+pub(super) struct Served {
+    buffer: Mutex<Buffer>,
+    /// Told when whoever asked the store has its answer.
+    answered: Condvar,
+}
 
 #[derive(Default)]
 struct Buffer {
@@ -69,7 +73,15 @@ enum Asked {
 
 impl Served {
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until whoever asks the store has an answer for all that wait.
+    fn await_answer(&self, mut buffer: MutexGuard<'_, Buffer>) {
+        buffer.waiting += 1;
+        let waited = self.answered.wait_timeout(buffer, LONGEST_WAIT);
+        let (mut buffer, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        buffer.waiting -= 1;
     }
 
     /// Notes since when a provider has refused a job; it is handed out again later.
@@ -136,11 +148,7 @@ impl Pool<'_> {
         let most = {
             let mut buffer = served.buffer();
             if buffer.asking {
-                buffer.waiting += 1;
-                drop(buffer);
-                self.cancel.wait_for(Stage::Drain, Duration::from_millis(1));
-                let mut buffer = served.buffer();
-                buffer.waiting -= 1;
+                served.await_answer(buffer);
                 return Asked::Some;
             }
             let now = Instant::now();
@@ -165,6 +173,8 @@ impl Pool<'_> {
             Asked::Nothing(pause) => buffer.again = Some(Instant::now() + pause),
             Asked::Drained => buffer.again = Some(Instant::now() + LONGEST_WAIT),
         }
+        drop(buffer);
+        served.answered.notify_all();
         asked
     }
 
@@ -226,7 +236,7 @@ impl Pool<'_> {
             tried: false,
             plain: false,
             lane: room.lane,
-            canary: self.conditions.canary.is_some(),
+            canary: room.want.trial.is_some(),
             place: 0,
             refused_since: buffer.refused_since.get(&job.job_id).copied(),
             probe: room.probe.clone(),
@@ -257,8 +267,16 @@ impl Pool<'_> {
     }
 
     fn room(&self, lane: usize, algo: AlgoKey, most: usize) -> Option<Room> {
-        let Some(Ok(carrier)) = self.carriers.get(&algo) else {
-            return None;
+        let carrier = match self.carriers.get(&algo) {
+            Some(Ok(carrier)) => carrier,
+            Some(Err(reason)) => {
+                self.note_unusable(algo.as_str(), reason.clone());
+                return None;
+            }
+            None => {
+                self.note_unusable(algo.as_str(), format!("algo {algo} is not configured"));
+                return None;
+            }
         };
         let obstacle = carrier.obstacle_now(self.conditions.workspace.root());
         if let Some(reason) = obstacle.or_else(|| self.denied_to(carrier, algo.as_str())) {
@@ -271,6 +289,8 @@ impl Pool<'_> {
             0
         };
         let (most, probe) = self.unless_paused(lane, &algo, carrier.breaker_failures, most)?;
+        let trial = self.trial_of(&algo)?;
+        let most = if trial == Some(0) { 0 } else { most };
         let bought_only = !self.lane_is_affordable(&algo, carrier);
         let mut places = Vec::new();
         while places.len() < most {
@@ -285,10 +305,31 @@ impl Pool<'_> {
                 algo,
                 most: places.len(),
                 bought_only,
+                trial,
             },
             places,
             probe,
         })
+    }
+
+    /// Returns how many jobs of an algorithm are on trial, if they are; nothing at all where the
+    /// rest waits for somebody to look at how they did.
+    #[expect(clippy::option_option, reason = "as `room`: nothing means no room")]
+    fn trial_of(&self, algo: &AlgoKey) -> Option<Option<usize>> {
+        let Some(canary) = self.conditions.canary else {
+            return Some(None);
+        };
+        match self.store.trial(algo, canary.per_algo) {
+            Ok(trial) if trial.completed + trial.failed < canary.per_algo => {
+                Some(Some(canary.per_algo))
+            }
+            Ok(trial) => (canary.release && trial.failed == 0).then_some(None),
+            Err(error) if error.is_away() => Some(Some(0)),
+            Err(error) => {
+                self.store_failed("cannot ask how the first jobs did", &error);
+                None
+            }
+        }
     }
 
     /// Tells whether the provider of a lane is open; nothing where only a person can open it.
@@ -310,6 +351,7 @@ impl Pool<'_> {
                 }
                 None => self.note_closed(&gate.provider, closure.reason),
             },
+            Err(error) if error.is_away() => Some(false),
             Err(error) => {
                 let reason = format!("whether it is open cannot be read: {}", error.in_full());
                 self.note_closed(&gate.provider, reason)
@@ -333,6 +375,7 @@ impl Pool<'_> {
         let pause = match providers.closed(Closable::Algo, algo, now) {
             Ok(None) => return Some((most, None)),
             Ok(Some(pause)) => pause,
+            Err(error) if error.is_away() => return Some((0, None)),
             Err(error) => {
                 let reason = format!("whether it is paused cannot be read: {}", error.in_full());
                 self.note_paused(algo, &reason);

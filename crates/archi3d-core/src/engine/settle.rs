@@ -66,11 +66,7 @@ impl Pool<'_> {
                     ReleaseReason::Interrupted,
                     "another worker has taken it over",
                 );
-                self.count(|tally| tally.summary.fenced += 1);
-                self.report(EventKind::JobFenced {
-                    job_id: lease.job_id.clone(),
-                    kept_at: None,
-                });
+                self.tell_fenced(lease);
             }
             StopReason::Unreachable => {
                 self.give_back(
@@ -87,6 +83,15 @@ impl Pool<'_> {
         if !begun && lease.request_id.is_none() {
             self.bill(lease, Bill::Settled(0.0));
         }
+    }
+
+    /// Notes that somebody else has a job.
+    pub(super) fn tell_fenced(&self, lease: &Lease) {
+        self.count(|tally| tally.summary.fenced += 1);
+        self.report(EventKind::JobFenced {
+            job_id: lease.job_id.clone(),
+            kept_at: None,
+        });
     }
 
     pub(super) fn settle_made(
@@ -218,6 +223,10 @@ impl Pool<'_> {
     fn settle_failed(&self, waiting: Waiting, lease: &Lease, failure: &Failure, span: Span) {
         if failure.denied {
             self.deny(&waiting.planned.job, &failure.message);
+            self.try_again(waiting, lease, failure, Duration::ZERO, false);
+            return;
+        }
+        if failure.away {
             self.try_again(waiting, lease, failure, Duration::ZERO, false);
             return;
         }

@@ -18,10 +18,11 @@ use crate::domain::id::AlgoKey;
 use crate::domain::nearest::nearest_few;
 use crate::domain::service::{self, Service};
 use crate::domain::time::Timestamp;
+use crate::ops::stores::Stores;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::files::refuse_links_outside;
 use crate::store::providers::{Closable, Closure};
-use crate::store::{Providers, StoreError};
+use crate::store::{Providers, Runs, StoreError};
 
 mod booking;
 mod check;
@@ -246,34 +247,31 @@ pub struct Resumed {
 /// lets that algorithm go on if a breaker has paused it.
 pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsError> {
     refuse_links_outside(&context.workspace, None)?;
-    let providers = context.providers();
-    let now = context.clock.now();
     let own = context.settings.algo(key.as_str());
     let of_algo = own.and_then(|settings| provider_of(settings).ok());
-    let mut resumed = Vec::new();
-    for provider in std::iter::once(key).chain(&of_algo) {
-        if let Some(closure) = closure_of(providers.as_ref(), Closable::Provider, provider, now)? {
-            resumed.push(open(providers.as_ref(), closure, Closable::Provider)?);
-            break;
+    let (mut resumed, mut closed) = (Vec::new(), Vec::new());
+    for runs in Stores::new(context).all()? {
+        let all = |what| runs.closed(what).map_err(|error| unreadable(&error));
+        let (providers, algos) = (all(Closable::Provider)?, all(Closable::Algo)?);
+        let mut keys = std::iter::once(key).chain(&of_algo);
+        let found = keys.find_map(|key| providers.iter().find(|one| one.provider == *key));
+        if let Some(closure) = found {
+            resumed.push(open(&*runs, closure.clone(), Closable::Provider)?);
         }
+        if let Some(pause) = algos.iter().find(|one| one.provider == *key) {
+            resumed.push(open(&*runs, pause.clone(), Closable::Algo)?);
+        }
+        closed.extend(providers.into_iter().chain(algos));
     }
-    if let Some(pause) = closure_of(providers.as_ref(), Closable::Algo, key, now)? {
-        resumed.push(open(providers.as_ref(), pause, Closable::Algo)?);
+    if resumed.is_empty() {
+        return Err(not_closed(context, key, &closed));
     }
-    if !resumed.is_empty() {
-        return Ok(resumed);
-    }
-    let mut closed = Vec::new();
-    for what in [Closable::Provider, Closable::Algo] {
-        let all = providers.all_closed(what, now);
-        closed.extend(all.map_err(|error| unreadable(&error))?);
-    }
-    Err(not_closed(context, key, &closed))
+    Ok(resumed)
 }
 
-fn open(providers: &dyn Providers, closure: Closure, what: Closable) -> Result<Resumed, OpsError> {
+fn open(runs: &dyn Runs, closure: Closure, what: Closable) -> Result<Resumed, OpsError> {
     let key = closure.provider.clone();
-    let opened = providers.open(what, &key);
+    let opened = runs.open(what, &key);
     opened.map_err(|error| OpsError::Setup {
         message: format!("{key} cannot be opened: {}", error.in_full()),
         hint: Some("check the permissions of runs/.providers".into()),

@@ -15,8 +15,10 @@ use crate::ops::consolidate::is_whole_result;
 use crate::ops::find::{JobName, find_job};
 use crate::ops::run::notice_text;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files::{self, Adoption, FileStore, FileStoreOptions, Kept};
+use crate::store::files::{self, Adoption, FileStore, FileStoreOptions};
 use crate::store::{JobRecord, Standing, WorkerStore};
+
+pub use crate::store::files::Kept;
 
 /// What is to be brought in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! `run attempts`: every attempt of a run, with what it led to and what it cost.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::item_name::{ItemName, any_matches};
-use crate::domain::lease::Rhythm;
-use crate::ops::find::{JobName, JobNames, find_job, job_names};
+use crate::ops::find::{JobName, find_job};
 use crate::ops::{OpsContext, OpsError, cost};
 use crate::store::attempt::RunAttempts;
-use crate::store::files;
 
 pub use crate::store::attempt::{AttemptOutcome, AttemptRecord};
 
@@ -50,30 +50,49 @@ pub fn run_attempts(
     job: Option<&str>,
     items: &[ItemName],
 ) -> Result<AttemptsReport, OpsError> {
-    let now = context.clock.now();
-    let found = files::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
-    let mut names = job_names(context, run_id, |_| true);
-    let tried = found.attempts.iter().map(|attempt| &attempt.job_id);
-    for id in found.jobs.iter().chain(tried) {
-        names.entry(id.clone()).or_default();
+    let runs = context.runs(run_id)?;
+    if let Some(id) = job.and_then(|job| JobId::parse(job).ok()) {
+        let found = runs.attempts(run_id, Some(&id))?;
+        if !(found.jobs.is_empty() && found.attempts.is_empty()) {
+            return Ok(shape(run_id, found, None, items));
+        }
     }
-    let job = job.map(|job| known_job(&names, run_id, job)).transpose()?;
-    names.retain(|id, name| {
-        job.as_ref().is_none_or(|job| id == job)
-            && any_matches(items, &name.product_id, &name.variant)
-    });
-    Ok(shape(run_id, found, &names))
+    let found = runs.attempts(run_id, None)?;
+    let job = job.map(|job| known_job(&found, run_id, job)).transpose()?;
+    Ok(shape(run_id, found, job.as_ref(), items))
 }
 
-fn known_job(names: &JobNames, run_id: &RunId, job: &str) -> Result<JobId, OpsError> {
-    let names = names.iter().map(|(id, name)| (id.clone(), name.clone()));
-    let mut names: Vec<(JobId, JobName)> = names.collect();
+/// The jobs of a run by their ids, with what people know them by.
+type JobNames = HashMap<JobId, JobName>;
+
+/// Returns the names of all jobs that are listed or were tried.
+fn names_in(found: &RunAttempts) -> JobNames {
+    let mut names: JobNames = found.jobs.iter().cloned().collect();
+    for attempt in &found.attempts {
+        if !names.contains_key(&attempt.job_id) {
+            names.insert(attempt.job_id.clone(), JobName::default());
+        }
+    }
+    names
+}
+
+fn known_job(found: &RunAttempts, run_id: &RunId, job: &str) -> Result<JobId, OpsError> {
+    let mut names: Vec<(JobId, JobName)> = names_in(found).into_iter().collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     find_job(&names, run_id, job).cloned()
 }
 
-/// Puts the attempts of the jobs that have a name together.
-fn shape(run_id: &RunId, found: RunAttempts, names: &JobNames) -> AttemptsReport {
+/// Puts the attempts of one job or of all, of some products or of all, together.
+fn shape(
+    run_id: &RunId,
+    found: RunAttempts,
+    job: Option<&JobId>,
+    items: &[ItemName],
+) -> AttemptsReport {
+    let mut names = names_in(&found);
+    names.retain(|id, name| {
+        job.is_none_or(|job| id == job) && any_matches(items, &name.product_id, &name.variant)
+    });
     let mut attempts = found.attempts;
     attempts.retain(|attempt| names.contains_key(&attempt.job_id));
     let mut jobs: Vec<&str> = attempts.iter().map(|a| a.job_id.as_str()).collect();
@@ -135,15 +154,10 @@ mod tests {
                 attempt("bb2", 1, Some(0.25)),
             ],
             jobs: ["aa1", "bb2", "cc3"]
-                .map(|id| JobId::parse(id).expect("valid"))
+                .map(|id| (JobId::parse(id).expect("valid"), JobName::default()))
                 .to_vec(),
             ..RunAttempts::default()
         }
-    }
-
-    fn names(ids: &[&str]) -> JobNames {
-        let names = ids.iter().map(|id| JobId::parse(id).expect("valid"));
-        names.map(|id| (id, JobName::default())).collect()
     }
 
     #[test]
@@ -153,21 +167,18 @@ mod tests {
             record.request_id = Some("req-1".into());
             record.cost_usd = Some(0.5);
         }
-        let report = shape(
-            &RunId::parse("r").expect("valid"),
-            found,
-            &names(&["aa1", "bb2"]),
-        );
+        let report = shape(&RunId::parse("r").expect("valid"), found, None, &[]);
         assert!((report.cost_usd - 0.75).abs() < 1e-9);
     }
 
     #[test]
     fn jobs_and_costs_are_counted_over_what_is_shown() {
         let run = RunId::parse("r").expect("valid");
-        let all = shape(&run, found(), &names(&["aa1", "bb2", "cc3"]));
+        let all = shape(&run, found(), None, &[]);
         assert_eq!((all.attempts.len(), all.jobs), (3, 2));
         assert!((all.cost_usd - 0.75).abs() < 1e-9);
-        let one = shape(&run, found(), &names(&["bb2"]));
+        let job = JobId::parse("bb2").expect("valid");
+        let one = shape(&run, found(), Some(&job), &[]);
         assert_eq!((one.attempts.len(), one.jobs), (1, 1));
     }
 }

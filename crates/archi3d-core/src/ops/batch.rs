@@ -51,6 +51,8 @@ pub struct BatchRequest {
     pub filter: ItemFilter,
     /// Write nothing but the log line.
     pub dry_run: bool,
+    /// The items themselves, instead of those of the table.
+    pub items: Option<Vec<CatalogItem>>,
 }
 
 /// The algorithms that are configured.
@@ -238,7 +240,10 @@ pub fn create(
         Some(run_id) => run_id.clone(),
         None => default_run_id(clock.now())?,
     };
-    let (items, no_table) = items::read(workspace)?;
+    let (items, no_table) = match &request.items {
+        Some(items) => (items.clone(), None),
+        None => items::read(workspace)?,
+    };
     refuse_links_outside(workspace, Some(&run_id))?;
     let mut plan = Plan::new(&items, &algos, &request.filter);
     let mut warnings = Vec::new();
@@ -280,6 +285,15 @@ pub fn create(
     report.risky_cells = risky_cells(&plan);
     report.log(workspace);
     Ok(report)
+}
+
+/// Returns the items of the table; without a table there are none.
+pub fn catalog(workspace: &Workspace) -> Result<Vec<CatalogItem>, StoreError> {
+    match items::read(workspace) {
+        Ok((items, _)) => Ok(items),
+        Err(StoreError::Setup { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 fn chosen_algos(

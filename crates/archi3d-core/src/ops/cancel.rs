@@ -13,16 +13,12 @@ use crate::domain::filter::{JobFilter, JobQuery};
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::{Rhythm, Verdict};
-use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
 use crate::ops::run::notice_text;
 use crate::ops::run_log::RunLog;
 use crate::ops::select;
 use crate::ops::{OpsContext, OpsError, identity};
-use crate::store::files::{self, FileStore, FileStoreOptions};
-use crate::store::{
-    JobRecord, Restored, RunJobs, Standing, Withdrawal, WorkerIdentity, WorkerStore,
-};
+use crate::store::{JobRecord, NoticeSink, Restored, RunJobs, Standing, Withdrawal};
 
 /// What is to be taken out or put back.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,8 +99,8 @@ pub fn cancel_jobs(
     confirm: &dyn Fn(&Preview) -> bool,
     warn: &Warn,
 ) -> Result<Option<CancelReport>, OpsError> {
-    let now = context.clock.now();
-    let run = files::read_run(&context.workspace, &request.run_id, Rhythm::default(), now)?;
+    let runs = context.runs(&request.run_id)?;
+    let run = runs.jobs(&request.run_id, Rhythm::default())?;
     let filter = &select::among(&request.query, &run.jobs);
     for unmatched in select::unmatched(filter, &request.run_id, &run.jobs) {
         warn(&unmatched);
@@ -121,73 +117,66 @@ pub fn cancel_jobs(
     }
     let identity = identity::worker_identity(&context.settings);
     let worker = identity.worker_id.clone();
-    let store = open(context, request, identity, warn)?;
-    let recovery = store.recover(context.clock.now())?;
+    let notices: NoticeSink = {
+        let warn = warn.clone();
+        Arc::new(move |notice| warn(&notice_text(notice)))
+    };
+    let store = context.open_to_act(
+        &request.run_id,
+        identity,
+        request.allow_unsafe_locks,
+        notices,
+    )?;
+    let now = || context.clock.now();
+    let recovery = store.recover(now())?;
     for warning in &recovery.warnings {
         warn(warning);
     }
-    let run = store.jobs(context.clock.now())?;
+    let run = store.jobs(now())?;
+    let jobs = run.jobs.iter().filter(|job| is_meant(request, filter, job));
+    let jobs: Vec<JobId> = jobs.map(|job| job.job_id.clone()).collect();
     let mut report = CancelReport {
         preview,
         ..CancelReport::default()
     };
-    for job in run.jobs.iter().filter(|job| is_meant(request, filter, job)) {
-        let now = context.clock.now();
-        if request.undo {
-            report.restore(&store, &job.job_id, now)?;
-        } else {
-            report.withdraw(&store, &job.job_id, now)?;
-        }
+    if request.undo {
+        report.restored(&store.restore_all(&jobs, &now)?);
+    } else {
+        let told = store.withdraw_all(&jobs, &now)?;
+        report.withdrawn(jobs.into_iter().zip(told));
     }
-    store.close(context.clock.now())?;
+    store.close(now())?;
     note(context, request, &report, &worker, warn);
     Ok(Some(report))
 }
 
 impl CancelReport {
-    fn withdraw(&mut self, store: &FileStore, job: &JobId, now: Timestamp) -> Result<(), OpsError> {
-        match store.withdraw(job, now)? {
-            Withdrawal::TakenOut { request_id } => {
-                self.cancelled += 1;
-                self.purchases
-                    .extend(request_id.map(|request_id| OpenPurchase {
-                        job_id: job.clone(),
-                        request_id,
-                    }));
+    fn withdrawn(&mut self, told: impl Iterator<Item = (JobId, Withdrawal)>) {
+        for (job_id, withdrawal) in told {
+            match withdrawal {
+                Withdrawal::TakenOut { request_id } => {
+                    self.cancelled += 1;
+                    self.purchases
+                        .extend(request_id.map(|request_id| OpenPurchase { job_id, request_id }));
+                }
+                Withdrawal::Asked => self.asked.push(job_id),
+                Withdrawal::RedoStopped => self.redo_stopped += 1,
+                Withdrawal::AlreadyOut => {}
+                Withdrawal::Untouched(_) => self.ended_meanwhile += 1,
             }
-            Withdrawal::Asked => self.asked.push(job.clone()),
-            Withdrawal::RedoStopped => self.redo_stopped += 1,
-            Withdrawal::AlreadyOut => {}
-            Withdrawal::Untouched(_) => self.ended_meanwhile += 1,
         }
-        Ok(())
     }
 
-    fn restore(&mut self, store: &FileStore, job: &JobId, now: Timestamp) -> Result<(), OpsError> {
-        match store.restore(job, now)? {
-            Restored::Waiting => self.restored += 1,
-            Restored::RequestWithdrawn => self.requests_withdrawn += 1,
-            Restored::NotCancelled => {}
-            Restored::Untouched(_) => self.ended_meanwhile += 1,
+    fn restored(&mut self, told: &[Restored]) {
+        for restored in told {
+            match restored {
+                Restored::Waiting => self.restored += 1,
+                Restored::RequestWithdrawn => self.requests_withdrawn += 1,
+                Restored::NotCancelled => {}
+                Restored::Untouched(_) => self.ended_meanwhile += 1,
+            }
         }
-        Ok(())
     }
-}
-
-fn open(
-    context: &OpsContext,
-    request: &CancelRequest,
-    identity: WorkerIdentity,
-    warn: &Warn,
-) -> Result<FileStore, OpsError> {
-    let warn = warn.clone();
-    let store = FileStore::open(FileStoreOptions {
-        identity,
-        allow_unsafe_locks: request.allow_unsafe_locks,
-        notices: Arc::new(move |notice| warn(&notice_text(notice))),
-        ..context.store_options(&request.run_id)
-    })?;
-    Ok(store)
 }
 
 fn preview(request: &CancelRequest, filter: &JobFilter<'_>, run: &RunJobs) -> Preview {

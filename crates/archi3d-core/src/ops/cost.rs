@@ -1,4 +1,4 @@
-//! `cost report`: what was paid, from the journals of all runs.
+//! `cost report`: what was paid, from the attempts of all runs.
 //!
 //! A purchase that several attempts were about is counted once, rehearsals are
 //! not counted, an unknown cost is counted as unknown and never as nothing. Sums
@@ -8,15 +8,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::id::{JobId, RunId};
-use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::retry::ErrorClass;
 use crate::ops::adapters::CHECKS;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
+use crate::ops::stores::Stores;
 use crate::ops::view::cost::{By, CostLine, CostReport, LedgerSums, Purchase, Tally};
-use crate::ops::{OpsContext, OpsError, money};
-use crate::store::files::{self, AlgoIndex};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::files::refuse_linked_run;
+use crate::store::runs::{AlgoIndex, Runs as _};
 
 mod amount;
 pub mod invoice;
@@ -42,7 +43,7 @@ enum JobStands {
     Open,
 }
 
-/// Reads the journals of one run, or of all, and sums up.
+/// Reads the attempts of one run, or of all, and sums up.
 pub fn cost_report(
     context: &OpsContext,
     only: Option<&RunId>,
@@ -52,13 +53,12 @@ pub fn cost_report(
     context.expect_workspace()?;
     let runs = match only {
         Some(run) => {
-            files::refuse_linked_run(&context.workspace, run)?;
+            refuse_linked_run(&context.workspace, run)?;
             vec![run.clone()]
         }
         None => all_runs(context)?,
     };
-    let now = context.clock.now();
-    let ledger = money::ledger(context)?;
+    let stores = Stores::new(context);
     let mut report = CostReport {
         by,
         lines: Vec::new(),
@@ -70,7 +70,8 @@ pub fn cost_report(
     };
     let mut lines: BTreeMap<String, Tally> = BTreeMap::new();
     for run in &runs {
-        let found = files::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
+        let store = stores.of(run)?;
+        let found = store.recorded_attempts(run)?;
         if only.is_some() && found.attempts.is_empty() && !context.workspace.has_run(run) {
             return Err(OpsError::Setup {
                 message: format!("run {run} does not exist"),
@@ -79,9 +80,10 @@ pub fn cost_report(
         }
         report.warnings.extend(found.warnings);
         let mut counted = count(&found.attempts);
-        settle::take_in(&mut counted, &ledger, run);
+        let money = store.money(run)?;
+        settle::take_in(&mut counted, &money);
         let algos = match by {
-            By::Algo if !counted.is_empty() => files::algo_index(&context.workspace, run)?,
+            By::Algo if !counted.is_empty() => store.algos(run)?,
             _ => AlgoIndex::default(),
         };
         for one in &counted {
@@ -96,10 +98,9 @@ pub fn cost_report(
         if with_purchases {
             note_purchases(run, &counted, &mut report.purchases);
         }
-        let standing = ledger.standing(run);
-        report.ledger.spent_usd += standing.spent_usd;
-        report.ledger.reserved_usd += standing.reserved_usd;
-        match settle::open_reservations(context, &ledger, run) {
+        report.ledger.spent_usd += money.balance.run.spent_usd;
+        report.ledger.reserved_usd += money.balance.run.reserved_usd;
+        match settle::open_reservations(&*store, &money, run) {
             Ok(open) => report.ledger.open.extend(open),
             Err(error) => report.warnings.push(error.to_string()),
         }
@@ -107,7 +108,7 @@ pub fn cost_report(
     let checks = RunId::parse(CHECKS).ok().filter(|_| only.is_none());
     if let Some(checks) = checks.filter(|checks| !runs.contains(checks)) {
         // No run has them, and the ledger does not tell them apart.
-        let standing = ledger.standing(&checks);
+        let standing = stores.files().money(&checks)?.balance.run;
         report.ledger.spent_usd += standing.spent_usd;
         report.ledger.reserved_usd += standing.reserved_usd;
         let tally = Tally {
@@ -204,10 +205,10 @@ pub(super) fn by_job(
     context: &OpsContext,
     run: &RunId,
 ) -> Result<HashMap<JobId, JobCost>, OpsError> {
-    let now = context.clock.now();
-    let found = files::all_attempts(&context.workspace, run, Rhythm::default(), now)?;
+    let runs = context.runs(run)?;
+    let found = runs.recorded_attempts(run)?;
     let mut counted = count(&found.attempts);
-    settle::take_in(&mut counted, &money::ledger(context)?, run);
+    settle::take_in(&mut counted, &runs.money(run)?);
     let mut jobs: HashMap<JobId, JobCost> = HashMap::new();
     for one in counted {
         let job = jobs.entry(one.record.job_id.clone()).or_default();

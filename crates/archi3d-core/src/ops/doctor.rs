@@ -121,15 +121,15 @@ fn look_at_all(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsE
     }
     let mut checkup = Checkup::default();
     place::look(workspace, &mut checkup);
-    links::look(workspace, &mut checkup);
+    links::look(workspace, request.deep, &mut checkup);
     locks::look(workspace, &mut checkup);
     let mut table = tables::look(workspace, &mut checkup);
     copies::look(workspace, table.as_ref(), &mut checkup);
-    runs::look(target, request, table.as_mut(), &mut checkup);
+    let unread = runs::look(target, request, table.as_mut(), &mut checkup);
     setup::look(target, table.as_ref(), &mut checkup);
     // The largest thing in memory, and nobody needs it any more.
     drop(table);
-    ledger::look(target, request, &mut checkup);
+    ledger::look(target, request, &unread, &mut checkup);
     let only = request.run_id.as_ref().map(ToString::to_string);
     checkup.findings.retain(|finding| {
         let other = |only: &String| finding.run_id.as_ref().is_some_and(|run| run != only);

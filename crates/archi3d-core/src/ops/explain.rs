@@ -4,6 +4,7 @@
 //! the job. Reads only. Every state that is not at work has a reason code; they
 //! are listed in `docs/status.md`.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::domain::id::RunId;
@@ -13,18 +14,15 @@ use crate::domain::patch::REUSED;
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
-use crate::ops::adopt::kept_of;
+use crate::ops::adopt::{Kept, kept_of};
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
-use crate::ops::find::{JobName, find_job};
-use crate::ops::money;
+use crate::ops::find::the_job;
 use crate::ops::plan::Planner;
 use crate::ops::select::WorkerRequest;
 use crate::ops::view::explain::{Explanation, Numbers, PlannedStep};
 use crate::ops::view::plan::{JobPlan, PlannedAction};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files::Kept;
-use crate::store::providers::Closable;
-use crate::store::{Holder, JobRecord, RunJobs, Standing, files};
+use crate::store::{Holder, JobRecord, Standing};
 use crate::workspace::durable;
 
 mod next;
@@ -38,17 +36,17 @@ pub fn run_explain(
     request: &WorkerRequest,
     job: &str,
 ) -> Result<Explanation, OpsError> {
-    let now = context.clock.now();
     let run_id = &request.run_id;
-    let run = files::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
-    let record = find(&run, run_id, job)?.clone();
-    let all = files::attempts(&context.workspace, run_id, Rhythm::default(), now)?;
-    let attempts = all.attempts.into_iter();
-    let attempts: Vec<_> = attempts.filter(|a| a.job_id == record.job_id).collect();
-    let ledger = money::ledger(context)?;
-    let mut planner = Planner::new(context, request, &ledger, now)?;
+    let runs = context.runs(run_id)?;
+    let record = the_job(&*runs, run_id, job)?;
+    let all = runs.attempts(run_id, Some(&record.job_id))?;
+    let attempts = all.attempts;
+    // What cannot be read is told elsewhere.
+    let medians = runs.medians().unwrap_or_default();
+    let rhythm = runs.rhythm(run_id)?;
+    let mut planner = Planner::new(context, request, runs)?;
     let plan = planner.plan(record.clone());
-    let mut numbers = numbers(context, &record, &planner, &ledger, now);
+    let mut numbers = numbers(&record, &planner, &medians);
     // A job that is over leaves the count in its attempts alone.
     numbers.failures = numbers.failures.max(put_off(&attempts));
     let (code, mut why) = Why {
@@ -58,16 +56,15 @@ pub fn run_explain(
         numbers: &numbers,
         after_canaries: stopped_after_canaries(context, run_id),
         asks: asks_first(&planner, &record),
-        now,
+        rhythm,
+        now: planner.now(),
     }
     .tell();
     why.extend(purchase::story(&attempts));
     let kept = kept_of(context, run_id, &record);
     why.extend(kept.iter().map(kept_words));
-    let said = ledger
-        .by_hand(run_id)
-        .filter(|said| said.stake.job_id == record.job_id);
-    if let Some(said) = said.last() {
+    let mut said = planner.money().by_hand.iter();
+    if let Some(said) = said.rfind(|said| said.stake.job_id == record.job_id) {
         why.push(format!(
             "a person settled it by hand on {}: ${:.2} were billed (`cost settle`)",
             said.at.iso(),
@@ -140,24 +137,7 @@ fn put_off(attempts: &[AttemptRecord]) -> u32 {
     u32::try_from(failed.count()).unwrap_or(u32::MAX)
 }
 
-/// Finds the job that a person means.
-fn find<'a>(run: &'a RunJobs, run_id: &RunId, job: &str) -> Result<&'a JobRecord, OpsError> {
-    let names = run.jobs.iter();
-    let names: Vec<_> = names
-        .map(|record| (record.job_id.clone(), JobName::of(record)))
-        .collect();
-    let id = find_job(&names, run_id, job)?;
-    let record = run.jobs.iter().find(|record| record.job_id == *id);
-    Ok(record.expect("it was found among them"))
-}
-
-fn numbers(
-    context: &OpsContext,
-    record: &JobRecord,
-    planner: &Planner<'_>,
-    ledger: &crate::domain::budget::Ledger,
-    now: Timestamp,
-) -> Numbers {
+fn numbers(record: &JobRecord, planner: &Planner<'_>, medians: &HashMap<String, f64>) -> Numbers {
     let carrier = planner.carrier_of(record);
     let (failures, not_before, request_id, holder) = match &record.standing {
         Standing::Known {
@@ -170,29 +150,23 @@ fn numbers(
         _ => (0, None, None, None),
     };
     let provider = carrier.and_then(|carrier| carrier.provider.clone());
-    let providers = context.providers();
-    let closed = provider.as_ref().and_then(|key| {
-        let closed = providers.closed(Closable::Provider, key, now);
-        closed.ok().flatten()
-    });
-    let run_id = planner.run_id();
     let algo = record.algo.as_ref().ok();
-    let past = crate::ops::plan::past_medians(context, &mut Vec::new());
+    let reserved = planner.money().reserved.get(&record.job_id);
     Numbers {
         retries: carrier.map_or(0, |carrier| carrier.retry.retries),
         failures,
         not_before,
         unit_usd: carrier.and_then(|carrier| carrier.price.unit_usd),
-        reserved_usd: ledger.reserved_for(run_id, &record.job_id),
+        reserved_usd: reserved.map(|own| own.usd),
         request_id,
         provider: provider.map(|key| key.to_string()),
-        closed,
+        closed: planner.closure_for(record).cloned(),
         limits: carrier.map(|carrier| carrier.limits).unwrap_or_default(),
         paused: planner.pause_of(record).cloned(),
         breaker_failures: carrier.map_or(0, |carrier| carrier.breaker_failures),
         cancel_asked: holder.is_some_and(|holder| holder.cancel_asked),
-        median_s: algo.and_then(|algo| past.get(algo.as_str()).copied()),
-        money: money::in_ledger(ledger, run_id, planner.caps(), now),
+        median_s: algo.and_then(|algo| medians.get(algo.as_str()).copied()),
+        money: planner.limited_money(),
     }
 }
 
@@ -206,6 +180,8 @@ struct Why<'a> {
     after_canaries: bool,
     /// A cut-off attempt is a question for a person.
     asks: bool,
+    /// How often its holder beats, and how long silence is borne.
+    rhythm: Rhythm,
     now: Timestamp,
 }
 
@@ -282,20 +258,20 @@ impl Why<'_> {
         let age = holder.and_then(|h| h.since).map(|s| self.now.since(s));
         let mut why = vec![format!("{who} works on it, attempt {attempt}")];
         if asked {
-            let beat = Rhythm::default().heartbeat.as_secs();
+            let beat = self.rhythm.heartbeat.as_secs();
             why.push(format!(
                 "a cancel was requested; its worker stops it at its next beat, \
                  usually within {beat} s"
             ));
             return ("cancel_asked", why);
         }
-        let patience = Rhythm::default().heartbeat * 3;
+        let patience = self.rhythm.heartbeat * 3;
         if beat.is_some_and(|beat| beat > patience) {
             let silent = beat.unwrap_or_default().as_secs();
             why.push(format!(
                 "its worker has not shown that it lives for {silent} s; after {} s of silence \
                  on another machine it counts as dead",
-                Rhythm::default().stale.as_secs()
+                self.rhythm.stale.as_secs()
             ));
             return ("stalled", why);
         }

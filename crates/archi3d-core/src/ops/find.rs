@@ -1,44 +1,22 @@
 //! Finds the job that a person means: by its id, the beginning of it, or its product.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde::Serialize;
-
 use crate::domain::id::{JobId, RunId};
-use crate::domain::item_name::ItemName;
+use crate::domain::lease::Rhythm;
 use crate::domain::nearest::nearest_few;
 use crate::domain::text::{one_line, shell_word};
-use crate::ops::{OpsContext, OpsError};
-use crate::store::{JobRecord, files};
+use crate::ops::OpsError;
+use crate::store::JobRecord;
+use crate::store::runs::{Runs, may_mean};
+
+pub use crate::store::runs::JobName;
 
 /// So many jobs are listed where several are meant.
 const LISTED: usize = 20;
 
-/// What a person knows a job by.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct JobName {
-    /// Its product.
-    pub product_id: String,
-    /// Its variant; may be empty.
-    pub variant: String,
-    /// Its algorithm, as the tables have it.
-    pub algo: String,
-}
-
 impl JobName {
-    /// Returns the name of a job.
-    pub fn of(record: &JobRecord) -> Self {
-        Self {
-            product_id: record.product_id.clone(),
-            variant: record.variant.clone(),
-            algo: match &record.algo {
-                Ok(key) => key.to_string(),
-                Err(text) => text.clone(),
-            },
-        }
-    }
-
     /// Returns the product, with its variant where it has one.
     pub fn item(&self) -> String {
         item(&self.product_id, &self.variant)
@@ -51,31 +29,6 @@ pub fn item(product: &str, variant: &str) -> String {
         "" | "default" => one_line(product),
         variant => one_line(&format!("{product}:{variant}")),
     }
-}
-
-/// The jobs of a run by their ids, with what people know them by.
-pub type JobNames = HashMap<JobId, JobName>;
-
-/// Reads the names of the jobs that `wanted` lets through, from the run's manifest;
-/// what cannot be read has no names.
-pub fn job_names(
-    context: &OpsContext,
-    run_id: &RunId,
-    wanted: impl Fn(&JobId) -> bool,
-) -> JobNames {
-    let manifest = files::read_manifest(&context.workspace.run(run_id));
-    let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
-    rows.into_iter()
-        .filter(|row| wanted(&row.job_id))
-        .map(|row| {
-            let name = JobName {
-                product_id: row.product_id,
-                variant: row.variant,
-                algo: row.algo,
-            };
-            (row.job_id, name)
-        })
-        .collect()
 }
 
 /// Returns the one job that `word` means: the job with this id, else the only one
@@ -94,17 +47,29 @@ pub fn find_job<'a>(
 
 /// Returns every job that `word` may mean.
 pub fn jobs_meant<'a>(jobs: &'a [(JobId, JobName)], word: &str) -> Vec<&'a (JobId, JobName)> {
-    let whole = jobs.iter().find(|(id, _)| id.as_str() == word);
-    if let Some(whole) = whole {
-        return vec![whole];
+    may_mean(jobs, word, |(id, name)| {
+        (id.as_str(), &name.product_id, &name.variant)
+    })
+}
+
+/// Returns the one job of a run that `word` means.
+pub fn the_job(runs: &dyn Runs, run_id: &RunId, word: &str) -> Result<JobRecord, OpsError> {
+    let mut like = runs.jobs_like(run_id, word)?;
+    if like.len() == 1
+        && let Some(only) = like.pop()
+    {
+        return Ok(only);
     }
-    let Ok(item) = ItemName::parse(word) else {
-        return Vec::new();
-    };
-    let meant = |(id, name): &&(JobId, JobName)| {
-        id.as_str().starts_with(word) || item.matches(&name.product_id, &name.variant)
-    };
-    jobs.iter().filter(meant).collect()
+    if like.is_empty() {
+        like = runs.jobs(run_id, Rhythm::default())?.jobs;
+    }
+    let names: Vec<_> = like
+        .iter()
+        .map(|record| (record.job_id.clone(), JobName::of(record)))
+        .collect();
+    let id = find_job(&names, run_id, word)?;
+    let found = like.iter().find(|record| record.job_id == *id);
+    Ok(found.expect("it was found among them").clone())
 }
 
 fn unknown(jobs: &[(JobId, JobName)], run_id: &RunId, word: &str) -> OpsError {

@@ -3,6 +3,8 @@
 //! Here: which server, the schema, and what is there. [`push`] hands a run over, [`pull`] brings its results back, [`tend`]
 //! is the housekeeping. Nothing here runs a job.
 
+use std::sync::PoisonError;
+
 use serde_json::Value;
 
 use crate::config::Origin;
@@ -12,7 +14,7 @@ use crate::ops::view::fleet::{FleetRun, FleetRuns, Schema};
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::error::IoContext;
 use crate::store::postgres::import::{self, Run};
-use crate::store::postgres::{Connection, PgError, StoreUrl, migrate, view};
+use crate::store::postgres::{Connection, PgError, PgRuns, StoreUrl, Wake, migrate, view};
 use crate::workspace::fleet::{FleetMark, FleetState};
 
 pub mod pull;
@@ -33,6 +35,22 @@ impl From<PgError> for OpsError {
         } else {
             Self::Server { message, hint }
         }
+    }
+}
+
+/// Names where news of jobs are told beside the database.
+const WAKE: &str = "ARCHI3D_WAKE";
+
+impl OpsContext {
+    /// Returns where news of jobs are told beside the database: as said, or as `ARCHI3D_WAKE` says.
+    pub(super) fn wake(&self, said: Option<&str>) -> Result<Option<Wake>, OpsError> {
+        let known = self.variables().now(&[WAKE]);
+        let url = said.or(known.get(WAKE).map(String::as_str));
+        let wake = url.filter(|url| !url.is_empty()).map(Wake::parse);
+        wake.transpose().map_err(|message| OpsError::Setup {
+            message,
+            hint: Some("it comes from --wake or ARCHI3D_WAKE".into()),
+        })
     }
 }
 
@@ -108,6 +126,27 @@ pub(super) fn url_of_pushed(context: &OpsContext, run_id: &RunId) -> Result<Stor
     Ok(connection.url().clone())
 }
 
+/// Returns the runs of the server that a run was handed over to, once it is known to have that very run. The connection
+/// is kept for the next question.
+pub(super) fn runs_of(context: &OpsContext, run_id: &RunId) -> Result<PgRuns, OpsError> {
+    let mark = pushed_mark(context, run_id)?;
+    let mut known = context.fleet.lock().unwrap_or_else(PoisonError::into_inner);
+    let runs = if let Some(runs) = &*known {
+        runs.clone()
+    } else {
+        let connection = connect(context, "look")?;
+        PgRuns::new(connection, context.workspace.clone(), context.clock.clone())
+    };
+    *known = Some(runs.clone());
+    drop(known);
+    let found = runs.ask(|c| import::run(c, run_id.as_str()))?;
+    let url = runs.ask(|c| Ok(c.url().clone()))?;
+    match found {
+        Some(run) => same_push(&url, run, run_id, &mark).map(|_| runs),
+        None => Err(unknown_run(&url, run_id, &mark)),
+    }
+}
+
 /// Connects to the store for what `what` says, and checks its schema.
 pub(super) fn connect(context: &OpsContext, what: &str) -> Result<Connection, OpsError> {
     let mut connection = Connection::open(&required_url(context)?, &format!("archi3d/{what}"))?;
@@ -179,18 +218,21 @@ fn pushed_run(
     run_id: &RunId,
     mark: &FleetMark,
 ) -> Result<Option<Run>, OpsError> {
-    let Some(run) = import::run(connection, run_id.as_str())? else {
-        return Ok(None);
-    };
+    let run = import::run(connection, run_id.as_str())?;
+    run.map(|run| same_push(connection.url(), run, run_id, mark))
+        .transpose()
+}
+
+fn same_push(url: &StoreUrl, run: Run, run_id: &RunId, mark: &FleetMark) -> Result<Run, OpsError> {
     let known = parameters(&run);
     if known["push"] == mark.push.as_str() {
-        return Ok(Some(run));
+        return Ok(run);
     }
     let text = |key: &str| known[key].as_str().unwrap_or("unknown").to_owned();
     Err(OpsError::Setup {
         message: format!(
             "database {} has another run {run_id}: pushed by {} from {}",
-            connection.url().database,
+            url.database,
             text("by"),
             text("workspace")
         ),
@@ -225,11 +267,10 @@ fn pushed_mark(context: &OpsContext, run_id: &RunId) -> Result<FleetMark, OpsErr
 }
 
 /// The refusal of a run that the database does not know.
-fn unknown_run(connection: &Connection, run_id: &RunId, mark: &FleetMark) -> OpsError {
+fn unknown_run(url: &StoreUrl, run_id: &RunId, mark: &FleetMark) -> OpsError {
     OpsError::Setup {
         message: format!(
-            "{} does not know run {run_id}, which was pushed to {}",
-            connection.url(),
+            "{url} does not know run {run_id}, which was pushed to {}",
             mark.server
         ),
         hint: Some(

@@ -17,7 +17,7 @@ use crate::ops::select::WorkerRequest;
 use crate::platform::process;
 use crate::store::files;
 
-pub use crate::platform::process::Ended;
+pub use crate::platform::process::{Ended, ask_to_end, parent_id, spawn_apart};
 
 /// The variable that tells a worker who guards it.
 const GUARD_VARIABLE: &str = "ARCHI3D_GUARD";

@@ -10,7 +10,7 @@ use crate::domain::naming::GENERATED_GLB;
 use crate::ops::find::JobName;
 use crate::ops::view::status::{JobList, ListedJob};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::{JobRecord, Standing, consumed, files};
+use crate::store::{JobRecord, Standing, consumed};
 
 /// Lists the jobs of a run, or those of the products given, in the order of the manifest.
 pub fn job_list(
@@ -18,8 +18,7 @@ pub fn job_list(
     run_id: &RunId,
     items: &[ItemName],
 ) -> Result<JobList, OpsError> {
-    let now = context.clock.now();
-    let run = files::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
+    let run = context.runs(run_id)?.jobs(run_id, Rhythm::default())?;
     let wanted = |job: &JobRecord| any_matches(items, &job.product_id, &job.variant);
     let jobs = consumed(run.jobs).filter(|job| wanted(job));
     let jobs: Vec<ListedJob> = jobs.map(|job| listed(context, run_id, &job)).collect();

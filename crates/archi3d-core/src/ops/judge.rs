@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::nearest::suggestion;
@@ -22,7 +24,7 @@ use crate::table::Table;
 mod import;
 mod pairs;
 
-pub use import::{Imported, import};
+pub use import::{Imported, add, import};
 pub use pairs::Pairs;
 
 /// How models are drawn for judging unless somebody asks for something else.
@@ -159,6 +161,19 @@ pub fn verdicts(context: &OpsContext) -> Result<Vec<Verdict>, OpsError> {
             accepted: row[6] == "yes",
         });
     Ok(verdicts.collect())
+}
+
+/// Returns the rows of both tables, votes first, each as an object with the names of the columns.
+pub fn all_rows(context: &OpsContext) -> Result<[Vec<Map<String, Value>>; 2], OpsError> {
+    let of = |kind: Kind| -> Result<Vec<Map<String, Value>>, OpsError> {
+        let rows = rows_of(context, kind)?.into_iter();
+        let object = |row: Vec<String>| {
+            let names = kind.columns().iter().map(ToString::to_string);
+            names.zip(row.into_iter().map(Value::String)).collect()
+        };
+        Ok(rows.map(object).collect())
+    };
+    Ok([of(Kind::Votes)?, of(Kind::Accepts)?])
 }
 
 /// Ranks the algorithms of a report's models, those drawn in each way apart. `algo_of`

@@ -39,7 +39,7 @@ pub(super) struct Lost {
 }
 
 /// Returns what the journals of a run tell and the ledger does not.
-pub(super) fn of_run(
+fn of_run(
     workspace: &Workspace,
     run_id: &RunId,
     now: Timestamp,
@@ -52,7 +52,8 @@ pub(super) fn of_run(
     Ok(lost)
 }
 
-fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
+/// Returns what these attempts of a run cost that no line of the ledger names.
+pub(super) fn missing(run_id: &RunId, found: &RunAttempts, ledger: &Ledger) -> Vec<Lost> {
     let mut by_job: BTreeMap<&str, Vec<&AttemptRecord>> = BTreeMap::new();
     for record in found.attempts.iter().filter(|one| costs(one)) {
         let of_job = by_job.entry(record.job_id.as_str()).or_default();

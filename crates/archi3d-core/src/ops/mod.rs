@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "postgres")]
+use std::sync::Mutex;
 
 use crate::adapter::Variables;
 use crate::clock::SystemClock;
@@ -18,11 +20,14 @@ use crate::ops::catalog::CatalogError;
 use crate::ops::consolidate::ConsolidateError;
 use crate::platform;
 use crate::store::files::{FileProviders, FileStoreOptions};
+#[cfg(feature = "postgres")]
+use crate::store::postgres::PgRuns;
 use crate::store::{Providers, StoreError};
 use crate::workspace::paths::Workspace;
 
 pub mod adapters;
 pub mod adopt;
+pub mod artifacts;
 pub mod attempts;
 pub mod batch;
 pub mod budget;
@@ -35,17 +40,20 @@ pub mod cost;
 mod created_rows;
 pub mod demo;
 pub mod doctor;
+pub mod events;
 pub mod explain;
 pub mod export;
 pub mod find;
 #[cfg(feature = "postgres")]
 pub mod fleet;
 pub mod guard;
+pub mod health;
 mod identity;
 pub mod init;
 pub mod job_list;
 pub mod judge;
 mod lost_money;
+pub mod measures;
 pub mod money;
 pub mod names;
 pub mod plan;
@@ -58,8 +66,13 @@ pub mod run;
 pub mod run_log;
 pub mod select;
 pub mod status;
+mod stores;
+pub mod submit;
 pub mod table_file;
+pub mod tokens;
+pub mod uploads;
 pub mod view;
+pub mod workers;
 
 /// What every operation needs.
 #[derive(Clone)]
@@ -72,6 +85,9 @@ pub struct OpsContext {
     pub settings: Arc<Settings>,
     /// What `--store` says.
     pub store: Option<String>,
+    /// The server of fleets, once it was asked.
+    #[cfg(feature = "postgres")]
+    fleet: Arc<Mutex<Option<PgRuns>>>,
 }
 
 /// An operation that could not be carried out.
@@ -162,6 +178,8 @@ impl OpsContext {
             clock: Arc::new(SystemClock),
             settings: Arc::new(settings),
             store: None,
+            #[cfg(feature = "postgres")]
+            fleet: Arc::default(),
         })
     }
 

@@ -11,6 +11,7 @@ use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
 use crate::ops::find::item;
+use crate::ops::stores::Stores;
 use crate::ops::view::by_status;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::files;
@@ -63,7 +64,8 @@ pub fn latest_run(context: &OpsContext) -> Result<LatestRun, OpsError> {
     let mut names = run_ids(context);
     let of = names.len();
     if of > 1 {
-        let mut lines = runs(context)?;
+        context.expect_workspace()?;
+        let mut lines = lines(context)?;
         lines.retain(|line| line.has_manifest);
         let newest = lines.into_iter().enumerate();
         let newest = newest.max_by_key(|(place, line)| (line.jobs > 0, line.created, *place));
@@ -98,12 +100,45 @@ pub struct RunLine {
     pub created: Option<Timestamp>,
     /// Whether it has a manifest under `runs/`.
     pub has_manifest: bool,
+    /// The server of its fleet, if it was handed over to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
+    /// That server cannot be asked: the counts are those of the last pull.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub as_pulled: bool,
 }
 
 /// Lists the runs of the registry in the order of their first row, then those that
-/// have only a manifest; takes no lock and changes nothing.
-pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
+/// have only a manifest; those of a fleet as it counts them. Takes no lock and changes
+/// nothing. Why a fleet cannot be asked is told in sentences.
+pub fn runs(context: &OpsContext) -> Result<(Vec<RunLine>, Vec<String>), OpsError> {
     context.expect_workspace()?;
+    let mut lines = lines(context)?;
+    let (stores, mut troubles) = (Stores::new(context), Vec::new());
+    for line in &mut lines {
+        let Some(run) = RunId::parse(&line.run).ok().filter(|_| line.has_manifest) else {
+            continue;
+        };
+        line.fleet = fleet_of(context, &run);
+        if line.fleet.is_none() {
+            continue;
+        }
+        match stores.of(&run).and_then(|runs| Ok(runs.counts(&run)?)) {
+            Ok(counted) => {
+                line.jobs = counted.counts.iter().sum();
+                (line.counts, line.rehearsed, line.other) = (counted.counts, counted.rehearsed, 0);
+            }
+            Err(error) => {
+                line.as_pulled = true;
+                let trouble = format!("run {run} is shown as it was pulled last: {error}");
+                troubles.push(trouble);
+            }
+        }
+    }
+    Ok((lines, troubles))
+}
+
+fn lines(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
     let folders = run_ids(context);
     let registry = context.workspace.registry();
     // A workspace that never had a run has no registry; with runs it has lost it.
@@ -130,12 +165,14 @@ pub fn runs(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
         other: run.other,
         rehearsed: run.rehearsed,
         created: run.created,
+        fleet: None,
+        as_pulled: false,
     });
     Ok(lines.collect())
 }
 
-/// Returns the server of a run that lives in a fleet; its rows here are as they were pulled last.
-pub fn fleet_of(context: &OpsContext, run: &RunId) -> Option<String> {
+/// Returns the server of a run that lives in a fleet.
+fn fleet_of(context: &OpsContext, run: &RunId) -> Option<String> {
     let mark = FleetMark::read(&context.workspace.run(run));
     mark.ok().flatten().map(|mark| mark.server)
 }

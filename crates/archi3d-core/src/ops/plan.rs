@@ -9,12 +9,10 @@
 use std::collections::BTreeSet;
 
 use crate::domain::id::AlgoKey;
-use crate::ops::money;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::view::plan::Plan;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::JobRecord;
-use crate::store::files;
 
 mod cost;
 mod decide;
@@ -22,17 +20,15 @@ mod total;
 mod words;
 
 pub(super) use decide::Planner;
-pub(super) use total::past_medians;
 
 /// Reads a run and says what a worker would do with it.
 pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, OpsError> {
     if let Some(key) = &request.adapter {
         select::known_algo(context, key)?;
     }
-    let now = context.clock.now();
-    let run = files::read_run(&context.workspace, &request.run_id, request.rhythm, now)?;
-    let ledger = money::ledger(context)?;
-    let mut planner = Planner::new(context, request, &ledger, now)?.looking_for_copies();
+    let runs = context.runs(&request.run_id)?;
+    let run = runs.jobs(&request.run_id, request.rhythm)?;
+    let mut planner = Planner::new(context, request, runs)?.looking_for_copies();
     let mut warnings = run.warnings;
     warnings.extend(context.settings.prices.problem.clone());
     let filter = select::among(&request.query, &run.jobs);
@@ -44,6 +40,19 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
         reading,
         ..planner.finish(jobs, warnings)
     })
+}
+
+/// Says what a worker would do with jobs that do not exist yet.
+pub(super) fn plan_new(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    jobs: Vec<JobRecord>,
+) -> Result<Plan, OpsError> {
+    let mut planner = Planner::new(context, request, context.runs(&request.run_id)?)?;
+    let warnings = given_up(context, &jobs);
+    let filter = select::among(&request.query, &jobs);
+    let jobs = planner.plan_all(jobs, &filter);
+    Ok(planner.finish(jobs, warnings))
 }
 
 /// Tells of models among the jobs that their service gives up.

@@ -114,6 +114,17 @@ fn model_of(context: &OpsContext, run_id: &RunId, job_id: &JobId, stored: &str) 
     told.into_iter().chain([usual]).find(|path| path.is_file())
 }
 
+/// Returns one cell of every row of a run, by job.
+pub fn column(
+    context: &OpsContext,
+    run_id: &RunId,
+    name: &str,
+) -> Result<HashMap<JobId, String>, OpsError> {
+    let rows = cells(context, run_id, &[name])?.into_iter();
+    let filled = rows.filter_map(|(job, (_, mut cells))| Some((job, cells.pop()?)));
+    Ok(filled.filter(|(_, cell)| !cell.is_empty()).collect())
+}
+
 /// What a row says: where its model is, and the cells that were asked for.
 type Row = (String, Vec<String>);
 

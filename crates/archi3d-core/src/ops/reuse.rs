@@ -10,15 +10,68 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::adapter::registry;
 use crate::domain::content::{ContentKey, Recipe};
 use crate::domain::id::{AlgoKey, JobId, RunId};
+#[cfg(feature = "postgres")]
+use crate::domain::lease::Lease;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::JobRecord;
+#[cfg(feature = "postgres")]
+use crate::store::StoreError;
 use crate::store::files::FileReuse;
 use crate::store::reuse::ReuseIndex;
+#[cfg(feature = "postgres")]
+use crate::store::reuse::Source;
 use crate::workspace::artifact;
 
 /// Returns the index of all earlier results of the workspace.
 pub(super) fn index(context: &OpsContext) -> Arc<dyn ReuseIndex> {
     Arc::new(FileReuse::new(context.workspace.clone()))
+}
+
+/// Several indexes, asked one after the other.
+#[cfg(feature = "postgres")]
+pub(super) struct Chain(pub(super) Vec<Arc<dyn ReuseIndex>>);
+
+#[cfg(feature = "postgres")]
+impl ReuseIndex for Chain {
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        fresh: bool,
+    ) -> Result<Option<Source>, StoreError> {
+        for index in &self.0 {
+            if let Some(found) = index.find(key, version, fresh)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn make(&self, key: &ContentKey, lease: &Lease) -> Result<bool, StoreError> {
+        for index in &self.0 {
+            if !index.make(key, lease)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn made(&self, key: &ContentKey, lease: &Lease) {
+        self.0.iter().for_each(|index| index.made(key, lease));
+    }
+
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        for index in &self.0 {
+            if !index.is_empty()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn refuse(&self, source: &Source) {
+        self.0.iter().for_each(|index| index.refuse(source));
+    }
 }
 
 /// Where a result would be copied from.
@@ -45,11 +98,11 @@ struct Known {
 }
 
 impl<'a> Forecast<'a> {
-    /// Makes a forecast for the runs of a workspace; reads nothing yet.
-    pub fn new(context: &'a OpsContext) -> Self {
+    /// Makes a forecast by what an index knows; reads nothing yet.
+    pub fn new(context: &'a OpsContext, index: Arc<dyn ReuseIndex>) -> Self {
         Self {
             context,
-            index: index(context),
+            index,
             algos: Mutex::default(),
         }
     }

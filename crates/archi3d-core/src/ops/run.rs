@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::id::{AlgoKey, RunId, WorkerId};
+use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
@@ -20,7 +20,9 @@ use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
 #[cfg(feature = "postgres")]
 use crate::store::postgres::{PgBudget, PgProviders};
 use crate::store::reuse::ReuseIndex;
-use crate::store::{Budget, NoticeSink, Providers, StoreNotice, WorkerIdentity, WorkerStore};
+use crate::store::{
+    Budget, NoticeSink, Providers, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
+};
 use crate::workspace::pictures::PictureMarks;
 
 #[cfg(feature = "postgres")]
@@ -30,6 +32,8 @@ mod spending;
 
 use prepare::{Prepared, list, prepare, words};
 
+#[cfg(feature = "postgres")]
+pub(super) use fleet::open_in_fleet;
 pub use spending::question;
 
 /// Asks a person and returns whether the answer was yes.
@@ -58,13 +62,14 @@ pub fn run_worker_asking(
     if let Some(key) = forced {
         select::known_algo(context, key)?;
     }
-    let mut identity = identity::worker_identity(&context.settings);
+    let identity = identity::worker_identity(&context.settings);
     let log = Arc::new(OnceLock::new());
     let notices = notice_sink(context, request, sink.clone(), log.clone());
     #[cfg(feature = "postgres")]
     if let Some(url) = fleet::url_of_run(context, &request.run_id)? {
+        let mut identity = identity.clone();
         if let Some(name) = &request.fleet.worker_id {
-            identity.worker_id = WorkerId::named(name);
+            identity.worker_id = crate::domain::id::WorkerId::named(name);
         }
         let store = fleet::open_run(context, request, url, &identity, notices)?;
         let budget = Arc::new(PgBudget::new(Arc::clone(store.link())));
@@ -72,11 +77,16 @@ pub fn run_worker_asking(
             identity: &identity,
             ask,
             providers: Arc::new(PgProviders::new(Arc::clone(store.link()))),
-            reuse: request.reuse.then(|| store.reuse()),
+            // Also what runs on files have made.
+            reuse: request.reuse.then(|| {
+                let both = vec![store.reuse(), reuse::index(context)];
+                Arc::new(reuse::Chain(both)) as Arc<dyn ReuseIndex>
+            }),
             budget,
             files: None,
             served: fleet::algos_to_serve(request, &store)?,
             rhythm: store.rhythm(),
+            begin: &|algos| store.perform_rehearsed(algos),
             store: &store,
         };
         return run_with(context, request, cancel, (sink, log), &crew, &|| {
@@ -101,6 +111,7 @@ pub fn run_worker_asking(
         files: Some(Arc::clone(&budget)),
         served: None,
         rhythm: request.rhythm,
+        begin: &|_| Ok(0),
         store: &store,
     };
     let hurry = || {
@@ -172,6 +183,8 @@ struct Crew<'a> {
     /// are listed.
     served: Option<Vec<(AlgoKey, usize)>>,
     rhythm: Rhythm,
+    /// Has jobs that were only rehearsed handed out too, and tells how many.
+    begin: &'a (dyn Fn(&[AlgoKey]) -> Result<usize, StoreError> + Sync),
 }
 
 fn work(
@@ -211,6 +224,11 @@ fn work(
     })));
     if listed {
         prepared.report_oddities(request, reporter);
+    }
+    if let Some(algos) = &crew.served {
+        let algos: Vec<AlgoKey> = algos.iter().map(|(algo, _)| algo.clone()).collect();
+        let performed = (crew.begin)(&algos).inspect_err(|_| close())?;
+        prepare::tell_of_performed(performed, reporter);
     }
     let money = spending::money(reporter, request, crew).inspect_err(|_| close())?;
     let conditions = Conditions {

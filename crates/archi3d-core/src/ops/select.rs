@@ -68,6 +68,10 @@ pub struct WorkerRequest {
 pub struct FleetRequest {
     /// How long a lease lasts without a beat; `None` means what the run says.
     pub lease: Option<Duration>,
+    /// Whether that is found out from how long jobs of the run took.
+    pub auto_lease: bool,
+    /// Where news of jobs are told beside the database, as `redis://HOST`.
+    pub wake: Option<String>,
     /// How long it stays when there is nothing to do.
     pub until_idle: Option<Duration>,
     /// What it is called; `None` means a name of its own at every start.

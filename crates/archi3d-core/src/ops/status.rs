@@ -1,28 +1,24 @@
 //! `run status`: how the jobs of a run stand, how fast it goes, when it will be
 //! done, what it costs, who works on it, what failed.
 //!
-//! Reads only, and takes no lock: every figure comes from the registry, the names
-//! of the markers, the leases of running jobs and the ledger.
+//! Reads only, and takes no lock: every figure comes from the store that has the run.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::domain::budget::Ledger;
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
-use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::job::Status;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::money::Usd;
 use crate::domain::text::pattern_of;
 use crate::domain::time::Timestamp;
-use crate::ops::find::{JobName, JobNames, job_names};
-use crate::ops::money::{self, Money};
-use crate::ops::plan::past_medians;
+use crate::ops::find::JobName;
+use crate::ops::money::Money;
 use crate::ops::view::status::{
     AlgoStatus, FailedJob, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJob,
 };
 use crate::ops::{OpsContext, OpsError, budget};
-use crate::store::files::{self, AlgoIndex};
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
 use crate::store::providers::{Closable, Closure};
 
@@ -34,28 +30,18 @@ const MISSED_BEATS: u32 = 3;
 
 /// Reads how the run stands; takes no lock and changes nothing.
 pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, OpsError> {
-    let now = context.clock.now();
-    let caps = budget::caps(&context.settings, None);
-    let (seen, ledger) = rayon::join(
-        || files::overview(&context.workspace, run_id, Rhythm::default(), now),
-        || money::ledger_by_job(context, run_id),
-    );
-    let ((seen, index), ledger) = (seen?, ledger?);
-    let spent = spent_by_algo(&ledger, &index);
-    let money = money::in_ledger(&ledger, run_id, caps, now);
-    let providers = context.providers();
+    let runs = context.runs(run_id)?;
+    let now = runs.now()?;
+    let seen = runs.overview(run_id)?;
     // What cannot be read closes nothing.
-    let all = |what| providers.all_closed(what, now).unwrap_or_default();
+    let all = |what| runs.closed(what).unwrap_or_default();
     let (closed, paused) = (all(Closable::Provider), all(Closable::Algo));
-    let running = seen.running.iter().map(|job| &job.job_id);
-    let failed = seen.failures.iter().map(|job| &job.job_id);
-    let named: HashSet<&JobId> = running.chain(failed).collect();
-    let names = if named.is_empty() {
-        JobNames::new()
-    } else {
-        job_names(context, run_id, |id| named.contains(id))
-    };
-    let mut status = shape(context, run_id, seen, &names, (money, &spent), now);
+    let mut usual = Usual::of(&seen);
+    if usual.lacks_figures(&seen) {
+        // What cannot be read is told elsewhere; then the run's own times must do.
+        usual.add(&seen, &runs.medians().unwrap_or_default());
+    }
+    let mut status = shape(context, run_id, seen, &usual, now);
     status.closed = closed_here(context, closed, &status.algos);
     let of_run = |pause: &Closure| {
         let mut algos = status.algos.iter();
@@ -69,17 +55,10 @@ fn shape(
     context: &OpsContext,
     run_id: &RunId,
     seen: Overview,
-    names: &JobNames,
-    (money, spent): (Money, &Spent<'_>),
+    usual: &Usual,
     now: Timestamp,
 ) -> RunStatus {
-    let name = |job: &JobId| names.get(job).cloned().unwrap_or_default();
     let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
-    let mut usual = Usual::of(&seen);
-    if usual.lacks_figures(&seen) {
-        // What cannot be read is told elsewhere; then the run's own times must do.
-        usual.add(&seen, &past_medians(context, &mut Vec::new()));
-    }
     let algos: Vec<AlgoStatus> = seen
         .algos
         .iter()
@@ -87,11 +66,8 @@ fn shape(
             algo: algo.algo.clone(),
             counts: algo.counts,
             rehearsed: algo.rehearsed,
-            median_s: forecast::median(&mut algo.took_s.clone()),
-            cost_usd: spent
-                .get(&Some(algo.algo.as_str()))
-                .copied()
-                .unwrap_or_default(),
+            median_s: algo.took.map(|took| took.median_s),
+            cost_usd: algo.spent_usd,
             unit_usd: price(&algo.algo),
         })
         .collect();
@@ -108,15 +84,15 @@ fn shape(
     let price = |algo: &AlgoStatus| Some(Usd::of(algo.unit_usd?).times(open(algo)));
     let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
     let money = MoneyToFinish {
-        of_run: money,
+        of_run: Money::of(&seen.balance, budget::caps(&context.settings, None)),
         to_finish_usd: algos.iter().filter_map(price).sum(),
         unpriced: unpriced.map(open).sum(),
-        not_registered_usd: spent.get(&None).copied().unwrap_or_default(),
+        not_registered_usd: seen.not_registered_usd,
     };
     let running = seen
         .running
         .iter()
-        .map(|job| running_job(job, name(&job.job_id), &algos, now))
+        .map(|job| running_job(job, &algos, now))
         .collect();
     RunStatus {
         run_id: run_id.clone(),
@@ -134,12 +110,12 @@ fn shape(
         running,
         closed: Vec::new(),
         paused: Vec::new(),
-        failure_groups: group(&seen, name),
+        failure_groups: group(&seen),
         failures: seen
             .failures
             .into_iter()
             .map(|job| FailedJob {
-                name: name(&job.job_id),
+                name: job.name,
                 job_id: job.job_id,
                 message: job.message,
             })
@@ -147,17 +123,6 @@ fn shape(
         algos,
         warnings: seen.warnings,
     }
-}
-
-/// What was spent, by algorithm; nobody's are jobs that the registry does not have.
-type Spent<'i> = HashMap<Option<&'i str>, Usd>;
-
-fn spent_by_algo<'i>(ledger: &Ledger, index: &'i AlgoIndex) -> Spent<'i> {
-    let mut spent = Spent::new();
-    for (job, usd) in ledger.spent_by_job() {
-        *spent.entry(index.of(job)).or_default() += usd;
-    }
-    spent
 }
 
 /// Leaves out providers that no algorithm of the run uses.
@@ -193,7 +158,7 @@ impl Usual {
                 .map(|job| job.took_s)
                 .collect();
             // The mean, not the median: it is the sum of all that is asked for.
-            forecast::mean(&last).or_else(|| forecast::mean(&algo.took_s))
+            forecast::mean(&last).or_else(|| algo.took.map(|took| took.mean_s))
         };
         let all: Vec<f64> = counted.iter().map(|job| job.took_s).collect();
         Self {
@@ -281,7 +246,7 @@ impl Usual {
     }
 }
 
-fn running_job(job: &Held, name: JobName, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
+fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
     let holder = job.holder.as_ref();
     let age = holder.and_then(|h| h.since).map(|since| now.since(since));
     let last_beat_age = holder.and_then(|h| h.last_beat).map(|beat| now.since(beat));
@@ -296,7 +261,7 @@ fn running_job(job: &Held, name: JobName, algos: &[AlgoStatus], now: Timestamp) 
         job_id: job.job_id.clone(),
         name: JobName {
             algo: algo.algo.clone(),
-            ..name
+            ..job.name.clone()
         },
         attempt: job.attempt,
         worker: holder.map_or_else(|| "nobody".into(), |h| h.worker.clone()),
@@ -313,7 +278,7 @@ fn running_job(job: &Held, name: JobName, algos: &[AlgoStatus], now: Timestamp) 
 }
 
 /// Groups failures that say the same but for names and numbers.
-fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup> {
+fn group(seen: &Overview) -> Vec<FailureGroup> {
     let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
     for job in &seen.failures {
         let algo = &seen.algos[job.algo].algo;
@@ -323,7 +288,7 @@ fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup>
                 count: 0,
                 message: String::new(),
                 job_id: job.job_id.clone(),
-                name: JobName::default(),
+                name: job.name.clone(),
                 last: None,
                 algos: Vec::new(),
             });
@@ -331,6 +296,7 @@ fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup>
         if group.message.is_empty() || job.ended > group.last {
             group.message.clone_from(&job.message);
             group.job_id = job.job_id.clone();
+            group.name.clone_from(&job.name);
             group.last = job.ended;
         }
         if !group.algos.contains(algo) {
@@ -338,9 +304,6 @@ fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup>
         }
     }
     let mut groups: Vec<FailureGroup> = groups.into_values().collect();
-    for group in &mut groups {
-        group.name = name(&group.job_id);
-    }
     groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last.cmp(&a.last)));
     groups
 }
@@ -348,6 +311,7 @@ fn group(seen: &Overview, name: impl Fn(&JobId) -> JobName) -> Vec<FailureGroup>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::JobId;
     use crate::store::overview::EndedJob;
 
     fn algo(name: &str, waiting: usize) -> AlgoOverview {
@@ -377,6 +341,7 @@ mod tests {
         seen.running.push(Held {
             job_id: JobId::parse("j").expect("valid"),
             algo: 1,
+            name: JobName::default(),
             attempt: 1,
             holder: None,
             progress: None,

@@ -44,7 +44,7 @@ pub(super) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, 
 
 /// Writes a time in seconds, to the microsecond, where it is known.
 #[expect(clippy::ref_option, reason = "serde hands over what the field is")]
-pub(super) fn seconds<S: Serializer>(
+pub(in crate::ops) fn seconds<S: Serializer>(
     time: &Option<Duration>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

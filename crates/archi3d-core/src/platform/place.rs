@@ -130,6 +130,20 @@ pub fn is_private(metadata: &Metadata) -> bool {
     }
 }
 
+/// Keeps everybody but its owner from reading or writing a file, where the system knows owners.
+pub fn make_private(file: &std::fs::File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        Ok(())
+    }
+}
+
 /// Sees to it that nothing this process and its children make can be written by
 /// everybody, whatever mask they were started with.
 pub fn keep_from_everybody() {

@@ -11,7 +11,7 @@ use super::process_unix as imp;
 use super::process_windows as imp;
 
 use std::io;
-use std::process::{ChildStdin, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus};
 use std::time::Duration;
 
 /// The variable by which processes are recognised as belonging to one group.
@@ -113,6 +113,16 @@ pub fn adopt_orphans() -> io::Result<bool> {
 /// nothing where a worker cannot be guarded.
 pub fn guard_worker(variable: &str, also: &[(&str, &str)]) -> io::Result<Option<Ended>> {
     imp::guard_worker(variable, also)
+}
+
+/// Starts a program that does not hear the signals of this process's terminal.
+pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
+    imp::spawn_apart(command)
+}
+
+/// Asks a program to end, where the system can ask; else ends it.
+pub fn ask_to_end(child: &mut Child) {
+    imp::ask_to_end(child);
 }
 
 /// Returns the id of the process that started this one, where that is known.

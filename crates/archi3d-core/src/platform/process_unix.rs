@@ -278,6 +278,14 @@ pub(super) fn adopt_orphans() -> io::Result<bool> {
     Ok(false)
 }
 
+pub(super) fn spawn_apart(command: &mut Command) -> io::Result<Child> {
+    command.process_group(0).spawn()
+}
+
+pub(super) fn ask_to_end(child: &mut Child) {
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+}
+
 pub(super) fn parent_id() -> Option<u32> {
     let parent = rustix::process::getppid()?;
     u32::try_from(parent.as_raw_nonzero().get()).ok()

@@ -117,6 +117,14 @@ pub(super) fn guard_worker(_variable: &str, _also: &[(&str, &str)]) -> io::Resul
     Ok(None)
 }
 
+pub(super) fn spawn_apart(command: &mut Command) -> io::Result<Child> {
+    command.spawn()
+}
+
+pub(super) fn ask_to_end(child: &mut Child) {
+    let _ = child.kill();
+}
+
 pub(super) fn parent_id() -> Option<u32> {
     None
 }

@@ -3,6 +3,7 @@
 //! `ops` shows it to people. Nothing is decided by it.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -10,18 +11,21 @@ use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
+use crate::store::runs::JobName;
 
 /// Every attempt of a run, by job in the order of the manifest, then by number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunAttempts {
     /// The attempts.
     pub attempts: Vec<AttemptRecord>,
-    /// Every job that is listed, whether it was tried or not.
-    pub jobs: Vec<JobId>,
+    /// Every job that is listed, whether it was tried or not, with what it is known by.
+    pub jobs: Vec<(JobId, JobName)>,
     /// What could not be read, one sentence each.
     pub warnings: Vec<String>,
     /// How many lines could not be read.
     pub damaged_lines: usize,
+    /// Journals with whole lines that could not be read, and how many.
+    pub damaged_journals: Vec<(PathBuf, usize)>,
     /// The workers that were gone before their journals were read, with the length of
     /// these: they are whole.
     pub ended: HashMap<WorkerId, u64>,

@@ -52,6 +52,11 @@ pub trait Budget: Send + Sync {
         now: Timestamp,
     ) -> Result<Grant, StoreError>;
 
+    /// Reserves what a purchase that was made is said to cost, whatever the limits are.
+    fn raise(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError> {
+        self.reserve(stake, usd, Caps::default(), now).map(drop)
+    }
+
     /// Settles an attempt with what it really cost, which may be nothing.
     fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError>;
 

@@ -49,6 +49,20 @@ pub enum StoreError {
         /// Whether the set-up is wrong, rather than the server away.
         setup: bool,
     },
+    /// A server that keeps the records cannot be reached now: what is asked later may be answered.
+    #[error("{what}")]
+    Away {
+        /// What is known of it.
+        what: String,
+        /// What to do if it stays away.
+        hint: String,
+    },
+    /// Somebody else has the job by now.
+    #[error("job {job_id} was taken over by another worker")]
+    Fenced {
+        /// The job.
+        job_id: String,
+    },
     /// The handle was closed, or stopped after an earlier error.
     #[error("the store of run {run_id} is closed: {reason}")]
     Closed {
@@ -74,6 +88,11 @@ impl StoreError {
         matches!(self, Self::Io { source, .. } if !platform::is_disk_trouble(source))
     }
 
+    /// Tells whether nobody could be asked, and the same may work a moment later.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
+    }
+
     /// Returns the error and what caused it, on one line.
     pub fn in_full(&self) -> String {
         match std::error::Error::source(self) {
@@ -85,10 +104,11 @@ impl StoreError {
     /// Returns what to do next.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Setup { hint, .. } | Self::Content { hint, .. } | Self::Server { hint, .. } => {
-                Some(hint)
-            }
-            Self::Io { .. } | Self::Closed { .. } => None,
+            Self::Setup { hint, .. }
+            | Self::Content { hint, .. }
+            | Self::Server { hint, .. }
+            | Self::Away { hint, .. } => Some(hint),
+            Self::Io { .. } | Self::Closed { .. } | Self::Fenced { .. } => None,
         }
     }
 }

@@ -46,6 +46,7 @@ pub mod overview;
 pub mod postgres;
 pub mod providers;
 pub mod reuse;
+pub mod runs;
 mod shelf;
 mod worker;
 
@@ -53,7 +54,8 @@ pub use budget::{Billing, Budget};
 pub use error::StoreError;
 pub use made::Made;
 pub use providers::Providers;
-pub use worker::{Lane, Next, Want, WorkerStore};
+pub use runs::Runs;
+pub use worker::{Lane, Next, Trial, Want, WorkerStore};
 
 /// One worker process, as records name it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,12 @@
 //!
 //! `ops` makes forecasts and figures of it. Nothing is decided by it.
 
+use crate::domain::budget::Balance;
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
+use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
+use crate::store::runs::JobName;
 use crate::store::{Holder, Progress};
 
 /// A run at a glance.
@@ -27,6 +30,10 @@ pub struct Overview {
     pub failures: Vec<FailedJob>,
     /// What ended last, newest first.
     pub recent: Vec<EndedJob>,
+    /// How the money stands.
+    pub balance: Balance,
+    /// What was spent on jobs that are not among those counted.
+    pub not_registered_usd: Usd,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -55,8 +62,19 @@ pub struct AlgoOverview {
     pub counts: [usize; Status::ALL.len()],
     /// Of the completed, those that were only rehearsed.
     pub rehearsed: usize,
-    /// How long its real jobs took that were completed, in seconds.
-    pub took_s: Vec<f64>,
+    /// How long its real jobs took that were completed, in seconds: the mean and the median.
+    pub took: Option<Took>,
+    /// What was spent on its jobs.
+    pub spent_usd: Usd,
+}
+
+/// How long jobs took, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Took {
+    /// All of them together, divided by how many they are.
+    pub mean_s: f64,
+    /// Half of them took no longer.
+    pub median_s: f64,
 }
 
 impl AlgoOverview {
@@ -73,6 +91,8 @@ pub struct RunningJob {
     pub job_id: JobId,
     /// The position of its algorithm in [`Overview::algos`].
     pub algo: usize,
+    /// What it is known by.
+    pub name: JobName,
     /// Which attempt it is.
     pub attempt: u32,
     /// Who holds it.
@@ -88,6 +108,8 @@ pub struct FailedJob {
     pub job_id: JobId,
     /// The position of its algorithm in [`Overview::algos`].
     pub algo: usize,
+    /// What it is known by.
+    pub name: JobName,
     /// Why, on one line.
     pub message: String,
     /// When, if the row tells.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, Nonce, RunId};
+use crate::domain::lease::Lease;
 use crate::store::{Artifact, StoreError};
 
 /// An earlier result that can be copied.
@@ -42,6 +43,15 @@ pub trait ReuseIndex: Send + Sync {
         version: Option<&str>,
         fresh: bool,
     ) -> Result<Option<Source>, StoreError>;
+
+    /// Tells whether this attempt is the one that makes what has this key; if not, somebody who
+    /// lives does.
+    fn make(&self, _key: &ContentKey, _lease: &Lease) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    /// Lets others make it, whatever came of it.
+    fn made(&self, _key: &ContentKey, _lease: &Lease) {}
 
     /// Tells whether there is no earlier result.
     fn is_empty(&self) -> Result<bool, StoreError>;

@@ -34,6 +34,17 @@ pub struct Lane {
     pub most: usize,
     /// Only jobs for which something was bought already: they cost nothing new.
     pub bought_only: bool,
+    /// Its first jobs are on trial: no more than so many are begun by all workers together.
+    pub trial: Option<usize>,
+}
+
+/// How the first jobs of an algorithm do, over all workers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Trial {
+    /// How many brought a result of their own.
+    pub completed: usize,
+    /// How many failed in a way that speaks of the algorithm.
+    pub failed: usize,
 }
 
 /// What a worker that asked for jobs gets.
@@ -63,6 +74,11 @@ pub trait WorkerStore: Send + Sync {
     /// order, each to one worker. For stores that do not list their jobs.
     fn claim_next(&self, _want: &Want<'_>, _now: Timestamp) -> Result<Next, StoreError> {
         Ok(Next::Drained)
+    }
+
+    /// Returns how the first jobs of an algorithm do; more than `most` are not counted.
+    fn trial(&self, _algo: &AlgoKey, _most: usize) -> Result<Trial, StoreError> {
+        Ok(Trial::default())
     }
 
     /// Tells whether the store has heard since the last question that there may be jobs again.
@@ -173,6 +189,24 @@ pub trait WorkerStore: Send + Sync {
     /// Puts a job back that was taken out, or takes the request to stop it back. An
     /// open purchase reaches its next attempt. Must come after [`WorkerStore::recover`].
     fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError>;
+
+    /// Takes many jobs out, as [`WorkerStore::withdraw`] does, and tells of each what became of it.
+    fn withdraw_all(
+        &self,
+        jobs: &[JobId],
+        now: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Withdrawal>, StoreError> {
+        jobs.iter().map(|job| self.withdraw(job, now())).collect()
+    }
+
+    /// Puts many jobs back, as [`WorkerStore::restore`] does, and tells of each what became of it.
+    fn restore_all(
+        &self,
+        jobs: &[JobId],
+        now: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Restored>, StoreError> {
+        jobs.iter().map(|job| self.restore(job, now())).collect()
+    }
 
     /// Brings everything into the registry and makes it durable. After this the
     /// handle takes no more claims. Calling it again does nothing.

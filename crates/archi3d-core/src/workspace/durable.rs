@@ -24,6 +24,21 @@ pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
     }
 }
 
+/// The same for a file that nobody but its owner may read.
+pub fn replace_private(path: &Path, bytes: &[u8], tag: &str) -> io::Result<()> {
+    let temporary = temporary_path(path, tag);
+    let written = create(&temporary).and_then(|mut file| {
+        platform::place::make_private(&file)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        platform::rename_replace(&temporary, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.and_then(|()| platform::sync_dir(folder_of(path)))
+}
+
 /// Tells whether a file says just this; it is read piece by piece.
 pub fn says(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut file = open_plain(path)?;

@@ -6,15 +6,14 @@
 
 use std::collections::HashMap;
 
-use crate::domain::budget::Ledger;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::text::shell_word;
 use crate::ops::find::{JobName, find_job, jobs_meant};
-use crate::ops::{OpsContext, OpsError, money};
-use crate::store::files::LedgerFile;
-use crate::store::{JobRecord, Standing, files};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::runs::{RunMoney, Runs};
+use crate::store::{JobRecord, Standing};
 
 use super::Counted;
 use crate::domain::money::Usd;
@@ -22,20 +21,18 @@ use crate::ops::view::cost::OpenReservation;
 
 /// Returns what is reserved in a run for jobs that nobody works on.
 pub fn open_reservations(
-    context: &OpsContext,
-    ledger: &Ledger,
+    runs: &dyn Runs,
+    money: &RunMoney,
     run_id: &RunId,
 ) -> Result<Vec<OpenReservation>, OpsError> {
-    let open = ledger.open(run_id);
-    if open.is_empty() {
+    if money.reserved.is_empty() {
         return Ok(Vec::new());
     }
-    let now = context.clock.now();
-    let run = files::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
+    let run = runs.jobs(run_id, Rhythm::default())?;
     let jobs: HashMap<&JobId, &JobRecord> = run.jobs.iter().map(|job| (&job.job_id, job)).collect();
     let mut found = Vec::new();
-    for (stake, usd) in open {
-        let record = jobs.get(&stake.job_id);
+    for (job_id, reserved) in &money.reserved {
+        let record = jobs.get(job_id);
         let job = record.map(|job| &job.standing);
         let (state, request_id) = match job {
             Some(Standing::Known {
@@ -51,8 +48,8 @@ pub fn open_reservations(
         found.push(OpenReservation {
             run_id: run_id.clone(),
             name: record.map(|job| JobName::of(job)).unwrap_or_default(),
-            job_id: stake.job_id,
-            usd,
+            job_id: job_id.clone(),
+            usd: reserved.usd,
             state,
             request_id,
         });
@@ -70,7 +67,8 @@ pub fn settle(
     usd: f64,
     confirm: &dyn Fn(&OpenReservation) -> bool,
 ) -> Result<Option<OpenReservation>, OpsError> {
-    let open = open_reservations(context, &money::ledger(context)?, run_id)?;
+    let runs = context.runs(run_id)?;
+    let open = open_reservations(&*runs, &runs.money(run_id)?, run_id)?;
     let names = open
         .iter()
         .map(|one| (one.job_id.clone(), one.name.clone()));
@@ -92,20 +90,14 @@ pub fn settle(
     if !confirm(found) {
         return Ok(None);
     }
-    let mut file = LedgerFile::new(&context.workspace);
-    let now = context.clock.now();
-    file.settle_by_hand(run_id, &found.job_id, usd, now)
-        .map_err(|error| OpsError::Setup {
-            message: format!("tables/budget.jsonl cannot be written: {error}"),
-            hint: Some("nothing was settled".into()),
-        })?;
+    runs.settle_by_hand(run_id, &found.job_id, usd)?;
     Ok(Some(found.clone()))
 }
 
 /// Takes in what people said was billed: it ends the doubt about the job's attempts
 /// until then, but for those that were written off.
-pub(super) fn take_in(counted: &mut [Counted<'_>], ledger: &Ledger, run_id: &RunId) {
-    for said in ledger.by_hand(run_id) {
+pub(super) fn take_in(counted: &mut [Counted<'_>], money: &RunMoney) {
+    for said in &money.by_hand {
         let mut meant = None;
         for (place, one) in counted.iter_mut().enumerate() {
             let record = one.record;
@@ -116,7 +108,7 @@ pub(super) fn take_in(counted: &mut [Counted<'_>], ledger: &Ledger, run_id: &Run
             if own || meant.is_none() {
                 meant = Some(place);
             }
-            if own || !ledger.is_settled(&record.nonce) {
+            if own || !money.settled.contains(&record.nonce) {
                 one.unknown = false;
             }
         }

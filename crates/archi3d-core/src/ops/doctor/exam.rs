@@ -1,6 +1,7 @@
 //! What the check-up of a run's markers and journals found, in words.
 
 use crate::domain::finding::{Code, Finding, such_as};
+use crate::domain::id::RunId;
 use crate::domain::text::{counted, shell_word};
 use crate::store::files::{Remedy, RunExam};
 use crate::workspace::artifact;
@@ -160,13 +161,7 @@ impl RunCheck<'_> {
         }
         for (path, lines) in &exam.damaged_journals {
             let shown = self.shown(path);
-            let what = format!("{} cannot be read", counted(*lines, "line"));
-            let fix = format!("archi3d run attempts --run-id {typed} shows what is left");
-            self.find(
-                Finding::new(Code::DamagedJournal, what)
-                    .at(shown, None)
-                    .fix(fix),
-            );
+            self.find(damaged_journal(run_id, shown, *lines));
         }
         for (code, what, paths) in [
             (
@@ -208,4 +203,13 @@ impl RunCheck<'_> {
             );
         }
     }
+}
+
+/// Returns the finding about a journal with lines that cannot be read.
+pub(super) fn damaged_journal(run_id: &RunId, shown: String, lines: usize) -> Finding {
+    let what = format!("{} cannot be read", counted(lines, "line"));
+    let typed = shell_word(run_id.as_str());
+    let fix = format!("archi3d run attempts --run-id {typed} shows what is left");
+    let finding = Finding::new(Code::DamagedJournal, what).of_run(run_id);
+    finding.at(shown, None).fix(fix)
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::finding::{Code, Finding, such_as};
 use crate::domain::id::{JobId, RunId};
@@ -24,13 +24,15 @@ pub(super) const REGISTRY: &str = "tables/generations.csv";
 
 pub(super) const MEND: &str = "archi3d doctor --fix";
 
+/// Looks at each run; returns the journals that are still to be read.
 pub(super) fn look(
     target: &Target,
     request: &DoctorRequest,
     mut table: Option<&mut Table>,
     checkup: &mut Checkup,
-) {
+) -> HashSet<PathBuf> {
     let workspace = &target.workspace;
+    let mut unread = HashSet::new();
     let folders = folders(workspace, checkup);
     let wanted = |run: &RunId| request.run_id.as_ref().is_none_or(|only| only == run);
     if let Some(table) = table.as_deref() {
@@ -59,6 +61,7 @@ pub(super) fn look(
             Ok(exam) => {
                 live += exam.live_workers;
                 run.tell(&exam);
+                unread.extend(exam.unread_journals.iter().cloned());
                 if let Some(table) = table.as_deref_mut() {
                     run.look_for_holders(table, &exam);
                 }
@@ -74,6 +77,7 @@ pub(super) fn look(
         checkup.fact("runs in a fleet, left alone", in_fleets.to_string());
     }
     checkup.fact("live workers", live.to_string());
+    unread
 }
 
 /// Lists the runs that have a folder of their own; links are told elsewhere.

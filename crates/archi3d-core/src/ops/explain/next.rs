@@ -2,7 +2,7 @@
 
 use crate::domain::job::{JobState, Status};
 use crate::domain::money::Usd;
-use crate::store::files::Kept;
+use crate::ops::adopt::Kept;
 use crate::store::{JobRecord, Standing};
 
 use crate::ops::view::explain::{NextStep, Numbers, RunOptions, Step};

@@ -22,7 +22,7 @@ use crate::store::error::IoContext;
 use crate::store::files::{PulledRow, Pulling, refuse_links_outside};
 use crate::store::postgres::ending::File;
 use crate::store::postgres::export::{self, ExportedResult, ExportedRow};
-use crate::store::postgres::keep;
+use crate::store::postgres::{keep, money};
 use crate::workspace::durable;
 use crate::workspace::paths::RunPaths;
 
@@ -40,7 +40,7 @@ pub fn pull(
     refuse_links_outside(&context.workspace, Some(run_id))?;
     let mut connection = super::connect(context, "pull")?;
     let run = super::pushed_run(&mut connection, run_id, &mark)?
-        .ok_or_else(|| super::unknown_run(&connection, run_id, &mark))?;
+        .ok_or_else(|| super::unknown_run(connection.url(), run_id, &mark))?;
     let begun = keep::now(&mut connection)?;
     let paths = context.workspace.run(run_id);
     let mut pulled = Pulled {
@@ -91,6 +91,7 @@ pub fn pull(
     if pulled.over && pulled.missing.is_empty() && news {
         fault::here("pull.closing");
         // A role that only reads may pull; then nothing is ever pruned.
+        let _ = money::settle_ended(&mut connection, Some(run.run_no));
         let _ = keep::close_run(&mut connection, run.run_no, begun);
     }
     Ok(pulled)

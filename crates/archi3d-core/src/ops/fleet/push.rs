@@ -4,6 +4,8 @@
 //! keeps workers on files off; then the run is recovered and read; then all of its jobs become visible in one transaction;
 //! then its markers are put aside and the mark says `pushed`. Cut short anywhere, the same command goes on from there.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -13,14 +15,16 @@ use crate::domain::money::Usd;
 use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::ops::view::fleet::Pushed;
-use crate::ops::{OpsContext, OpsError, adapters, identity, money};
+use crate::ops::{OpsContext, OpsError, adapters, identity};
 use crate::platform::fault;
-use crate::store::WorkerStore as _;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{FileStore, HandedJob, HandedRun, refuse_links_outside, retire_markers};
+use crate::store::files::{
+    FileRuns, FileStore, HandedJob, HandedRun, LedgerFile, refuse_links_outside, retire_markers,
+};
 use crate::store::postgres::hand_over::{self, ComingJob};
 use crate::store::postgres::import::{self, NewJob, NewRun};
 use crate::store::postgres::{Connection, PgError};
+use crate::store::{Runs as _, WorkerStore as _};
 use crate::workspace::fleet::{FleetMark, FleetState};
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::RunPaths;
@@ -53,6 +57,7 @@ pub fn push(context: &OpsContext, request: &PushRequest) -> Result<Pushed, OpsEr
         });
     }
     refuse_links_outside(&context.workspace, Some(run_id))?;
+    let wake = context.wake(None)?;
     let mut connection = super::connect(context, "push")?;
     hand_over::may_write(&mut connection)?;
     let _alone = lock(&paths, run_id)?;
@@ -69,7 +74,15 @@ pub fn push(context: &OpsContext, request: &PushRequest) -> Result<Pushed, OpsEr
         // Nothing of it is in the database: it lives in files as before.
         FleetMark::remove(&paths).context("remove", &paths.fleet())?;
     }
-    let pushed = done?;
+    let mut pushed = done?;
+    if let Some(wake) = wake
+        && let Some(run) = import::run(&mut connection, run_id.as_str())?
+        && let Err(error) = wake.tell(run.run_no)
+    {
+        let warning =
+            format!("Redis could not be told of it ({error}); workers look by themselves");
+        pushed.warnings.push(warning);
+    }
     if pushed.added >= MANY {
         // The server does it by itself otherwise, in the middle of the work; not everybody may ask for it.
         let _ = import::tidy(&mut connection);
@@ -101,7 +114,7 @@ fn marked(
         let known = super::pushed_run(connection, run_id, &mark)?.is_some();
         let elsewhere = mark.server != connection.url().to_string();
         if !known && (mark.state == FleetState::Pushed || elsewhere) {
-            return Err(super::unknown_run(connection, run_id, &mark));
+            return Err(super::unknown_run(connection.url(), run_id, &mark));
         }
         return Ok((mark, false));
     }
@@ -204,7 +217,9 @@ impl Push<'_> {
         now: Timestamp,
     ) -> Result<Imported, OpsError> {
         let header = store.registry_header()?;
-        let ledger = money::ledger(self.context)?;
+        let ledger = LedgerFile::read_by_job(&self.context.workspace, &self.request.run_id)?;
+        let files = FileRuns::new(self.context.workspace.clone(), self.context.clock.clone());
+        let algos = files.algos(&self.request.run_id)?;
         // Trouble with files ends the transaction; what it was is told afterwards.
         let mut trouble = None;
         let sent = &mut self.sent;
@@ -245,6 +260,12 @@ impl Push<'_> {
                 }
             };
             if run.is_new {
+                let mut spent_by_algo: BTreeMap<String, Usd> = BTreeMap::new();
+                for (job, usd) in ledger.spent_by_job() {
+                    if let Some(algo) = algos.of(job) {
+                        *spent_by_algo.entry(algo.to_owned()).or_default() += usd;
+                    }
+                }
                 let spent = Usd::of(ledger.standing(&request.run_id).spent_usd);
                 let open = ledger.open(&request.run_id).into_iter();
                 let reserved: Vec<_> = open
@@ -257,7 +278,7 @@ impl Push<'_> {
                     connection,
                     run.run_no,
                     request.run_id.as_str(),
-                    spent,
+                    (spent, &spent_by_algo),
                     &reserved,
                 )?;
             }

@@ -6,7 +6,7 @@ use crate::domain::id::RunId;
 use crate::ops::view::fleet::{PruneReport, SweepReport, WorkerLine, Workers};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::postgres::crew::{self, Health};
-use crate::store::postgres::{act, import, keep, migrate};
+use crate::store::postgres::{act, import, keep, migrate, money};
 
 /// How long a lease lasts where nobody says otherwise.
 pub const LEASE: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ pub fn workers(
     })
 }
 
-/// Takes expired leases of every run back.
+/// Takes expired leases of every run back, and settles the money of what the dead had ended.
 pub fn sweep(context: &OpsContext) -> Result<SweepReport, OpsError> {
     let mut connection = super::connect(context, "sweep")?;
     // A fail-over is noted before any lease is judged.
@@ -78,6 +78,7 @@ pub fn sweep(context: &OpsContext) -> Result<SweepReport, OpsError> {
         report.cancelled += swept.cancelled;
         report.kept += swept.kept;
         if swept.total() < BATCH {
+            money::settle_ended(&mut connection, None)?;
             return Ok(report);
         }
     }

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 use crate::domain::text::formula_safe;
 use crate::ops::judge::{Kind, judged_jobs};
 use crate::ops::table_file::{self, Columns};
@@ -42,6 +44,49 @@ pub fn import(context: &OpsContext, files: &[PathBuf]) -> Result<Imported, OpsEr
     for file in files {
         incoming.push(read_file(file, &mut imported.refused)?);
     }
+    take_in(context, &incoming, &mut imported)?;
+    Ok(imported)
+}
+
+/// Adds votes and verdicts that came over the network, each as an object with the names of the
+/// columns.
+pub fn add(
+    context: &OpsContext,
+    votes: &[Map<String, Value>],
+    accepts: &[Map<String, Value>],
+) -> Result<Imported, OpsError> {
+    context.expect_workspace()?;
+    let mut imported = Imported::default();
+    let mut incoming = Vec::new();
+    for (kind, name, rows) in [
+        (Kind::Votes, "votes", votes),
+        (Kind::Accepts, "accepts", accepts),
+    ] {
+        let mut taken = Vec::new();
+        for (number, row) in rows.iter().enumerate() {
+            let place = format!("#/{name}/{number}");
+            let text = |column: &&str| match row.get(*column) {
+                None | Some(Value::Null) => String::new(),
+                Some(Value::String(text)) => text.trim().to_owned(),
+                Some(other) => other.to_string(),
+            };
+            let cells: Vec<String> = kind.columns().iter().map(text).collect();
+            match kind.fault(&cells) {
+                None => taken.push(Incoming { cells, place }),
+                Some(fault) => imported.refused.push(format!("{place}: {fault}")),
+            }
+        }
+        incoming.push((kind, taken));
+    }
+    take_in(context, &incoming, &mut imported)?;
+    Ok(imported)
+}
+
+fn take_in(
+    context: &OpsContext,
+    incoming: &[(Kind, Vec<Incoming>)],
+    imported: &mut Imported,
+) -> Result<(), OpsError> {
     let jobs: HashSet<(String, String)> = judged_jobs(context)?.into_keys().collect();
     let folder = context.workspace.tables();
     std::fs::create_dir_all(&folder).context("create", &folder)?;
@@ -54,13 +99,13 @@ pub fn import(context: &OpsContext, files: &[PathBuf]) -> Result<Imported, OpsEr
         if rows.is_empty() {
             continue;
         }
-        let new = merge(context, kind, &rows, &mut imported)?;
+        let new = merge(context, kind, &rows, imported)?;
         match kind {
             Kind::Votes => imported.votes += new,
             Kind::Accepts => imported.accepts += new,
         }
     }
-    Ok(imported)
+    Ok(())
 }
 
 fn read_file(file: &Path, refused: &mut Vec<String>) -> Result<(Kind, Vec<Incoming>), OpsError> {

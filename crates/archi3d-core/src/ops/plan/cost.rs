@@ -73,9 +73,9 @@ impl Planner<'_> {
         // What may have been billed and is bought anew counts as spent and is not
         // taken over.
         let given_up = fate != PlannedAction::Reattach && !carrier.adapter.reconciles();
-        let reserved = self.ledger.reserved_for(&self.request.run_id, &job.job_id);
-        let reserved = reserved.filter(|_| !given_up);
-        let reserved = Usd::of(reserved.unwrap_or_default()).or_nothing();
+        let own = self.money.reserved.get(&job.job_id);
+        let own = own.filter(|_| !given_up);
+        let reserved = own.map_or(Usd::ZERO, |own| Usd::of(own.usd).or_nothing());
         let key = self.key_of(job).map(AlgoKey::as_str).unwrap_or_default();
         let highest_cost = self.highest_cost.get(key).copied().unwrap_or_default();
         let Some(unit) = carrier.price.unit_usd.map(|usd| usd.max(highest_cost)) else {
@@ -85,10 +85,10 @@ impl Planner<'_> {
                 ..Price::default()
             };
         };
-        let today = self
-            .ledger
-            .reserved_today(&self.request.run_id, &job.job_id, self.now);
-        let today = Usd::of(today.filter(|_| !given_up).unwrap_or_default()).or_nothing();
+        let today = own.map_or(
+            Usd::ZERO,
+            |own| if own.today { reserved } else { Usd::ZERO },
+        );
         let more = carrier.retry.retries.saturating_sub(failures);
         // What is bought already is asked for again, not bought again.
         let billed = if fate == PlannedAction::Reattach {

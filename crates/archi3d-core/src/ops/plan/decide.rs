@@ -3,12 +3,13 @@
 //! its breaker, the money, the pictures.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::budget::{Caps, Ledger};
+use crate::domain::budget::Caps;
 use crate::domain::content::ContentKey;
 use crate::domain::filter::JobFilter;
-use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::Entry;
 use crate::domain::money::Usd;
 use crate::domain::retry::OnInterrupt;
@@ -16,12 +17,13 @@ use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
 use crate::ops::find::JobName;
-use crate::ops::money::{self, Limit};
+use crate::ops::money::{self, Limit, Money};
 use crate::ops::reuse::Forecast;
 use crate::ops::select::{self, WorkerRequest, arrange, carrier, finds, is_findable, on_trial};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::providers::{Closable, Closure};
-use crate::store::{JobRecord, Standing, files};
+use crate::store::runs::{RunMoney, Runs};
+use crate::store::{JobRecord, Standing};
 use crate::workspace::pictures::PictureMarks;
 
 use super::words::{entered, left_out, unusable};
@@ -31,7 +33,8 @@ use crate::ops::view::plan::{Identical, JobPlan, PlannedAction, Price, Reason};
 pub(in crate::ops) struct Planner<'a> {
     pub(super) context: &'a OpsContext,
     pub(super) request: &'a WorkerRequest,
-    pub(super) ledger: &'a Ledger,
+    pub(super) runs: Arc<dyn Runs>,
+    pub(super) money: RunMoney,
     pub(super) now: Timestamp,
     pub(super) caps: Caps,
     pub(super) limits: Vec<Limit>,
@@ -83,25 +86,26 @@ impl<'a> Planner<'a> {
     pub(in crate::ops) fn new(
         context: &'a OpsContext,
         request: &'a WorkerRequest,
-        ledger: &'a Ledger,
-        now: Timestamp,
+        runs: Arc<dyn Runs>,
     ) -> Result<Self, OpsError> {
-        let caps = money::caps(context, request);
-        // A folder that cannot be read closes nothing.
-        let providers = context.providers();
-        let all = |what| providers.all_closed(what, now).unwrap_or_default();
+        let (run_id, caps) = (&request.run_id, money::caps(context, request));
+        let money = runs.money(run_id)?;
+        // What cannot be read closes nothing.
+        let all = |what| runs.closed(what).unwrap_or_default();
+        let limited = caps.any() && !request.dry_run;
         Ok(Self {
             context,
             request,
-            ledger,
-            now,
-            limits: money::in_ledger(ledger, &request.run_id, caps, now).limits,
+            now: runs.now()?,
+            limits: Money::of(&money.balance, caps).limits,
+            money,
             caps,
             closed: all(Closable::Provider),
             paused: all(Closable::Algo),
-            unpublished: files::unpublished(&context.workspace, &request.run_id)?,
+            unpublished: runs.unpublished(run_id)?,
             carriers: HashMap::new(),
-            reuse: (request.reuse && !request.dry_run).then(|| Forecast::new(context)),
+            reuse: (request.reuse && !request.dry_run)
+                .then(|| Forecast::new(context, runs.reuse())),
             offered: None,
             identical: Identical::default(),
             keys: HashSet::new(),
@@ -111,8 +115,13 @@ impl<'a> Planner<'a> {
             started: 0,
             planned: Usd::ZERO,
             planned_today: Usd::ZERO,
-            highest_cost: money::highest_cost(context, request, ledger, now)?,
+            highest_cost: if limited {
+                runs.highest_costs(run_id)?
+            } else {
+                HashMap::new()
+            },
             warnings: Vec::new(),
+            runs,
         })
     }
 
@@ -120,7 +129,7 @@ impl<'a> Planner<'a> {
     pub(super) fn looking_for_copies(mut self) -> Self {
         if self.reuse.is_none() && !self.request.dry_run {
             self.offered = Some(Offered {
-                forecast: Forecast::new(self.context),
+                forecast: Forecast::new(self.context, self.runs.reuse()),
                 until: Instant::now() + LONGEST_LOOK,
             });
         }
@@ -156,12 +165,24 @@ impl<'a> Planner<'a> {
         self.carriers.get(self.key_of(job)?)?.as_ref().ok()
     }
 
-    pub(in crate::ops) fn run_id(&self) -> &RunId {
-        &self.request.run_id
+    /// Returns how the money of the run stands.
+    pub(in crate::ops) fn money(&self) -> &RunMoney {
+        &self.money
     }
 
-    pub(in crate::ops) fn caps(&self) -> Caps {
-        self.caps
+    /// Returns the same, with what the limits leave.
+    pub(in crate::ops) fn limited_money(&self) -> Money {
+        Money::of(&self.money.balance, self.caps)
+    }
+
+    /// Returns the moment that it plans for.
+    pub(in crate::ops) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Returns why the provider of a job is closed, if it is.
+    pub(in crate::ops) fn closure_for(&self, job: &JobRecord) -> Option<&Closure> {
+        self.closure_of(self.carrier_of(job)?)
     }
 
     /// Returns why the algorithm of a job is paused, if it is.
@@ -433,9 +454,7 @@ impl<'a> Planner<'a> {
         } else {
             (PlannedAction::Run, entered(planned.entry))
         };
-        let closure = self
-            .carrier_of(job)
-            .and_then(|carrier| self.closure_of(carrier));
+        let closure = self.closure_for(job);
         let reason = if let Some(closure) = closure {
             let until = closure.until.map(Timestamp::iso).unwrap_or_default();
             let words = format!("waiting for provider {} until {until}", closure.provider);

@@ -11,8 +11,6 @@ use crate::domain::id::AlgoKey;
 use crate::domain::limits::Limits;
 use crate::domain::money::Usd;
 use crate::ops::view::plan::{self, AlgoPlan, JobPlan, ListedPrices, Plan, PlannedAction, Sums};
-use crate::ops::{OpsContext, money};
-use crate::store::files;
 
 use super::Planner;
 
@@ -25,7 +23,10 @@ impl Planner<'_> {
             let names = such_as(replaced.len(), "picture", &replaced);
             warnings.push(format!("{names}: replaced since the batch was made"));
         }
-        let past = past_medians(self.context, &mut warnings);
+        let past = self.runs.medians().unwrap_or_else(|error| {
+            warnings.push(format!("earlier times cannot be read: {error}"));
+            HashMap::new()
+        });
         let mut algos = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for job in &jobs {
@@ -56,7 +57,7 @@ impl Planner<'_> {
         }
         let time = self.time(&mut algos);
         let request = self.request;
-        let money = money::in_ledger(self.ledger, &request.run_id, self.caps, self.now);
+        let money = self.limited_money();
         Plan {
             reading: None,
             identical: self.identical,
@@ -170,22 +171,5 @@ fn joint(one: Portion, other: Portion) -> Portion {
         jobs,
         each_s: (work(one) + work(other)) / (jobs.max(1) as f64),
         ..one
-    }
-}
-
-/// Returns how long jobs of each algorithm took so far, over all runs.
-pub(in crate::ops) fn past_medians(
-    context: &OpsContext,
-    warnings: &mut Vec<String>,
-) -> HashMap<String, f64> {
-    match files::past_durations(&context.workspace) {
-        Ok(algos) => algos
-            .into_iter()
-            .filter_map(|mut algo| Some((algo.algo, forecast::median(&mut algo.took_s)?)))
-            .collect(),
-        Err(error) => {
-            warnings.push(format!("earlier times cannot be read: {error}"));
-            HashMap::new()
-        }
     }
 }

@@ -24,7 +24,11 @@ type Key = (String, String);
 
 /// How many rows are worked on at a time: cells of their own take ten times the room of
 /// the table's bytes.
-const AT_A_TIME: usize = 4096;
+const AT_A_TIME: usize = 1024;
+
+/// How many times so many are changed in the table together: each time all bytes behind
+/// the first of them are moved.
+const TOGETHER: usize = 16;
 
 /// Makes the registry again; `old` is what can be read of it.
 pub(super) fn registry(
@@ -375,9 +379,8 @@ fn correct(
         recorded += told.chunk_by(|a, b| a.0 == b.0).count();
         let mut rest = told.as_slice();
         while !rest.is_empty() {
-            // As many parts as are worked on at once: the room that they take is bounded.
             let mut parts = Vec::new();
-            while parts.len() < rayon::current_num_threads() && !rest.is_empty() {
+            while parts.len() < TOGETHER && !rest.is_empty() {
                 let some;
                 (some, rest) = rest.split_at(end_of_some(rest));
                 parts.push(some);

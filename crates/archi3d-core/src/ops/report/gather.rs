@@ -164,16 +164,28 @@ impl<'a> Gathering<'a> {
         Ok(gathering)
     }
 
-    fn read_run(&mut self, run: &RunId) -> Result<(), OpsError> {
-        let context = self.context;
-        let report = cost::cost_report(context, Some(run), By::Run, false)?;
+    fn read_costs(&mut self, run: &RunId) -> Result<(), OpsError> {
+        let report = cost::cost_report(self.context, Some(run), By::Run, false)?;
         self.warnings.extend(report.warnings);
         for open in &report.ledger.open {
             let key = (run.to_string(), open.job_id.to_string());
             *self.reserved.entry(key).or_default() += Usd::of(open.usd);
         }
-        for (job, cost) in cost::by_job(context, run)? {
+        for (job, cost) in cost::by_job(self.context, run)? {
             self.costs.insert((run.to_string(), job.to_string()), cost);
+        }
+        Ok(())
+    }
+
+    fn read_run(&mut self, run: &RunId) -> Result<(), OpsError> {
+        let context = self.context;
+        match self.read_costs(run) {
+            // What was pulled can be looked at without the fleet.
+            Err(error) if context.workspace.run(run).fleet().exists() => {
+                let what = format!("what run {run} has cost is missing here: {error}");
+                self.warnings.push(what);
+            }
+            read => read?,
         }
         let now = context.clock.now();
         match files::read_run(&context.workspace, run, Rhythm::default(), now) {

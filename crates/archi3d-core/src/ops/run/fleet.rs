@@ -1,16 +1,21 @@
 //! How a worker comes to a run that lives in PostgreSQL.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::lease::advice;
 use crate::domain::order::JobOrder;
 use crate::domain::text::hex;
 use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError, fleet};
-use crate::store::postgres::{PgStore, PgStoreOptions, StoreUrl};
+use crate::store::postgres::{Connection, PgStore, PgStoreOptions, StoreUrl, import, view};
 use crate::store::{NoticeSink, WorkerIdentity};
+
+/// So many results tell how long a lease should last.
+const LATELY: usize = 1_000;
 
 /// Names the folder for what could not be sent.
 const SPOOL: &str = "ARCHI3D_SPOOL";
@@ -40,17 +45,53 @@ pub(super) fn open_run(
     notices: NoticeSink,
 ) -> Result<PgStore, OpsError> {
     let spool = spool_of(context, request, &url);
-    Ok(PgStore::open(PgStoreOptions {
+    let wake = context.wake(request.fleet.wake.as_deref())?;
+    let lease = if request.fleet.auto_lease {
+        advised_lease(&url, &request.run_id)?
+    } else {
+        request.fleet.lease
+    };
+    let store = PgStore::open(PgStoreOptions {
         url,
         workspace: context.workspace.clone(),
         run_id: request.run_id.clone(),
         identity: identity.clone(),
-        lease: request.fleet.lease,
+        lease,
         slots: request.max_parallel,
         rehearsal: request.dry_run,
         spool,
         notices,
-    })?)
+    })?;
+    if let Some(wake) = wake {
+        store.hear_from(wake);
+    }
+    Ok(store)
+}
+
+/// Returns how long leases should last, by how long jobs of the run took; nothing where none has ended.
+fn advised_lease(url: &StoreUrl, run_id: &RunId) -> Result<Option<Duration>, OpsError> {
+    let mut connection = Connection::open(url, "archi3d/lease")?;
+    let Some(run) = import::run(&mut connection, run_id.as_str())? else {
+        return Ok(None);
+    };
+    let took = view::durations(&mut connection, run.run_no, LATELY)?;
+    let longest = took.iter().map(|algo| algo.p95_s).fold(0.0, f64::max);
+    let longest = Duration::try_from_secs_f64(longest).unwrap_or_default();
+    Ok((!took.is_empty()).then(|| advice(longest)))
+}
+
+/// Opens a run for a change that a person asked for, if it lives in PostgreSQL.
+pub(in crate::ops) fn open_in_fleet(
+    context: &OpsContext,
+    run_id: &RunId,
+    identity: &WorkerIdentity,
+    notices: &NoticeSink,
+) -> Result<Option<PgStore>, OpsError> {
+    let Some(url) = url_of_run(context, run_id)? else {
+        return Ok(None);
+    };
+    let request = WorkerRequest::plain(run_id.clone());
+    open_run(context, &request, url, identity, notices.clone()).map(Some)
 }
 
 /// Returns the folder on this machine for what workers of a run could not send. It outlives
@@ -83,7 +124,7 @@ pub(super) fn algos_to_serve(
     let picks = query.jobs.is_some() || !query.items.is_empty() || query.only_status.is_some();
     let again = request.redo || request.resubmit_unknown || request.forget_requests;
     let spending = &request.spending;
-    let ordered = spending.order != JobOrder::default() || spending.canary.is_some();
+    let ordered = spending.order != JobOrder::default();
     if picks || again || ordered || request.adapter.is_some() {
         return Ok(None);
     }

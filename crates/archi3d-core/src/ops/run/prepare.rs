@@ -143,17 +143,9 @@ impl Prepared {
                 some_of(&self.unmarked)
             ));
         }
-        let performed: Vec<_> = self
-            .jobs
-            .iter()
-            .filter(|planned| planned.entry == Entry::Perform)
-            .collect();
-        if !performed.is_empty() {
-            reporter.notice(format!(
-                "{} only rehearsed so far and will now run for real",
-                plural(performed.len(), "job was", "jobs were")
-            ));
-        }
+        let performed = self.jobs.iter();
+        let performed = performed.filter(|planned| planned.entry == Entry::Perform);
+        tell_of_performed(performed.count(), reporter);
         let skipped = |reason| self.skips.get(&reason).map_or(0, Vec::len);
         if skipped(SkipReason::NeedsRedo) > 0 {
             reporter.notice(format!(
@@ -251,6 +243,16 @@ impl Prepared {
                 "cancelled jobs are never run; `archi3d run cancel --undo` puts them back".into(),
             );
         }
+    }
+}
+
+/// Says that what was only rehearsed runs in earnest.
+pub(super) fn tell_of_performed(jobs: usize, reporter: &Reporter<'_>) {
+    if jobs > 0 {
+        reporter.notice(format!(
+            "{} only rehearsed so far and will now run for real",
+            plural(jobs, "job was", "jobs were")
+        ));
     }
 }
 

@@ -10,9 +10,9 @@ use crate::ops::budget::{Question, caps};
 use crate::ops::plan::Planner;
 use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
 use crate::ops::view::plan::{PlannedAction, Price};
-use crate::ops::{OpsContext, OpsError, lost_money, money};
+use crate::ops::{OpsContext, OpsError, lost_money};
 use crate::store::JobRecord;
-use crate::store::files;
+use crate::store::files::{self, highest_costs};
 
 use super::{Crew, Reporter};
 
@@ -108,8 +108,7 @@ fn due_by_plan(
         limit: None,
         ..request.clone()
     };
-    let ledger = money::ledger(context)?;
-    let mut planner = Planner::new(context, &unlimited, &ledger, context.clock.now())?;
+    let mut planner = Planner::new(context, &unlimited, context.runs(&request.run_id)?)?;
     let filter = select::among(&request.query, &jobs);
     let plans = planner.plan_all(jobs, &filter);
     let bought = plans.iter().filter(|plan| plan.fate == PlannedAction::Run);
@@ -182,7 +181,11 @@ pub(super) fn money(
             }
         }
         let now = context.clock.now();
-        highest_cost = files.ask(|ledger| money::highest_cost(context, request, ledger, now))??;
+        if caps.any() {
+            let (workspace, run_id) = (&context.workspace, &request.run_id);
+            let highest = files.ask(|ledger| highest_costs(workspace, ledger, run_id, now));
+            highest_cost = highest??;
+        }
     }
     Ok(Some(Money {
         budget: Arc::clone(&crew.budget),

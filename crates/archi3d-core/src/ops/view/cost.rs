@@ -128,7 +128,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(in crate::ops) fn join(&mut self, other: &Self) {
+    /// Adds another tally.
+    pub fn join(&mut self, other: &Self) {
         self.attempts += other.attempts;
         self.completed += other.completed;
         self.failed += other.failed;

@@ -9,24 +9,29 @@ use std::io;
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::job::Entry;
 use crate::domain::lease::{Rhythm, Verdict};
+use crate::domain::patch::Patch;
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
-use crate::store::ReleaseReason;
 use crate::store::attempt::{AttemptOutcome, AttemptRecord, RunAttempts};
 use crate::store::error::{IoContext, StoreError};
+use crate::store::{Made, ReleaseReason};
 use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
 use super::journal::{self, Finished, Found, Line, What};
 use super::liveness::Watch;
+use super::manifest::ManifestRow;
 use super::open;
 use super::registry::Registry;
 use super::snapshot;
 
 /// Longer errors are cut; `error.txt` has them whole.
 const MAX_ERROR_CHARS: usize = 2000;
+
+/// The column that tells where a price comes from.
+const PRICE_SOURCE: &str = "price_source";
 
 /// Reads every attempt of a run: by job in the order of the manifest, then by
 /// number; jobs that the manifest does not name come last, by name.
@@ -40,7 +45,7 @@ pub fn attempts(
     let mut registry = Registry::new(workspace.registry(), "reader");
     let manifest = open::check_run(&mut registry, workspace, run_id, &paths)?;
     let mut run = all_attempts(workspace, run_id, rhythm, now)?;
-    run.jobs = manifest.rows.into_iter().map(|row| row.job_id).collect();
+    run.jobs = manifest.rows.into_iter().map(ManifestRow::named).collect();
     put_in_order(&mut run);
     Ok(run)
 }
@@ -80,8 +85,12 @@ pub fn some_attempts(
         }
         let mut host = None;
         let take = |_, line| ledger.take(&found, &mut host, line);
-        match journal::each_line_at(&found.path, take) {
+        match journal::each_line_at(&found.path, is_about_attempt, take) {
             Ok(unread) => {
+                if unread.damaged > 0 {
+                    let damaged = (found.path.clone(), unread.damaged);
+                    run.damaged_journals.push(damaged);
+                }
                 let unread = unread.damaged + usize::from(unread.torn);
                 if unread > 0 {
                     run.damaged_lines += unread;
@@ -102,8 +111,33 @@ pub fn some_attempts(
     Ok(run)
 }
 
+/// Tells whether a line tells of an attempt, and empties what is of no concern here.
+fn is_about_attempt(what: &mut What) -> bool {
+    match what {
+        What::Finished(finished) => {
+            let mut patch = Patch::default();
+            if let Some(source) = finished.patch.get(PRICE_SOURCE) {
+                patch.set(PRICE_SOURCE, source);
+            }
+            finished.patch = patch;
+            finished.outputs = Vec::new();
+        }
+        What::Made(line) => {
+            line.result = Made {
+                price: std::mem::take(&mut line.result.price),
+                ..Made::default()
+            };
+        }
+        What::Progress { .. } | What::Folded { .. } | What::Closed { .. } | What::Other => {
+            return false;
+        }
+        _ => {}
+    }
+    true
+}
+
 fn put_in_order(run: &mut RunAttempts) {
-    let order: HashMap<&JobId, usize> = run.jobs.iter().zip(0..).collect();
+    let order: HashMap<&JobId, usize> = run.jobs.iter().map(|(id, _)| id).zip(0..).collect();
     let place = |attempt: &AttemptRecord| order.get(&attempt.job_id).copied();
     run.attempts.sort_unstable_by(|a, b| {
         // Those without a place come last.
@@ -365,7 +399,7 @@ fn finish(record: &mut AttemptRecord, finished: &Finished, at: Timestamp) {
     if record.request_id.is_none() {
         record.request_id.clone_from(&finished.request_id);
     }
-    let source = finished.patch.get("price_source").unwrap_or_default();
+    let source = finished.patch.get(PRICE_SOURCE).unwrap_or_default();
     if !source.is_empty() {
         record.price_source = Some(source.to_owned());
     }

@@ -122,7 +122,7 @@ impl FileBudget {
 
 impl Budget for FileBudget {
     fn levels(&self, run: &RunId, caps: Caps, now: Timestamp) -> Result<Vec<Level>, StoreError> {
-        self.ask(|ledger| ledger.level(run, caps, now))
+        self.ask(|ledger| ledger.balance(run, now).levels(caps))
     }
 
     fn standing(&self, run: &RunId) -> Result<Standing, StoreError> {

@@ -51,6 +51,9 @@ pub struct RunExam {
     pub damaged_markers: Vec<DamagedMarker>,
     /// Journals with lines that cannot be read, and how many.
     pub damaged_journals: Vec<(PathBuf, usize)>,
+    /// Journals that were not read, as nothing was asked of them: whoever reads them for
+    /// other reasons sees what of them is damaged.
+    pub unread_journals: Vec<PathBuf>,
     /// Journals that their dead workers did not close.
     pub dead_journals: Vec<PathBuf>,
     /// Jobs whose files are not those that were recorded; only looked for when asked.
@@ -153,7 +156,6 @@ impl RunExam {
         endings: &mut HashMap<JobId, Option<Finished>>,
     ) -> Result<HashSet<WorkerId>, StoreError> {
         let asked: HashSet<JobId> = endings.keys().cloned().collect();
-        let wanted = &|job: &JobId| asked.contains(job);
         let mut keep = |finished: Finished| {
             if let Some(known) = endings.get_mut(&finished.job_id) {
                 let earlier = known.as_ref().map(|known| known.attempt);
@@ -169,7 +171,11 @@ impl RunExam {
         let unclosed = journal::unclosed(&folder).context("list", &folder)?;
         for found in journal::all(&folder).context("list", &folder)? {
             if !unclosed.contains(&found) {
-                let (told, damaged) = closed_endings(&found.path, wanted)?;
+                if asked.is_empty() {
+                    self.unread_journals.push(found.path);
+                    continue;
+                }
+                let (told, damaged) = closed_endings(&found.path, &asked)?;
                 told.into_iter().for_each(&mut keep);
                 if damaged > 0 {
                     self.damaged_journals.push((found.path, damaged));
@@ -378,14 +384,19 @@ impl RunExam {
 /// lines cannot be read.
 fn closed_endings(
     path: &Path,
-    wanted: &dyn Fn(&JobId) -> bool,
+    wanted: &HashSet<JobId>,
 ) -> Result<(Vec<Finished>, usize), StoreError> {
+    let keep = |what: &mut What| match what {
+        What::Finished(finished) => wanted.contains(&finished.job_id),
+        What::Fenced { .. } => true,
+        _ => false,
+    };
     let mut told: Vec<Finished> = Vec::new();
     let take = |_, line: Line| match line.what {
-        What::Finished(finished) if wanted(&finished.job_id) => told.push(*finished),
+        What::Finished(finished) => told.push(*finished),
         What::Fenced { nonce, .. } => told.retain(|finished| finished.nonce != nonce),
         _ => {}
     };
-    let unread = journal::each_line_at(path, take).context("read", path)?;
+    let unread = journal::each_line_at(path, keep, take).context("read", path)?;
     Ok((told, unread.damaged))
 }

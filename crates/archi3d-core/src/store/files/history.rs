@@ -72,7 +72,7 @@ impl History {
             told.journals.push(found);
             told.facts.push(WorkerFacts::default());
             let take = |start, line| told.take(&worker_id, start, line);
-            let unread = match journal::each_line_at(&path, take) {
+            let unread = match journal::each_line_at(&path, is_a_step, take) {
                 Ok(unread) => unread,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error).context("read", &path),
@@ -253,6 +253,18 @@ impl Event {
     fn is_ending(&self) -> bool {
         matches!(self.what, Step::Finished { .. })
     }
+}
+
+/// Tells whether a line is part of a job's history, and empties what is read again later.
+fn is_a_step(what: &mut What) -> bool {
+    if let What::Finished(finished) = what {
+        finished.patch = Patch::default();
+        finished.outputs = Vec::new();
+    }
+    matches!(
+        what,
+        What::Opened { .. } | What::Claimed { .. } | What::Finished(_) | What::Fenced { .. }
+    )
 }
 
 /// Returns enough of a nonce to tell the attempts of one job apart.

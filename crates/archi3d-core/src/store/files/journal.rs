@@ -362,25 +362,74 @@ pub(super) struct Unread {
 /// Hands every line that can be understood to `take`, one at a time: a journal may be
 /// larger than what a machine can hold.
 pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<Unread> {
-    each_of(path, false, &mut |_, line| take(line))
+    let read = |lines: &[&[u8]]| {
+        lines
+            .iter()
+            .map(|line| Understood::of(line, &|_| true))
+            .collect()
+    };
+    each_of(path, 1, &read, &mut |_, line| take(line))
 }
 
 /// Does what [`each_line`] does on all cores, and tells where in the file each line begins.
+/// `keep` says which lines are wanted, and may empty what is not wanted of them: what
+/// leaves the thread that made it costs twice as much.
+///
 /// Not for a thread that works on jobs: while it waits it would begin another one.
-pub(super) fn each_line_at(path: &Path, mut take: impl FnMut(u64, Line)) -> io::Result<Unread> {
-    each_of(path, true, &mut take)
+pub(super) fn each_line_at(
+    path: &Path,
+    keep: impl Fn(&mut What) -> bool + Sync,
+    mut take: impl FnMut(u64, Line),
+) -> io::Result<Unread> {
+    const PIECE: usize = 1 << 19;
+    let read = |lines: &[&[u8]]| {
+        let lines = lines.par_iter().with_min_len(16);
+        lines.map(|line| Understood::of(line, &keep)).collect()
+    };
+    each_of(path, PIECE, &read, &mut take)
 }
 
-/// Reads a journal piece by piece, the lines of one side by side if `parallel`.
-fn each_of(path: &Path, parallel: bool, take: &mut dyn FnMut(u64, Line)) -> io::Result<Unread> {
-    const PIECE: usize = 1 << 20;
+/// What became of a line.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are wanted, and a box for each costs more than the room"
+)]
+enum Understood {
+    Wanted(Line),
+    Unwanted,
+    Damaged,
+}
+
+impl Understood {
+    fn of(raw: &[u8], keep: &dyn Fn(&mut What) -> bool) -> Self {
+        match Line::parse(raw) {
+            Ok(mut line) => {
+                if keep(&mut line.what) {
+                    Self::Wanted(line)
+                } else {
+                    Self::Unwanted
+                }
+            }
+            Err(_) if raw == b"\n" => Self::Unwanted,
+            Err(_) => Self::Damaged,
+        }
+    }
+}
+
+/// Reads a journal by pieces of about this many bytes, at least one line.
+fn each_of(
+    path: &Path,
+    piece_size: usize,
+    read: &dyn Fn(&[&[u8]]) -> Vec<Understood>,
+    take: &mut dyn FnMut(u64, Line),
+) -> io::Result<Unread> {
     let mut reader = io::BufReader::with_capacity(1 << 16, durable::open_plain(path)?);
     let mut unread = Unread::default();
     let mut piece = Vec::new();
     let mut start = 0;
     loop {
         piece.clear();
-        while piece.len() < PIECE && reader.read_until(b'\n', &mut piece)? > 0 {}
+        while piece.len() < piece_size && reader.read_until(b'\n', &mut piece)? > 0 {}
         if piece.is_empty() {
             return Ok(unread);
         }
@@ -390,17 +439,11 @@ fn each_of(path: &Path, parallel: bool, take: &mut dyn FnMut(u64, Line)) -> io::
         let lines: Vec<&[u8]> = piece[..whole]
             .split_inclusive(|byte| *byte == b'\n')
             .collect();
-        let parse = |line: &&[u8]| Line::parse(line).ok();
-        let read: Vec<Option<Line>> = if parallel {
-            lines.par_iter().map(parse).collect()
-        } else {
-            lines.iter().map(parse).collect()
-        };
-        for (line, read) in lines.iter().zip(read) {
+        for (line, read) in lines.iter().zip(read(&lines)) {
             match read {
-                Some(line) => take(start, line),
-                None if *line == b"\n" => {}
-                None => unread.damaged += 1,
+                Understood::Wanted(line) => take(start, line),
+                Understood::Unwanted => {}
+                Understood::Damaged => unread.damaged += 1,
             }
             start += line.len() as u64;
         }

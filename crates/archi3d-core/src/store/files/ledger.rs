@@ -18,6 +18,7 @@ use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
+use crate::store::error::StoreError;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
@@ -221,18 +222,26 @@ impl LedgerFile {
     }
 
     /// Reads the whole ledger of a workspace as [`LedgerFile::look`] does, to keep it.
-    pub fn read(workspace: &Workspace) -> io::Result<Ledger> {
-        let mut file = Self::new(workspace);
-        file.catch_up()?;
-        Ok(file.ledger)
+    pub fn read(workspace: &Workspace) -> Result<Ledger, StoreError> {
+        Self::read_into(workspace, Ledger::default())
     }
 
     /// Reads it with what each job of a run costs.
-    pub fn read_by_job(workspace: &Workspace, run: &RunId) -> io::Result<Ledger> {
+    pub fn read_by_job(workspace: &Workspace, run: &RunId) -> Result<Ledger, StoreError> {
+        Self::read_into(workspace, Ledger::by_job(run.clone()))
+    }
+
+    fn read_into(workspace: &Workspace, empty: Ledger) -> Result<Ledger, StoreError> {
         let mut file = Self::new(workspace);
-        file.ledger = Ledger::by_job(run.clone());
-        file.catch_up()?;
-        Ok(file.ledger)
+        file.ledger = empty;
+        match file.catch_up() {
+            Ok(()) => Ok(file.ledger),
+            Err(error) => Err(StoreError::Content {
+                what: format!("cannot be read: {error}"),
+                path: file.path().to_owned(),
+                hint: "see that it is a plain file that you may read".into(),
+            }),
+        }
     }
 
     fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {

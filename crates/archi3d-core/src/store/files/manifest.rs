@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use crate::domain::id::JobId;
+use crate::store::runs::JobName;
 use crate::table::codec::decode;
 use crate::table::{Table, TableError};
 
@@ -25,6 +26,18 @@ pub struct ManifestRow {
     pub algo: String,
     /// The pictures in the order of their numbers, empty ones left out.
     pub images: Vec<String>,
+}
+
+impl ManifestRow {
+    /// Returns the job and what it is known by.
+    pub fn named(self) -> (JobId, JobName) {
+        let name = JobName {
+            product_id: self.product_id,
+            variant: self.variant,
+            algo: self.algo,
+        };
+        (self.job_id, name)
+    }
 }
 
 /// A row that cannot be a job.

@@ -66,6 +66,7 @@ mod projection;
 mod property;
 mod providers;
 mod pulled;
+mod reading;
 mod recover;
 mod redo;
 mod registry;
@@ -77,6 +78,7 @@ mod subject;
 mod sweep;
 mod unexplained;
 mod withdraw;
+mod workers;
 
 use committer::{Committer, Shared};
 use journal::What;
@@ -95,21 +97,23 @@ pub use history::History;
 pub use inspect::Inspector;
 pub use late::{Kept, kept};
 pub use ledger::{Journals, LedgerFile};
+pub use manifest::ManifestRow;
 pub use mend::{DamagedMarker, Remedy};
 pub use open::{
     contradictions, listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run,
     refuse_links_outside,
 };
-pub use overview::{AlgoIndex, algo_index, algos_of, overview, past_durations};
-pub use pending::unpublished;
+pub use overview::algos_of;
 pub use projection::StateNames;
 pub use providers::FileProviders;
 pub use pulled::{PulledRow, PulledRows, Pulling};
+pub use reading::{FileRuns, highest_costs};
 pub use registry::missing_hint;
 pub use reuse::FileReuse;
 pub use runs::runs;
 pub use snapshot::read_run;
 pub use subject::{Contradictions, Subject, SubjectColumns, SubjectKey};
+pub use workers::{LiveWorker, live_workers};
 
 /// What is needed to open a run for working on it.
 #[derive(Clone)]

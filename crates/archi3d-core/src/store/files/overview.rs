@@ -9,7 +9,6 @@
 //! left to [`super::snapshot`], which says what it is.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Range;
 
@@ -23,6 +22,7 @@ use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::overview::{AlgoOverview, FailedJob, Overview, RunningJob};
+use crate::store::runs::{AlgoIndex, JobName, id_hash};
 use crate::workspace::lock;
 use crate::workspace::paths::{RunPaths, Workspace};
 
@@ -47,8 +47,8 @@ const REGISTRY: [&str; 3] = ["run_id", "job_id", "status"];
 /// How often a table that is written to while it is read is read again.
 const TRIES: usize = 3;
 
-/// Reads a run at a glance, and which algorithm its jobs have.
-pub fn overview(
+/// Reads a run at a glance, and which algorithm its jobs have; money and the names of jobs are not among it.
+pub(super) fn overview(
     workspace: &Workspace,
     run_id: &RunId,
     rhythm: Rhythm,
@@ -98,12 +98,12 @@ fn look(
         odd: listed.odd || rows.odd || snapshot::ignores_case(&paths),
         seen: Overview {
             recent: rows.recent(),
-            algos: rows.algos,
+            algos: rows.algos(),
             ..Overview::default()
         },
     };
     joined.join(&rows.jobs, &listed.hashes, &markers);
-    let index = AlgoIndex::of_rows(&joined.seen.algos, &rows.jobs);
+    let index = index_of(&joined.seen.algos, &rows.jobs);
     let Joined {
         mut closer,
         odd,
@@ -142,50 +142,32 @@ fn worker_lives(paths: &RunPaths) -> bool {
 
 /// Returns how long completed jobs took, by algorithm, over all runs of the
 /// workspace, in seconds.
-pub fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
+pub(super) fn past_durations(workspace: &Workspace) -> Result<Vec<AlgoOverview>, StoreError> {
     let records = Records::open(&workspace.registry(), &REGISTRY);
-    if let Some(rows) = records.and_then(|records| Rows::read(&records, None)) {
-        return Ok(rows.algos);
+    if let Some(mut rows) = records.and_then(|records| Rows::read(&records, None)) {
+        return Ok(rows.algos());
     }
     // What is wrong with the table is said there.
     Registry::new(workspace.registry(), "reader").load()?;
     Ok(Vec::new())
 }
 
-/// The algorithms of a run's jobs, found by their ids.
-#[derive(Debug, Default)]
-pub struct AlgoIndex {
-    names: Vec<String>,
-    /// By hash.
-    jobs: Vec<(u64, u16)>,
-}
-
-impl AlgoIndex {
-    fn of_rows(algos: &[AlgoOverview], rows: &[RowSeen]) -> Self {
-        Self {
-            names: algos.iter().map(|algo| algo.algo.clone()).collect(),
-            jobs: rows.iter().map(|row| (row.hash, row.algo)).collect(),
-        }
-    }
-
-    /// Returns the algorithm of a job, if the registry has it.
-    pub fn of(&self, job: &JobId) -> Option<&str> {
-        let hash = hash_of(job.as_str().as_bytes());
-        let place = self.jobs.partition_point(|(known, _)| *known < hash);
-        let (_, algo) = self.jobs.get(place).filter(|(known, _)| *known == hash)?;
-        self.names.get(usize::from(*algo)).map(String::as_str)
-    }
-}
-
 /// Reads the algorithms of a run's jobs as the registry has them.
-pub fn algo_index(workspace: &Workspace, run_id: &RunId) -> Result<AlgoIndex, StoreError> {
+pub(super) fn algo_index(workspace: &Workspace, run_id: &RunId) -> Result<AlgoIndex, StoreError> {
     let records = Records::open(&workspace.registry(), &REGISTRY);
-    let Some(rows) = records.and_then(|records| Rows::read(&records, Some(run_id))) else {
+    let Some(mut rows) = records.and_then(|records| Rows::read(&records, Some(run_id))) else {
         // What is wrong with the table is said there.
         Registry::new(workspace.registry(), "reader").load()?;
         return Ok(AlgoIndex::default());
     };
-    Ok(AlgoIndex::of_rows(&rows.algos, &rows.jobs))
+    Ok(index_of(&rows.algos(), &rows.jobs))
+}
+
+fn index_of(algos: &[AlgoOverview], rows: &[RowSeen]) -> AlgoIndex {
+    AlgoIndex::new(
+        algos.iter().map(|algo| algo.algo.clone()).collect(),
+        rows.iter().map(|row| (row.hash, row.algo)).collect(),
+    )
 }
 
 /// Returns the algorithms of these jobs, each a run and an id, as far as the
@@ -214,12 +196,6 @@ pub fn algos_of(
     Ok(algos)
 }
 
-fn hash_of(id: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// The jobs of the manifest, by hash.
 struct Listed {
     hashes: Vec<u64>,
@@ -236,7 +212,7 @@ fn listed(paths: &RunPaths) -> Option<Listed> {
         spans_in(record, 0, &wanted, &mut cell);
         let id = decode(&record[cell[0].clone()]);
         odd |= !is_plain_word(&id);
-        hashes.push(hash_of(&id));
+        hashes.push(id_hash(&id));
     })?;
     hashes.par_sort_unstable();
     let lines = hashes.len();
@@ -253,7 +229,7 @@ fn markers(paths: &RunPaths) -> io::Result<Vec<(u64, u8)>> {
             return;
         };
         if let Some(kind) = RecordKind::ALL.into_iter().find(|kind| kind.file() == file) {
-            found.push((hash_of(job.as_bytes()), 1 << kind as u8));
+            found.push((id_hash(job.as_bytes()), 1 << kind as u8));
         }
     });
     match listed {
@@ -421,6 +397,7 @@ impl Glance<'_> {
         let failed = FailedJob {
             job_id,
             algo: row.algo.into(),
+            name: JobName::default(),
             message: noted
                 .filter(|noted| !noted.trim().is_empty())
                 .unwrap_or(said.error),
@@ -442,6 +419,7 @@ impl Glance<'_> {
             }),
             job_id,
             algo,
+            name: JobName::default(),
             attempt,
             holder,
         }

@@ -15,7 +15,7 @@ use super::journal::{self, What};
 use super::marker::Marker;
 
 /// Returns the jobs whose ending waits to be published, with its attempt.
-pub fn unpublished(
+pub(super) fn unpublished(
     workspace: &Workspace,
     run_id: &RunId,
 ) -> Result<HashMap<JobId, u32>, StoreError> {

@@ -164,6 +164,13 @@ pub fn requeue(
     })
 }
 
+/// Has rehearsed jobs of these algorithms wait to be performed; tells how many.
+pub fn perform(connection: &mut Connection, run_no: i64, algos: &[&str]) -> PgResult<usize> {
+    let sql = &statements::PERFORM;
+    let row = connection.one(sql, &[&run_no, &algos])?;
+    Reader::new(&row, sql).count()
+}
+
 /// Sets the priority of jobs of a run; higher goes first. Returns how many changed.
 pub fn prioritize(
     connection: &mut Connection,

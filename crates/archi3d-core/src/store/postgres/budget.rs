@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::claim::Hold;
 use super::error::PgResult;
 use super::link::{Link, nonce};
 use super::money::{self, Cap, OpenReservation, Reserved, Sums};
+use super::spool::Entry;
 use crate::domain::budget::{CapKind, Caps, Grant, Level, Stake, Standing};
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::money::Usd;
@@ -35,7 +37,22 @@ impl PgBudget {
         })
     }
 
-    fn grant(&self, caps: Caps, reserved: Reserved) -> Result<Grant, StoreError> {
+    /// Settles what workers of the run ended and did not live to settle: before a limit is called reached. Tells whether
+    /// there was any.
+    fn settle_left(&self) -> PgResult<bool> {
+        let run_no = self.0.run_no;
+        let settled = self
+            .0
+            .ask(PATIENCE, |c| money::settle_ended(c, Some(run_no)))?;
+        Ok(settled > 0)
+    }
+
+    fn hold(&self, stake: &Stake) -> Result<Hold, StoreError> {
+        let hold = self.0.hold_of(stake, PATIENCE)?;
+        hold.ok_or_else(|| fenced(&stake.job_id))
+    }
+
+    fn grant(job: &JobId, caps: Caps, reserved: Reserved) -> Result<Grant, StoreError> {
         Ok(match reserved {
             Reserved::Yes { run, day } => {
                 let levels = levels(caps, run, day);
@@ -47,13 +64,14 @@ impl PgBudget {
             }
             Reserved::No(Cap::Run, sums) => Grant::No(level(CapKind::Run, caps.run_usd, sums)),
             Reserved::No(Cap::Day, sums) => Grant::No(level(CapKind::Day, caps.day_usd, sums)),
-            Reserved::Fenced => {
-                return Err(StoreError::Closed {
-                    run_id: self.0.run_id.to_string(),
-                    reason: "the job was taken over before its money was reserved".to_owned(),
-                });
-            }
+            Reserved::Fenced => return Err(fenced(job)),
         })
+    }
+}
+
+fn fenced(job: &JobId) -> StoreError {
+    StoreError::Fenced {
+        job_id: job.to_string(),
     }
 }
 
@@ -108,10 +126,18 @@ impl Budget for PgBudget {
             self.reserved_for(run, job)?.map(|(_, usd)| usd)
         };
         let new = Usd::of(usd) - Usd::of(inherited.unwrap_or_default());
-        let levels = self.levels(run, caps, now)?;
-        let short = levels.iter().find(|level| Usd::of(level.left_usd()) < new);
-        Ok(match short {
-            Some(level) => Grant::No(*level),
+        let mut levels = self.levels(run, caps, now)?;
+        let short = |levels: &[Level]| {
+            let mut levels = levels.iter();
+            levels
+                .find(|level| Usd::of(level.left_usd()) < new)
+                .copied()
+        };
+        if short(&levels).is_some() && self.settle_left()? {
+            levels = self.levels(run, caps, now)?;
+        }
+        Ok(match short(&levels) {
+            Some(level) => Grant::No(level),
             None => Grant::Yes(levels.first().copied()),
         })
     }
@@ -137,25 +163,49 @@ impl Budget for PgBudget {
         caps: Caps,
         _now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let Some(hold) = self.0.hold_of(stake, PATIENCE)? else {
-            return self.grant(caps, Reserved::Fenced);
+        let hold = self.hold(stake)?;
+        let ask = || {
+            self.0.ask(PATIENCE, |connection| {
+                money::reserve(connection, &hold, Usd::of(usd), in_micros(caps))
+            })
         };
-        let reserved = self.0.ask(PATIENCE, |connection| {
-            money::reserve(connection, &hold, Usd::of(usd), in_micros(caps))
-        })?;
-        self.grant(caps, reserved)
+        let mut reserved = ask()?;
+        if matches!(reserved, Reserved::No(..)) && self.settle_left()? {
+            reserved = ask()?;
+        }
+        Self::grant(&stake.job_id, caps, reserved)
+    }
+
+    fn raise(&self, stake: &Stake, usd: f64, _now: Timestamp) -> Result<(), StoreError> {
+        let (hold, usd) = (self.hold(stake)?, Usd::of(usd));
+        // The purchase is made; nobody waits with it for a server that is away.
+        match self.0.ask(Duration::ZERO, |connection| {
+            money::raise(connection, &hold, usd)
+        }) {
+            // Whoever took the job over accounts for what it hears of.
+            Ok(_) => Ok(()),
+            Err(error) if error.is_retryable() => {
+                let micros = usd.micros();
+                self.0.keep(Entry::Raised { hold, micros })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn settle(&self, stake: &Stake, usd: f64, _now: Timestamp) -> Result<(), StoreError> {
-        let settled = self.0.hold_of(stake, PATIENCE).and_then(|hold| {
-            let Some(hold) = hold else { return Ok(()) };
-            self.0.ask(PATIENCE, |connection| {
-                money::settle(connection, &hold, Usd::of(usd), false).map(drop)
-            })
+        let Some(hold) = self.0.hold_of(stake, PATIENCE)? else {
+            return Ok(());
+        };
+        let usd = Usd::of(usd);
+        let settled = self.0.ask(PATIENCE, |connection| {
+            money::settle(connection, &hold, usd, false).map(drop)
         });
         match settled {
-            // The ending says what it cost; whoever starts next settles it from there.
-            Err(error) if error.is_retryable() => Ok(()),
+            // It goes with the ending, which waits too.
+            Err(error) if error.is_retryable() => {
+                let micros = usd.micros();
+                self.0.keep(Entry::Settled { hold, micros })
+            }
             settled => settled.map_err(StoreError::from),
         }
     }
@@ -167,13 +217,11 @@ impl Budget for PgBudget {
         caps: Caps,
         _now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let Some(hold) = self.0.hold_of(stake, PATIENCE)? else {
-            return self.grant(caps, Reserved::Fenced);
-        };
+        let hold = self.hold(stake)?;
         let reserved = self.0.ask(PATIENCE, |connection| {
             money::reserve_beside(connection, &hold, Usd::of(usd), in_micros(caps))
         })?;
-        self.grant(caps, reserved)
+        Self::grant(&stake.job_id, caps, reserved)
     }
 
     fn write_off(&self, stake: &Stake, _now: Timestamp) -> Result<(), StoreError> {

@@ -5,19 +5,24 @@
 //! was is found out by [`super::listen::Pulse::probe`], or said with `?prepare=off`.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::config::{ChannelBinding as Binding, SslMode as Tls, TargetSessionAttrs};
 use postgres::types::{ToSql, Type};
-use postgres::{Client, Config, NoTls, Row, Statement};
+use postgres::{Config, NoTls, Row, Statement};
 
+use super::client::{self, Client, Trouble};
 use super::error::{self, PgError, PgResult};
 use super::statements::Sql;
+use super::times::Times;
 use super::url::{ChannelBinding, Session, SslMode, StoreUrl};
 use super::{statements, tls};
 
 /// The oldest server that has everything we use.
 const OLDEST_SERVER: i32 = 130_000;
+
+/// How long a server may take to let us in once it has been reached.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Settings of a direct connection. Plans that were made on empty tables would stay and join by reading whole tables, so
 /// only the ways by index are left open. What was acknowledged is on disk, whatever the server's default is.
@@ -32,6 +37,9 @@ pub struct Connection {
     name: String,
     prepared: Option<HashMap<&'static str, Statement>>,
     in_transaction: bool,
+    times: Option<Times>,
+    /// How long a statement may take.
+    limit: Option<Duration>,
 }
 
 impl std::fmt::Debug for Connection {
@@ -59,6 +67,8 @@ impl Connection {
             name: name.to_owned(),
             prepared: None,
             in_transaction: false,
+            times: Times::wanted(),
+            limit: None,
         };
         connection.refuse_old_server()?;
         if url.prepare == Some(true) {
@@ -74,9 +84,32 @@ impl Connection {
         if direct && !fresh.is_direct() {
             fresh.keep_plans()?;
         }
+        fresh.limit(self.limit);
         fresh.note_serving()?;
         *self = fresh;
         Ok(())
+    }
+
+    /// From now on whoever does not answer within this time counts as away, whatever stands between us.
+    pub fn limit(&mut self, limit: Option<Duration>) {
+        self.limit = limit;
+        self.client.limit(limit);
+    }
+
+    /// Connects again to look on: nothing is noted on the server.
+    pub(super) fn renew(&mut self) -> PgResult<()> {
+        *self = Self::open(&self.url, &self.name)?;
+        Ok(())
+    }
+
+    /// In a transaction: everything that follows sees the same moment, changes nothing, and is answered by one process
+    /// of the server.
+    pub(super) fn one_moment(&mut self) -> PgResult<()> {
+        self.batch(
+            "the settings",
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL jit = off; \
+             SET LOCAL max_parallel_workers_per_gather = 0",
+        )
     }
 
     /// Returns where it leads.
@@ -128,7 +161,12 @@ impl Connection {
         sql: &'static Sql,
         parameters: &[Parameter<'_>],
     ) -> PgResult<Vec<Row>> {
-        match self.try_rows(sql, parameters) {
+        let began = self.times.is_some().then(Instant::now);
+        let answer = self.try_rows(sql, parameters);
+        if let (Some(times), Some(began)) = (&mut self.times, began) {
+            times.add(sql.name, began.elapsed());
+        }
+        match answer {
             // A pooler after all: nothing was carried out, so the same can be said again, whole.
             Err(error) if self.is_direct() && forgot(&error) => {
                 self.keep_nothing();
@@ -146,7 +184,7 @@ impl Connection {
         &mut self,
         sql: &'static Sql,
         parameters: &[Parameter<'_>],
-    ) -> Result<Vec<Row>, postgres::Error> {
+    ) -> Result<Vec<Row>, Trouble> {
         let Some(prepared) = &mut self.prepared else {
             let typed: Vec<(Parameter<'_>, Type)> = parameters
                 .iter()
@@ -251,7 +289,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn named(&self, statement: &'static str, error: &postgres::Error) -> PgError {
+    pub(super) fn named(&self, statement: &'static str, error: &Trouble) -> PgError {
         error::of_statement(
             error,
             statement,
@@ -271,10 +309,11 @@ pub struct Canceller {
 impl Canceller {
     /// Asks the server to end the statement; whether it does is seen on the connection.
     pub fn cancel(&self) -> PgResult<()> {
+        let limit = self.url.connect_timeout + HANDSHAKE;
         let sent = if self.url.ssl_mode == SslMode::Disable {
-            self.token.cancel_query(NoTls)
+            client::cancel(&self.token, NoTls, limit)
         } else {
-            self.token.cancel_query(tls::connector(&self.url)?)
+            client::cancel(&self.token, tls::connector(&self.url)?, limit)
         };
         sent.map_err(|error| {
             error::of_connecting(&error, &self.url.to_string(), &self.url.database)
@@ -283,7 +322,10 @@ impl Canceller {
 }
 
 /// Tells whether the server does not know, or knows already, what we prepared: another session's.
-fn forgot(error: &postgres::Error) -> bool {
+fn forgot(error: &Trouble) -> bool {
+    let Trouble::Said(error) = error else {
+        return false;
+    };
     error
         .code()
         .is_some_and(|code| matches!(code.code(), "26000" | "42P05" | "08P01"))
@@ -298,7 +340,7 @@ fn connect(url: &StoreUrl, name: &str) -> PgResult<Client> {
     config
         .user(&url.user)
         .dbname(&url.database)
-        .application_name(&short_name(name));
+        .application_name(short_name(name));
     if let Some(password) = url.password() {
         config.password(password);
     }
@@ -329,11 +371,12 @@ fn connect(url: &StoreUrl, name: &str) -> PgResult<Client> {
         });
     // A socket needs no TLS, and the client refuses to ask for it there.
     let local = url.hosts.iter().all(|host| host.starts_with('/'));
+    let limit = url.connect_timeout + HANDSHAKE;
     let done = if url.ssl_mode == SslMode::Disable || local {
         config.ssl_mode(Tls::Disable);
-        config.connect(NoTls)
+        Client::connect(&config, NoTls, limit)
     } else {
-        config.connect(tls::connector(url)?)
+        Client::connect(&config, tls::connector(url)?, limit)
     };
     done.map_err(|error| error::of_connecting(&error, &url.to_string(), &url.database))
 }

@@ -59,8 +59,19 @@ impl State {
     }
 }
 
-/// Registers a worker. False: somebody who lives has this name.
+/// Registers a worker, and ends the slots at providers of a dead one of its name. False: somebody who lives has this name.
+/// The caller holds the lock of the name on its machine.
 pub fn register(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
+    connection.transaction(|connection| {
+        let registered = register_alone(connection, worker)?;
+        if registered {
+            connection.rows(&statements::WORKER_SLOTS_OVER, &[&worker.worker_id])?;
+        }
+        Ok(registered)
+    })
+}
+
+fn register_alone(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
     let pid = small(worker.pid);
     let slots = small(worker.slots);
     let row = connection.row(

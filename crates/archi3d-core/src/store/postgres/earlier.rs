@@ -8,6 +8,7 @@ use super::link::{Link, nonce};
 use super::reuse;
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
+use crate::domain::lease::Lease;
 use crate::domain::text::hex;
 use crate::store::reuse::{ReuseIndex, Source};
 use crate::store::{Artifact, StoreError};
@@ -17,16 +18,22 @@ use crate::workspace::paths::Workspace;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Finds results by what went into them, of all runs in the database.
-#[derive(Debug)]
 pub(super) struct PgReuse {
-    link: Arc<Link>,
+    ask: Box<Ask>,
+    /// Whose attempts make results; nobody's where a person only looks.
+    link: Option<Arc<Link>>,
     workspace: Workspace,
     refused: Mutex<HashSet<(RunId, JobId)>>,
 }
 
+/// Asks the server for an earlier result.
+pub(super) type Ask =
+    dyn Fn(&[u8], Option<&str>) -> Result<Option<reuse::Source>, StoreError> + Send + Sync;
+
 impl PgReuse {
-    pub(super) fn new(link: Arc<Link>, workspace: Workspace) -> Self {
+    pub(super) fn new(ask: Box<Ask>, link: Option<Arc<Link>>, workspace: Workspace) -> Self {
         Self {
+            ask,
             link,
             workspace,
             refused: Mutex::default(),
@@ -42,7 +49,7 @@ impl ReuseIndex for PgReuse {
         _fresh: bool,
     ) -> Result<Option<Source>, StoreError> {
         let key = key.to_string().into_bytes();
-        let found = self.link.ask(PATIENCE, |c| reuse::find(c, &key, version))?;
+        let found = (self.ask)(&key, version)?;
         let Some(found) = found else { return Ok(None) };
         let (Ok(run_id), Ok(job_id)) = (RunId::parse(&found.run_id), JobId::parse(&found.job_id))
         else {
@@ -69,6 +76,23 @@ impl ReuseIndex for PgReuse {
             job_id,
             folder,
         }))
+    }
+
+    fn make(&self, key: &ContentKey, lease: &Lease) -> Result<bool, StoreError> {
+        let Some(link) = &self.link else {
+            return Ok(true);
+        };
+        let (hold, key) = (link.hold(lease)?, key.to_string().into_bytes());
+        Ok(link.ask(PATIENCE, |c| reuse::make(c, &key, &hold))?)
+    }
+
+    fn made(&self, key: &ContentKey, lease: &Lease) {
+        let Some(link) = &self.link else { return };
+        if let Ok(hold) = link.hold(lease) {
+            let key = key.to_string().into_bytes();
+            // Whoever comes next sees that its attempt is over.
+            let _ = link.ask(Duration::ZERO, |c| reuse::made(c, &key, &hold));
+        }
     }
 
     fn is_empty(&self) -> Result<bool, StoreError> {

@@ -4,6 +4,8 @@ use std::error::Error as _;
 
 use postgres::error::SqlState;
 
+use super::client::Trouble;
+
 /// A result of this module.
 pub type PgResult<T> = Result<T, PgError>;
 
@@ -201,11 +203,19 @@ fn is_lost(code: &SqlState) -> bool {
 
 /// Names an error of a statement. A value that cannot be read is no lost connection.
 pub(super) fn of_statement(
-    error: &postgres::Error,
+    error: &Trouble,
     statement: &'static str,
     database: &str,
     closed: bool,
 ) -> PgError {
+    let error = match error {
+        Trouble::Said(error) => error,
+        other => {
+            return PgError::Lost {
+                reason: silence(other),
+            };
+        }
+    };
     let reason = words(error);
     match error.code() {
         None if closed => PgError::Lost { reason },
@@ -237,10 +247,26 @@ pub(super) fn of_statement(
     }
 }
 
+/// Says what kept us from hearing anything.
+fn silence(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Said(error) => words(error),
+        Trouble::Silence(limit) => format!("no answer for {} s", limit.as_secs()),
+        Trouble::System(error) => error.to_string(),
+    }
+}
+
 /// Names an error of connecting.
-pub(super) fn of_connecting(error: &postgres::Error, server: &str, database: &str) -> PgError {
-    let reason = words(error);
+pub(super) fn of_connecting(error: &Trouble, server: &str, database: &str) -> PgError {
     let server = server.to_owned();
+    let error = match error {
+        Trouble::Said(error) => error,
+        other => {
+            let reason = silence(other);
+            return PgError::CannotConnect { server, reason };
+        }
+    };
+    let reason = words(error);
     match error.code() {
         Some(code)
             if *code == SqlState::INVALID_PASSWORD

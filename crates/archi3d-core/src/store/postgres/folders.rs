@@ -94,8 +94,7 @@ impl PgStore {
     }
 
     pub(super) fn spool_up(&self, entry: Spooled) -> Result<(), StoreError> {
-        let path = self.paths.outputs();
-        self.spool().add(entry).context("write the spool of", &path)
+        self.link.keep(entry)
     }
 
     /// Forgets an attempt that is over.

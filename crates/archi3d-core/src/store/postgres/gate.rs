@@ -8,8 +8,9 @@ use chrono::{DateTime, Utc};
 use super::claim::span;
 use super::connect::Connection;
 use super::error::PgResult;
-use super::reader::{Reader, small};
+use super::reader::{Reader, large, small};
 use super::statements;
+use crate::domain::patch::REUSED;
 
 /// What a provider bears.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -232,64 +233,43 @@ pub fn paused(connection: &mut Connection) -> PgResult<Vec<PausedAlgo>> {
 }
 
 /// How an algorithm's first jobs of a run do, over all workers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canary {
-    /// The algorithm.
-    pub algo: String,
-    /// How many were begun and not given back.
-    pub begun: u32,
-    /// How many brought a result.
-    pub succeeded: u32,
-    /// How many failed.
-    pub failed: u32,
-    /// Whether a person let the rest go.
-    pub released: bool,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Trial {
+    /// How many are under way.
+    pub active: usize,
+    /// How many brought a result of their own.
+    pub completed: usize,
+    /// How many failed in a way that speaks of the algorithm.
+    pub failed: usize,
 }
 
-/// Begins one more canary of an algorithm, if fewer than `most` were begun by anybody.
-pub fn canary_begin(
+/// Returns how the first jobs of an algorithm do; more than `most` are not counted.
+pub fn trial(
     connection: &mut Connection,
     run_no: i64,
     algo: &str,
-    most: u32,
-) -> PgResult<bool> {
-    Ok(connection
-        .row(&statements::CANARY_BEGIN, &[&run_no, &algo, &small(most)])?
-        .is_some())
+    most: usize,
+    rehearsal: bool,
+) -> PgResult<Trial> {
+    let sql = &statements::TRIAL;
+    let row = connection.one(sql, &[&run_no, &algo, &large(most), &rehearsal, &REUSED])?;
+    let mut cells = Reader::new(&row, sql);
+    Ok(Trial {
+        active: cells.count()?,
+        completed: cells.count()?,
+        failed: cells.count()?,
+    })
 }
 
-/// Ends a canary: with a result, without one, or (nothing) given back, which does not count.
-pub fn canary_end(
+/// Returns how many jobs of an algorithm may still begin on trial. Until the transaction ends nobody else is told.
+pub fn trial_room(
     connection: &mut Connection,
     run_no: i64,
     algo: &str,
-    ok: Option<bool>,
-) -> PgResult<()> {
-    connection
-        .rows(&statements::CANARY_END, &[&run_no, &algo, &ok])
-        .map(drop)
-}
-
-/// Lets the rest of an algorithm's jobs go.
-pub fn canary_release(connection: &mut Connection, run_no: i64, algo: &str) -> PgResult<()> {
-    connection
-        .rows(&statements::CANARY_RELEASE, &[&run_no, &algo])
-        .map(drop)
-}
-
-/// Returns the canaries of a run.
-pub fn canaries(connection: &mut Connection, run_no: i64) -> PgResult<Vec<Canary>> {
-    let sql = &statements::CANARIES;
-    let rows = connection.rows(sql, &[&run_no])?;
-    let read = |row| {
-        let mut cells = Reader::new(row, sql);
-        Ok(Canary {
-            algo: cells.take()?,
-            begun: cells.number()?,
-            succeeded: cells.number()?,
-            failed: cells.number()?,
-            released: cells.take()?,
-        })
-    };
-    rows.iter().map(read).collect()
+    most: usize,
+    rehearsal: bool,
+) -> PgResult<usize> {
+    connection.rows(&statements::TRIAL_TURN, &[&run_no, &algo])?;
+    let trial = trial(connection, run_no, algo, most, rehearsal)?;
+    Ok(most.saturating_sub(trial.active + trial.completed + trial.failed))
 }

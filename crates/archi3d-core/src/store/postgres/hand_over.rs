@@ -1,12 +1,14 @@
 //! Jobs that come from files with all that is known of them: nothing that was made, bought or in doubt is forgotten.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::connect::{Connection, Parameter};
 use super::error::{PgError, PgResult};
 use super::import::NewJob;
-use super::money::Sums;
+use super::money::{self, Sums};
 use super::reader::{Reader, clean, entry_word, small};
 use super::statements;
 use crate::domain::job::{Entry, JobState};
@@ -164,12 +166,13 @@ pub fn add(
     Reader::new(&row, sql).count()
 }
 
-/// Brings what was spent on a run in files, and what is reserved for its jobs, so that its limits go on from there.
+/// Brings what was spent on a run in files, in all and by algorithm, and what is reserved for its jobs, so that its
+/// limits go on from there.
 pub fn bring_money(
     connection: &mut Connection,
     run_no: i64,
     run_id: &str,
-    spent: Usd,
+    (spent, by_algo): (Usd, &BTreeMap<String, Usd>),
     reserved: &[(String, u32, Option<Uuid>, Usd)],
 ) -> PgResult<Sums> {
     let scope = format!("run:{run_no}");
@@ -184,6 +187,9 @@ pub fn bring_money(
         spent,
         ..Sums::default()
     };
+    for (algo, spent) in by_algo {
+        money::note_spent(connection, &scope, algo, *spent)?;
+    }
     add(connection, &scope, Usd::ZERO, spent)?;
     for (job_id, number, attempt_id, amount) in reserved {
         let found = super::view::jobs_named(connection, run_id, job_id, 1)?;

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::act;
 use super::claim::{self, Claimer, Hold};
+use super::connect::Connection;
 use super::ending::{self, Ended, Release};
 use super::error::PgResult;
+use super::gate;
 use super::left::Sent;
 use super::record;
 use super::view;
@@ -53,13 +55,14 @@ impl PgStore {
         let patience = Duration::ZERO;
         self.unanswered.store(true, Ordering::SeqCst);
         let mut found = self.link.ask(patience, |c| {
+            if want.lanes.iter().any(|lane| lane.trial.is_some()) {
+                let lanes = from_the_start(&lanes);
+                return self.claim_on_trial(c, want, lanes, &by);
+            }
             let mut found = claim::claim(c, self.link.run_no, &lanes, want.most, &by)?;
             if found.len() < want.most && lanes.iter().any(|lane| lane.after > claim::Lane::START) {
                 // What was given back stands before the cursors.
-                let mut anew = less(&lanes, &found);
-                for lane in &mut anew {
-                    lane.after = claim::Lane::START;
-                }
+                let anew = from_the_start(&less(&lanes, &found));
                 let rest = want.most - found.len();
                 found.extend(claim::claim(c, self.link.run_no, &anew, rest, &by)?);
             }
@@ -97,6 +100,30 @@ impl PgStore {
             }
         }
         Ok(found)
+    }
+
+    /// Claims where the first jobs of algorithms are on trial: as many as all workers together may begin.
+    fn claim_on_trial(
+        &self,
+        connection: &mut Connection,
+        want: &Want<'_>,
+        mut lanes: Vec<claim::Lane>,
+        by: &Claimer<'_>,
+    ) -> PgResult<Vec<claim::Claimed>> {
+        let run_no = self.link.run_no;
+        connection.transaction(|connection| {
+            // In one order, so that nobody waits for somebody who waits.
+            lanes.sort_by(|a, b| a.algo.cmp(&b.algo));
+            for lane in &mut lanes {
+                let wanted = want.lanes.iter().find(|one| one.algo.as_str() == lane.algo);
+                if let Some(most) = wanted.and_then(|one| one.trial) {
+                    let room =
+                        gate::trial_room(connection, run_no, &lane.algo, most, self.rehearsal)?;
+                    lane.most = lane.most.min(u32::try_from(room).unwrap_or(u32::MAX));
+                }
+            }
+            claim::claim(connection, run_no, &lanes, want.most, by)
+        })
     }
 
     /// Takes one job that its caller saw as `entry` describes.
@@ -303,6 +330,14 @@ impl PgStore {
         let soon = due.retry.map_or(poll, |retry| retry.min(poll));
         Ok(Next::Nothing(soon.max(Duration::from_millis(10))))
     }
+}
+
+fn from_the_start(lanes: &[claim::Lane]) -> Vec<claim::Lane> {
+    let begin = |lane: &claim::Lane| claim::Lane {
+        after: claim::Lane::START,
+        ..lane.clone()
+    };
+    lanes.iter().map(begin).collect()
 }
 
 /// Returns the lanes with the room that is left after these jobs.

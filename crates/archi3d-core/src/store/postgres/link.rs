@@ -3,10 +3,10 @@
 //! `work` carries claims and endings, `pulse` beats and news. Either is made again when it is
 //! lost, and the same question is asked again: every question must bear that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
@@ -15,14 +15,19 @@ use super::claim::Hold;
 use super::connect::Connection;
 use super::error::{PgError, PgResult};
 use super::listen::Pulse;
+use super::spool::{Entry, Spool};
 use super::view;
 use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::lease::Lease;
+use crate::store::error::IoContext as _;
 use crate::store::{NoticeSink, StoreError, StoreNotice};
 
 /// The first pause before a lost connection is made again, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// So many jobs are known by number after they have ended.
+const ENDED: usize = 1024;
 
 /// One worker's way to the server.
 pub struct Link {
@@ -31,8 +36,11 @@ pub struct Link {
     pub(super) worker: String,
     pub(super) lease: Duration,
     work: Mutex<Connection>,
-    pulse: Mutex<Pulse>,
+    pulse: Arc<Mutex<Pulse>>,
     jobs: Mutex<HashMap<JobId, i64>>,
+    /// Jobs that have just ended: their money may still be on its way.
+    ended: Mutex<VecDeque<(JobId, i64)>>,
+    spool: Mutex<Spool>,
     notices: NoticeSink,
     hurry: AtomicBool,
     away: AtomicBool,
@@ -48,6 +56,7 @@ impl Link {
     /// Joins two connections to one worker's link.
     pub(super) fn new(
         (work, pulse): (Connection, Pulse),
+        spool: Spool,
         (run_no, run_id): (i64, RunId),
         worker: String,
         lease: Duration,
@@ -59,8 +68,10 @@ impl Link {
             worker,
             lease,
             work: Mutex::new(work),
-            pulse: Mutex::new(pulse),
+            pulse: Arc::new(Mutex::new(pulse)),
             jobs: Mutex::default(),
+            ended: Mutex::default(),
+            spool: Mutex::new(spool),
             notices,
             hurry: AtomicBool::new(false),
             away: AtomicBool::new(false),
@@ -111,8 +122,25 @@ impl Link {
         answer
     }
 
+    /// Returns the connection that beats, for whoever listens on it: the rest ends with its worker.
+    pub(super) fn shared_pulse(&self) -> Arc<Mutex<Pulse>> {
+        Arc::clone(&self.pulse)
+    }
+
     pub(super) fn pulse(&self) -> MutexGuard<'_, Pulse> {
         self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what waits to be sent.
+    pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
+        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what could not be sent, durably.
+    pub(super) fn keep(&self, entry: Entry) -> Result<(), StoreError> {
+        let mut spool = self.spool();
+        let kept = spool.add(entry);
+        kept.context("write the spool", spool.path())
     }
 
     fn open(work: &mut Connection) -> PgResult<()> {
@@ -168,7 +196,11 @@ impl Link {
     pub(super) fn forget_job(&self, job: &JobId) {
         let jobs = self.jobs.lock();
         let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-        jobs.remove(job);
+        if let Some(known) = jobs.remove_entry(job) {
+            let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.truncate(ENDED - 1);
+            ended.push_front(known);
+        }
     }
 
     /// The same for jobs by number.
@@ -185,6 +217,11 @@ impl Link {
             return Ok(Some(*job_no));
         }
         drop(known);
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, job_no)) = ended.iter().find(|(known, _)| known == job) {
+            return Ok(Some(*job_no));
+        }
+        drop(ended);
         let run_id = self.run_id.as_str();
         let found = self.ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
         let found = found.into_iter().find(|view| view.job_id == job.as_str());
@@ -223,9 +260,13 @@ pub(super) fn nonce(attempt_id: Uuid) -> Nonce {
 
 impl From<PgError> for StoreError {
     fn from(error: PgError) -> Self {
+        let (what, hint) = (error.to_string(), error.hint());
+        if error.is_retryable() {
+            return Self::Away { what, hint };
+        }
         Self::Server {
-            what: error.to_string(),
-            hint: error.hint(),
+            what,
+            hint,
             setup: error.is_setup(),
         }
     }

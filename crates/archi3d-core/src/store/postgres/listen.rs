@@ -5,8 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use postgres::fallible_iterator::FallibleIterator as _;
-
 use super::connect::Connection;
 use super::error::PgResult;
 use super::{act, statements};
@@ -75,14 +73,8 @@ impl Pulse {
 
     /// Waits for a message, at most so long, and returns its channel. Without messages it waits for nothing.
     pub fn hear(&mut self, limit: Duration) -> PgResult<Option<String>> {
-        let heard = self
-            .connection
-            .client()
-            .notifications()
-            .timeout_iter(limit)
-            .next();
-        let heard = heard.map_err(|error| self.connection.named("LISTEN", &error))?;
-        Ok(heard.map(|message| message.channel().to_owned()))
+        let heard = self.connection.client().hear(limit);
+        heard.map_err(|error| self.connection.named("LISTEN", &error))
     }
 
     /// Connects again if the connection is known to be gone.

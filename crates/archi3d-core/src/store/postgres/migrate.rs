@@ -139,7 +139,7 @@ fn apply_one(connection: &mut Connection, migration: &Migration, by: &str) -> Pg
         }
         connection.batch("a migration", migration.text)?;
         let version = migration.version;
-        let noted = connection.client().execute_typed(
+        let noted = connection.client().query_typed(
             "INSERT INTO archi3d.schema_migrations (version, name, checksum, min_program, applied_by) VALUES ($1, $2, $3, $4, $5)",
             &[
                 (&version, postgres::types::Type::INT4),

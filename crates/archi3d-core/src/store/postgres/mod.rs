@@ -5,6 +5,7 @@
 //! - [`money`], [`gate`], [`reuse`]: what all workers share: caps, providers, breakers, earlier results.
 //! - [`crew`], [`import`], [`hand_over`], [`export`], [`view`], [`keep`]: workers, runs that arrive and go, what people look
 //!   at, what is forgotten.
+//! - [`PgRuns`]: runs as people look at them, over all of these.
 //! - [`spool`]: what could not be sent yet, on the worker's own disk. [`listen`]: what is new, if anybody tells.
 //!
 //! What holds whoever calls:
@@ -14,9 +15,11 @@
 //! - after [`PgError::Lost`] nobody knows whether the last call was committed: ask [`ending::became`] first.
 
 pub mod act;
+mod asked;
 mod budget;
 pub mod buying;
 pub mod claim;
+mod client;
 pub mod connect;
 pub mod crew;
 mod earlier;
@@ -28,6 +31,7 @@ pub mod gate;
 mod group;
 pub mod hand_over;
 mod handing;
+mod history;
 pub mod import;
 pub mod keep;
 mod left;
@@ -41,11 +45,14 @@ mod providers;
 mod reader;
 pub mod record;
 pub mod reuse;
+mod runs;
 pub mod spool;
 pub mod statements;
+mod times;
 mod tls;
 pub mod url;
 pub mod view;
+mod wake;
 mod worker;
 
 pub use budget::PgBudget;
@@ -55,5 +62,7 @@ pub use error::{PgError, PgResult};
 pub use link::Link;
 pub use opening::PgStoreOptions;
 pub use providers::PgProviders;
+pub use runs::PgRuns;
 pub use url::StoreUrl;
+pub use wake::Wake;
 pub use worker::PgStore;

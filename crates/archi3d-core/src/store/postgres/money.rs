@@ -2,16 +2,18 @@
 //! moment.
 //!
 //! The rules are those of [`crate::domain::budget::Ledger`]; here every sum is a row, moved in the transaction of its
-//! line. Rows are locked in one order everywhere: job, reservation, run, days.
+//! line. Rows are locked in one order everywhere: job, reservation, the run's algorithm, run, days. An algorithm's row
+//! has what was spent on it, for people.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::claim::Hold;
 use super::connect::Connection;
+use super::ending::{self, Bill};
 use super::error::PgResult;
 use super::reader::{Reader, small};
-use super::statements;
+use super::{statements, view};
 use crate::domain::money::Usd;
 
 /// The limits in force; nothing means no limit.
@@ -88,6 +90,12 @@ pub fn reserve_beside(
     reserve_after(connection, hold, amount, caps, Earlier::WrittenOff)
 }
 
+/// Reserves what a purchase that was made is said to cost, whatever the limits are. False: the job is not ours any more.
+pub fn raise(connection: &mut Connection, hold: &Hold, amount: Usd) -> PgResult<bool> {
+    let reserved = reserve(connection, hold, amount, Caps::default())?;
+    Ok(reserved != Reserved::Fenced)
+}
+
 fn reserve_after(
     connection: &mut Connection,
     hold: &Hold,
@@ -96,7 +104,7 @@ fn reserve_after(
     earlier: Earlier,
 ) -> PgResult<Reserved> {
     connection.transaction_if(|connection| {
-        let Some((today, run_no)) = day_and_run(
+        let Some((today, run_no, algo)) = day_and_run(
             connection,
             &statements::FENCE,
             &[&hold.job_no, &hold.attempt_id],
@@ -113,7 +121,7 @@ fn reserve_after(
         if let Some(own) = before
             .take_if(|own| earlier == Earlier::WrittenOff && own.attempt_id != hold.attempt_id)
         {
-            write_off_one(connection, hold.job_no, &own)?;
+            write_off_one(connection, hold.job_no, &own, &algo)?;
         }
         let had = before.as_ref().map_or(Usd::ZERO, |own| own.amount);
         let Some(run) = add(connection, &run_scope, amount - had, caps.run)? else {
@@ -164,7 +172,7 @@ pub fn settle(
 ) -> PgResult<Settled> {
     connection.transaction_if(|connection| {
         let found = day_and_run(connection, &statements::TODAY, &[&hold.job_no])?;
-        let Some((today, run_no)) = found else {
+        let Some((today, run_no, algo)) = found else {
             return Ok((Settled::Before, false));
         };
         let amount = amount.or_nothing();
@@ -187,7 +195,9 @@ pub fn settle(
             }
             None => (Usd::ZERO, format!("day:{today}")),
         };
-        for scope in [format!("run:{run_no}"), day_scope] {
+        let run_scope = format!("run:{run_no}");
+        note_spent(connection, &run_scope, &algo, amount)?;
+        for scope in [run_scope, day_scope] {
             shift(connection, &scope, Usd::ZERO - freed, amount)?;
         }
         Ok((Settled::Yes, true))
@@ -199,13 +209,22 @@ pub fn write_off(connection: &mut Connection, hold: &Hold) -> PgResult<bool> {
     connection.transaction(|connection| {
         let own = reservation(connection, hold.job_no)?;
         match own.filter(|own| own.attempt_id != hold.attempt_id) {
-            Some(own) => write_off_one(connection, hold.job_no, &own).map(|()| true),
+            Some(own) => {
+                let found = day_and_run(connection, &statements::TODAY, &[&hold.job_no])?;
+                let algo = found.map(|(_, _, algo)| algo).unwrap_or_default();
+                write_off_one(connection, hold.job_no, &own, &algo).map(|()| true)
+            }
             None => Ok(false),
         }
     })
 }
 
-fn write_off_one(connection: &mut Connection, job_no: i64, own: &Reservation) -> PgResult<()> {
+fn write_off_one(
+    connection: &mut Connection,
+    job_no: i64,
+    own: &Reservation,
+    algo: &str,
+) -> PgResult<()> {
     let theirs = Hold {
         job_no,
         number: own.number,
@@ -213,10 +232,30 @@ fn write_off_one(connection: &mut Connection, job_no: i64, own: &Reservation) ->
     };
     line(connection, &theirs, "written_off", own.amount, false, false)?;
     connection.rows(&statements::RESERVATION_OVER, &[&job_no])?;
+    note_spent(connection, &own.run_scope, algo, own.amount)?;
     for scope in [&own.run_scope, &own.day_scope] {
         shift(connection, scope, Usd::ZERO - own.amount, own.amount)?;
     }
     Ok(())
+}
+
+/// Adds to what was spent on an algorithm of a run.
+pub(super) fn note_spent(
+    connection: &mut Connection,
+    run_scope: &str,
+    algo: &str,
+    amount: Usd,
+) -> PgResult<()> {
+    if amount == Usd::ZERO {
+        return Ok(());
+    }
+    let run_no = run_scope.trim_start_matches("run:");
+    shift(
+        connection,
+        &format!("algo:{run_no}/{algo}"),
+        Usd::ZERO,
+        amount,
+    )
 }
 
 struct Reservation {
@@ -249,11 +288,11 @@ fn day_and_run(
     connection: &mut Connection,
     sql: &'static statements::Sql,
     parameters: &[super::connect::Parameter<'_>],
-) -> PgResult<Option<(String, i64)>> {
+) -> PgResult<Option<(String, i64, String)>> {
     let row = connection.row(sql, parameters)?;
     let read = |row| {
         let mut cells = Reader::new(&row, sql);
-        Ok((cells.take()?, cells.take()?))
+        Ok((cells.take()?, cells.take()?, cells.take()?))
     };
     row.map(read).transpose()
 }
@@ -380,6 +419,49 @@ pub fn open(
     rows.iter().map(read).collect()
 }
 
+/// Settles what is reserved for attempts that are over, where their records tell what was billed: their workers died
+/// before they did. Of a run, or of all; tells how many that were.
+pub fn settle_ended(connection: &mut Connection, run_no: Option<i64>) -> PgResult<usize> {
+    let open = open(connection, run_no, None)?;
+    let keys: Vec<(i64, Uuid)> = open
+        .iter()
+        .map(|one| (one.hold.job_no, one.hold.attempt_id))
+        .collect();
+    let bills = ending::bills(connection, &keys)?;
+    let mut settled = 0;
+    for (one, bill) in open.iter().zip(bills) {
+        let (hold, amount) = match bill {
+            Bill::Open => match brought_later(connection, &one.hold)? {
+                Some((hold, amount)) => (hold, amount.unwrap_or(one.amount)),
+                None => continue,
+            },
+            Bill::Billed(amount) => (one.hold, amount.unwrap_or(one.amount)),
+            Bill::NotBilled => (one.hold, Usd::ZERO),
+        };
+        settled += usize::from(settle(connection, &hold, amount, false)? == Settled::Yes);
+    }
+    Ok(settled)
+}
+
+/// Returns the later attempt that brought what this one bought, and what it was billed.
+fn brought_later(
+    connection: &mut Connection,
+    hold: &Hold,
+) -> PgResult<Option<(Hold, Option<Usd>)>> {
+    let attempts = view::attempts(connection, &[hold.job_no])?;
+    let later = |other: &view::AttemptView| {
+        other.hold.number > hold.number && other.status == "succeeded" && !other.rehearsal
+    };
+    let Some(other) = attempts.into_iter().find(later).map(|other| other.hold) else {
+        return Ok(None);
+    };
+    let bills = ending::bills(connection, &[(other.job_no, other.attempt_id)])?;
+    Ok(match bills.first() {
+        Some(Bill::Billed(amount)) => Some((other, *amount)),
+        _ => None,
+    })
+}
+
 /// What was spent on an algorithm of a run in a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
@@ -415,21 +497,14 @@ pub fn totals(connection: &mut Connection, run_no: Option<i64>) -> PgResult<Vec<
     rows.iter().map(read).collect()
 }
 
-/// Returns the jobs that cost more than had been reserved for them: run, job and the highest cost. Those of a run, and
-/// those of today of every run.
-pub fn above_estimate(
-    connection: &mut Connection,
-    run_no: i64,
-) -> PgResult<Vec<(String, String, Usd)>> {
+/// Returns the highest cost of an algorithm's jobs where that was more than had been reserved for them: of a run, and of
+/// today of every run.
+pub fn above_estimate(connection: &mut Connection, run_no: i64) -> PgResult<Vec<(String, Usd)>> {
     let sql = &statements::DEARER;
     let rows = connection.rows(sql, &[&run_no])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);
-        Ok((
-            cells.take()?,
-            cells.take()?,
-            Usd::from_micros(cells.take()?),
-        ))
+        Ok((cells.take()?, Usd::from_micros(cells.take()?)))
     };
     rows.iter().map(read).collect()
 }

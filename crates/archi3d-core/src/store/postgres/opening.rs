@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connect::Connection;
@@ -24,6 +25,12 @@ use crate::workspace::paths::Workspace;
 
 /// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
 const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(40));
+
+/// How long nobody may say anything before the server counts as away: at least, and at most.
+const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
+
+/// So often a spool is tried that another worker looks into this moment, every 20 ms.
+const LOOKS: u32 = 50;
 
 /// What is needed to work on a run in PostgreSQL.
 #[derive(Clone)]
@@ -48,10 +55,40 @@ pub struct PgStoreOptions {
     pub notices: NoticeSink,
 }
 
+/// Opens the spool of a worker, whose lock is that of its name on this machine.
+fn own_spool(folder: &Path, worker: &str) -> Result<Spool, StoreError> {
+    let mut looks = 0;
+    loop {
+        match Spool::open(folder) {
+            // Whoever starts looks for what the dead left, and removes what is empty.
+            Err(error)
+                if looks < LOOKS
+                    && matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotFound) =>
+            {
+                looks += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(name_in_use(worker)),
+            opened => return opened.context("use the spool", folder),
+        }
+    }
+}
+
+fn name_in_use(worker: &str) -> StoreError {
+    StoreError::Server {
+        what: format!("a worker called {worker} is at work already"),
+        hint: "give each worker a name of its own with --worker-id or WORKER_ID, or none; one that died on another \
+               machine frees its name after one lease"
+            .to_owned(),
+        setup: true,
+    }
+}
+
 impl PgStore {
     /// Connects to the store of a run and introduces this worker.
     pub fn open(options: PgStoreOptions) -> Result<Self, StoreError> {
         let worker = options.identity.worker_id.to_string();
+        let spool = own_spool(&options.spool.join(&worker), &worker)?;
         let name = format!("archi3d/{worker}");
         let mut work = Connection::open(&options.url, &name)?;
         migrate::require(&mut work)?;
@@ -78,9 +115,12 @@ impl PgStore {
         }
         let usual = Duration::from_secs(u64::from(run.lease_seconds));
         let lease = options.lease.unwrap_or(usual);
+        let limit = (lease / 3).clamp(SILENCE.0, SILENCE.1);
+        work.limit(Some(limit));
+        pulse.connection().limit(Some(limit));
         let facts = &options.identity.facts;
         let slots = u32::try_from(options.slots).unwrap_or(u32::MAX);
-        crew::register(
+        let registered = crew::register(
             &mut work,
             &crew::Worker {
                 worker_id: &worker,
@@ -93,10 +133,12 @@ impl PgStore {
                 facts: "{}",
             },
         )?;
-        let own = options.spool.join(&worker);
-        let spool = Spool::open(&own).context("use the spool", &own)?;
+        if !registered {
+            return Err(name_in_use(&worker));
+        }
         let link = Link::new(
             (work, pulse),
+            spool,
             (run.run_no, options.run_id.clone()),
             worker,
             lease,
@@ -114,7 +156,6 @@ impl PgStore {
             cursors: Mutex::new((HashMap::new(), Instant::now())),
             progress: Mutex::default(),
             endings: Group::default(),
-            spool: Mutex::new(spool),
             spools: options.spool,
             news: Arc::new(AtomicBool::new(false)),
             rare: Mutex::new(Instant::now()),
@@ -130,15 +171,15 @@ impl PgStore {
 
     /// Hears of news until the store is closed. What it misses the next poll finds.
     fn listen(&self) {
-        let (link, news, ended) = (
-            Arc::clone(&self.link),
+        let (pulse, news, ended) = (
+            self.link.shared_pulse(),
             Arc::clone(&self.news),
             Arc::clone(&self.ended),
         );
         std::thread::spawn(move || {
             while !ended.load(Ordering::SeqCst) {
                 let heard = {
-                    let mut pulse = link.pulse();
+                    let mut pulse = pulse.lock().unwrap_or_else(PoisonError::into_inner);
                     pulse.open().and_then(|()| pulse.hear(HEAR.0))
                 };
                 match heard {

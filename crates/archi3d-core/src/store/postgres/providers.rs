@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::connect::Connection;
 use super::error::PgResult;
 use super::gate::{self, Admitted};
 use super::link::Link;
@@ -35,32 +36,7 @@ impl PgProviders {
     }
 
     fn all(&self, what: Closable, now: Timestamp) -> PgResult<Vec<Closure>> {
-        let closure = |key: &str, since, until, reason| {
-            Some(Closure {
-                provider: AlgoKey::parse(key).ok()?,
-                closed_at: Timestamp::new(since),
-                until,
-                reason,
-            })
-        };
-        Ok(match what {
-            Closable::Provider => {
-                let closed = self.0.ask(PATIENCE, gate::closed)?;
-                let closed = closed.into_iter().filter_map(|one| {
-                    // By our own clock, however wrong it is: only how long it lasts matters.
-                    let until = one.wait.map(|wait| now.plus(wait));
-                    closure(&one.provider, one.since, until, one.reason)
-                });
-                closed.collect()
-            }
-            Closable::Algo => {
-                let paused = self.0.ask(PATIENCE, gate::paused)?;
-                let paused = paused
-                    .into_iter()
-                    .filter_map(|one| closure(&one.algo, one.since, None, one.reason));
-                paused.collect()
-            }
-        })
+        self.0.ask(PATIENCE, |c| all_closed(c, what, now))
     }
 
     fn take(&self, provider: &str, limits: gate::Limits) -> PgResult<(Admitted, Option<Permit>)> {
@@ -88,6 +64,36 @@ impl PgProviders {
         });
         Ok((admitted, Some(permit)))
     }
+}
+
+/// Returns everything that is closed. How long it lasts is told by the clock of `now`, however wrong that is.
+pub(super) fn all_closed(
+    connection: &mut Connection,
+    what: Closable,
+    now: Timestamp,
+) -> PgResult<Vec<Closure>> {
+    let closure = |key: &str, since, until, reason| {
+        Some(Closure {
+            provider: AlgoKey::parse(key).ok()?,
+            closed_at: Timestamp::new(since),
+            until,
+            reason,
+        })
+    };
+    Ok(match what {
+        Closable::Provider => {
+            let closed = gate::closed(connection)?.into_iter().filter_map(|one| {
+                let until = one.wait.map(|wait| now.plus(wait));
+                closure(&one.provider, one.since, until, one.reason)
+            });
+            closed.collect()
+        }
+        Closable::Algo => {
+            let paused = gate::paused(connection)?.into_iter();
+            let paused = paused.filter_map(|one| closure(&one.algo, one.since, None, one.reason));
+            paused.collect()
+        }
+    })
 }
 
 /// A place at a provider, given back when it is dropped. If that fails it goes before the next one is taken.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::claim::{Beaten, Claimed, Hold, Pulse};
 use super::ending::{File, Success};
 use super::link::{Link, nonce};
-use super::view::JobView;
+use super::view::{HolderView, JobView};
 use crate::domain::id::{AlgoKey, JobId, Nonce, RunId, WorkerId};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::money::Usd;
@@ -127,20 +127,7 @@ pub(super) fn of_claim(
 
 /// Turns a row into the job that people and plans know.
 pub(super) fn of_view(view: JobView) -> Option<JobRecord> {
-    let holder = view.holder.as_ref().map(|holder| {
-        Box::new(Holder {
-            worker: holder.worker.clone(),
-            host: holder.host.clone(),
-            since: holder.since.map(Timestamp::new),
-            last_beat: holder.last_seen.map(Timestamp::new),
-            verdict: if holder.expired {
-                Verdict::Dead
-            } else {
-                Verdict::Alive
-            },
-            cancel_asked: holder.cancel_asked,
-        })
-    });
+    let holder = view.holder.as_ref().map(|one| Box::new(holder(one)));
     let doubtful = view.is_doubtful();
     Some(JobRecord {
         job_id: JobId::parse(&view.job_id).ok()?,
@@ -162,6 +149,22 @@ pub(super) fn of_view(view: JobView) -> Option<JobRecord> {
             failures: view.failures,
         },
     })
+}
+
+/// Returns who holds a job in the store's words.
+pub(super) fn holder(view: &HolderView) -> Holder {
+    Holder {
+        worker: view.worker.clone(),
+        host: view.host.clone(),
+        since: view.since.map(Timestamp::new),
+        last_beat: view.last_seen.map(Timestamp::new),
+        verdict: if view.expired {
+            Verdict::Dead
+        } else {
+            Verdict::Alive
+        },
+        cancel_asked: view.cancel_asked,
+    }
 }
 
 /// Returns what a beat says of one lease.

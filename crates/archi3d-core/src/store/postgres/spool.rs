@@ -57,6 +57,13 @@ pub enum Entry {
         /// How.
         how: Release,
     },
+    /// A purchase turned out to cost more than was reserved for it.
+    Raised {
+        /// The attempt.
+        hold: Hold,
+        /// What it is said to cost, in millionths of a dollar.
+        micros: i64,
+    },
     /// An attempt's money.
     Settled {
         /// The attempt.
@@ -72,6 +79,7 @@ impl Entry {
         match self {
             Self::Submitted { hold, .. }
             | Self::Released { hold, .. }
+            | Self::Raised { hold, .. }
             | Self::Settled { hold, .. } => hold,
             Self::Succeeded { success } => &success.hold,
             Self::Failed { failure } => &failure.hold,
@@ -125,6 +133,11 @@ impl Spool {
             ),
             fs::TryLockError::Error(error) => error,
         })?;
+        let there = fs::metadata(folder.join(LOCK))?;
+        if platform::identity(&there) != platform::identity(&lock.metadata()?) {
+            // Somebody removed it as empty while we waited.
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let path = folder.join(NAME);
         let file = durable::open_append(&path)?;
         platform::sync_dir(folder)?;
@@ -171,6 +184,11 @@ impl Spool {
         }
         self.waiting.push(entry);
         Ok(())
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns what waits, oldest first.
@@ -266,6 +284,14 @@ fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
                 Replayed::Already
             } else {
                 Replayed::Sent
+            })
+        }
+        Entry::Raised { hold, micros } => {
+            let raised = money::raise(connection, hold, Usd::from_micros(*micros))?;
+            Ok(if raised {
+                Replayed::Sent
+            } else {
+                Replayed::Fenced
             })
         }
         Entry::Settled { hold, micros } => {

@@ -111,10 +111,10 @@ statements! {
         => [BOOL];
     FENCE = "fence",
         [INT8, UUID]
-        => [TEXT, INT8];
+        => [TEXT, INT8, TEXT];
     TODAY = "today",
         [INT8]
-        => [TEXT, INT8];
+        => [TEXT, INT8, TEXT];
     RESERVATION = "reservation",
         [INT8]
         => [INT4, UUID, TEXT, TEXT, INT8, BOOL];
@@ -144,7 +144,34 @@ statements! {
         => [TEXT, TEXT, TEXT, INT8, INT8, INT8];
     DEARER = "dearer",
         [INT8]
-        => [TEXT, TEXT, INT8];
+        => [TEXT, INT8];
+    GLANCE = "glance",
+        [INT8]
+        => [TIMESTAMPTZ, BOOL, INT8, INT8, INT8, INT8];
+    SPENT_BY_ALGO = "spent_by_algo",
+        [INT8]
+        => [TEXT, INT8];
+    FAILURES = "failures",
+        [INT8]
+        => [TEXT, TEXT, TEXT, TEXT, TEXT, TIMESTAMPTZ, FLOAT8, BOOL];
+    MEDIANS = "medians",
+        [INT8]
+        => [TEXT, FLOAT8];
+    NAMES = "names",
+        [INT8, INT8, INT8]
+        => [INT8, INT8, TEXT, TEXT, TEXT, TEXT];
+    NAMES_OF_PRODUCT = "names_of_product",
+        [INT8, TEXT]
+        => [TEXT];
+    BY_HAND = "by_hand",
+        [INT8]
+        => [INT8, INT4, UUID, TEXT, TEXT, INT8, TIMESTAMPTZ];
+    SETTLED = "settled",
+        [INT8_ARRAY]
+        => [UUID];
+    JOB_NUMBERS = "job_numbers",
+        [TEXT, TEXT_ARRAY]
+        => [INT8, TEXT];
     PROVIDER_LOCK = "provider_lock",
         [TEXT]
         => [TEXT];
@@ -175,18 +202,15 @@ statements! {
     PAUSED_ALGOS = "paused_algos",
         []
         => [TEXT, INT4, TIMESTAMPTZ, TEXT];
-    CANARY_BEGIN = "canary_begin",
-        [INT8, TEXT, INT4]
-        => [INT4];
-    CANARY_END = "canary_end",
-        [INT8, TEXT, BOOL]
-        => [INT4, INT4, INT4];
-    CANARY_RELEASE = "canary_release",
+    TRIAL = "trial",
+        [INT8, TEXT, INT8, BOOL, TEXT]
+        => [INT8, INT8, INT8];
+    TRIAL_TURN = "trial_turn",
         [INT8, TEXT]
-        => [TEXT];
-    CANARIES = "canaries",
-        [INT8]
-        => [TEXT, INT4, INT4, INT4, BOOL];
+        => [INT4];
+    PERFORM = "perform",
+        [INT8, TEXT_ARRAY]
+        => [INT8];
     REUSE = "reuse",
         [BYTEA, TEXT]
         => [TEXT, TEXT, INT8, INT4, UUID, TEXT, TEXT, TEXT];
@@ -258,7 +282,7 @@ statements! {
         => [INT8, TEXT, TEXT, BYTEA, TEXT, TEXT_ARRAY];
     ATTEMPTS = "attempts",
         [INT8_ARRAY]
-        => [INT8, INT4, UUID, TEXT, TEXT, TEXT, TEXT, BOOL, TEXT, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, INT8, TEXT, FLOAT8, TEXT, TIMESTAMPTZ, TIMESTAMPTZ];
+        => [INT8, INT4, UUID, TEXT, TEXT, TEXT, TEXT, BOOL, TEXT, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL, INT8, TEXT, FLOAT8, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, BOOL];
     DURATIONS = "durations",
         [INT8, INT8]
         => [TEXT, INT8, FLOAT8, FLOAT8, FLOAT8, INT8, INT8];

@@ -334,6 +334,8 @@ pub struct AttemptView {
     pub started: DateTime<Utc>,
     /// When it ended.
     pub ended: Option<DateTime<Utc>>,
+    /// Whether nobody noted an end and its lease has expired.
+    pub expired: bool,
 }
 
 /// Returns every attempt of some jobs, by job and number.
@@ -368,6 +370,7 @@ pub fn attempts(connection: &mut Connection, jobs: &[i64]) -> PgResult<Vec<Attem
             kept_at: cells.take()?,
             started: cells.take()?,
             ended: cells.take()?,
+            expired: cells.take()?,
         })
     };
     rows.iter().map(read).collect()

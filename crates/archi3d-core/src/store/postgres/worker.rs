@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::act::{self, Restored as Back, Withdrawn};
+use super::act;
 use super::claim::{self, Hold};
 use super::crew;
 use super::earlier::PgReuse;
@@ -19,10 +19,11 @@ use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
 use super::group::Group;
 use super::link::Link;
 use super::record;
+use super::reuse;
 use super::spool::{Entry as Spooled, Spool};
-use super::{buying, view};
+use super::{buying, gate, view};
 use crate::domain::budget::Stake;
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Rhythm};
 use crate::domain::money::Usd;
@@ -32,7 +33,7 @@ use crate::store::reuse::ReuseIndex;
 use crate::store::shelf;
 use crate::store::{
     Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, Want, Withdrawal, WorkerIdentity, WorkerStore,
+    Restored, RunJobs, Setback, Trial, Want, Withdrawal, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -54,7 +55,6 @@ pub struct PgStore {
     pub(super) cursors: Mutex<(HashMap<String, i64>, Instant)>,
     pub(super) progress: Mutex<HashMap<Hold, Progress>>,
     pub(super) endings: Group,
-    pub(super) spool: Mutex<Spool>,
     /// The folder of the spools of all workers of the run on this machine.
     pub(super) spools: PathBuf,
     pub(super) news: Arc<AtomicBool>,
@@ -79,7 +79,20 @@ impl PgStore {
         }
     }
 
-    /// Returns the algorithms of the run, in the order of their first jobs, with how many wait.
+    /// Has jobs of these algorithms performed that were only rehearsed; tells how many.
+    pub fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
+        if self.rehearsal {
+            return Ok(0);
+        }
+        let run_no = self.link.run_no;
+        let algos: Vec<&str> = algos.iter().map(AlgoKey::as_str).collect();
+        let performed = self
+            .link
+            .ask(self.patience(), |c| act::perform(c, run_no, &algos))?;
+        Ok(performed)
+    }
+
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made.
     pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
         let run_no = self.link.run_no;
         let counts = self
@@ -87,13 +100,25 @@ impl PgStore {
             .ask(self.patience(), |c| view::counts(c, run_no))?;
         let algos = counts.into_iter();
         Ok(algos
-            .map(|count| (count.algo, count.pending + count.retryable))
+            .map(|count| {
+                let rehearsed = if self.rehearsal { 0 } else { count.rehearsed };
+                (count.algo, count.pending + count.retryable + rehearsed)
+            })
             .collect())
     }
 
     /// Returns where earlier results of the whole fleet are found.
     pub fn reuse(&self) -> Arc<dyn ReuseIndex> {
-        Arc::new(PgReuse::new(Arc::clone(&self.link), self.workspace.clone()))
+        let (link, patience) = (Arc::clone(&self.link), self.patience());
+        let ask = move |key: &[u8], version: Option<&str>| {
+            Ok(link.ask(patience, |c| reuse::find(c, key, version))?)
+        };
+        let own = Arc::clone(&self.link);
+        Arc::new(PgReuse::new(
+            Box::new(ask),
+            Some(own),
+            self.workspace.clone(),
+        ))
     }
 
     /// How long a question waits for a server that is away before the answer is spooled.
@@ -102,7 +127,7 @@ impl PgStore {
     }
 
     pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
-        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.spool()
     }
 }
 
@@ -169,6 +194,17 @@ impl WorkerStore for PgStore {
         Ok(Next::Jobs(self.all_claimed(found, now)?))
     }
 
+    fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
+        let (run_no, rehearsal) = (self.link.run_no, self.rehearsal);
+        let trial = self.link.ask(self.patience(), |c| {
+            gate::trial(c, run_no, algo.as_str(), most, rehearsal)
+        })?;
+        Ok(Trial {
+            completed: trial.completed,
+            failed: trial.failed,
+        })
+    }
+
     fn has_news(&self) -> bool {
         self.news.load(Ordering::SeqCst)
     }
@@ -220,16 +256,18 @@ impl WorkerStore for PgStore {
                 .map(|one| Ok(record::beat(one)))
                 .collect(),
             Err(error) => {
-                let (what, hint) = (
-                    error.to_string(),
-                    error.hint().unwrap_or_default().to_owned(),
-                );
-                let again = |_: &&Lease| StoreError::Server {
-                    what: what.clone(),
-                    hint: hint.clone(),
-                    setup: false,
+                let hint = error.hint().unwrap_or_default().to_owned();
+                let (what, away) = (error.to_string(), error.is_away());
+                let again = |_: &&Lease| {
+                    let (what, hint) = (what.clone(), hint.clone());
+                    Err(if away {
+                        StoreError::Away { what, hint }
+                    } else {
+                        let setup = false;
+                        StoreError::Server { what, hint, setup }
+                    })
                 };
-                leases.iter().map(|lease| Err(again(lease))).collect()
+                leases.iter().map(again).collect()
             }
         }
     }
@@ -456,36 +494,29 @@ impl WorkerStore for PgStore {
     }
 
     fn withdraw(&self, job: &JobId, _now: Timestamp) -> Result<Withdrawal, StoreError> {
-        let (run_no, lease) = (self.link.run_no, self.link.lease);
-        self.send_left()?;
-        let job_no = self.link.job_no(self.patience(), job)?;
-        let only: Vec<i64> = job_no.into_iter().collect();
-        let told = self.link.ask(self.patience(), |c| {
-            act::withdraw(c, run_no, Some(&only), None, lease)
-        })?;
-        Ok(match told.into_iter().next().map(|(_, told)| told) {
-            Some(Withdrawn::TakenOut { request_id }) => Withdrawal::TakenOut { request_id },
-            Some(Withdrawn::Asked) => Withdrawal::Asked,
-            Some(Withdrawn::RedoStopped) => Withdrawal::RedoStopped,
-            Some(Withdrawn::AlreadyOut) => Withdrawal::AlreadyOut,
-            Some(Withdrawn::Untouched(state)) => Withdrawal::Untouched(state),
-            None => Withdrawal::Untouched(JobState::Enqueued { attempt: 0 }),
-        })
+        let told = self.withdraw_many(std::slice::from_ref(job))?.pop();
+        Ok(told.unwrap_or(Withdrawal::Untouched(JobState::Enqueued { attempt: 0 })))
     }
 
     fn restore(&self, job: &JobId, _now: Timestamp) -> Result<Restored, StoreError> {
-        let run_no = self.link.run_no;
-        let job_no = self.link.job_no(self.patience(), job)?;
-        let only: Vec<i64> = job_no.into_iter().collect();
-        let told = self
-            .link
-            .ask(self.patience(), |c| act::restore(c, run_no, Some(&only)))?;
-        Ok(match told.into_iter().next().map(|(_, told)| told) {
-            Some(Back::Waiting) => Restored::Waiting,
-            Some(Back::RequestWithdrawn) => Restored::RequestWithdrawn,
-            Some(Back::NotCancelled) | None => Restored::NotCancelled,
-            Some(Back::Untouched(state)) => Restored::Untouched(state),
-        })
+        let told = self.restore_many(std::slice::from_ref(job))?.pop();
+        Ok(told.unwrap_or(Restored::NotCancelled))
+    }
+
+    fn withdraw_all(
+        &self,
+        jobs: &[JobId],
+        _now: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Withdrawal>, StoreError> {
+        self.withdraw_many(jobs)
+    }
+
+    fn restore_all(
+        &self,
+        jobs: &[JobId],
+        _now: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Restored>, StoreError> {
+        self.restore_many(jobs)
     }
 
     fn close(&self, _now: Timestamp) -> Result<(), StoreError> {

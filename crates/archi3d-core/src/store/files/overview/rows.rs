@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::domain::forecast;
 use crate::domain::id::{JobId, RunId, is_plain_word};
 use crate::domain::job::Status;
 use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::time::Timestamp;
-use crate::store::overview::{AlgoOverview, EndedJob};
+use crate::store::overview::{AlgoOverview, EndedJob, Took};
+use crate::store::runs::id_hash;
 use crate::table::codec::decode;
 use crate::table::spans_in;
 
-use super::hash_of;
 use super::records::{Place, Records};
 
 /// How many of the latest endings tell the pace.
@@ -103,10 +104,10 @@ impl Latest {
 pub(super) struct Rows {
     /// By hash, equal ones in the order of the table.
     pub(super) jobs: Vec<RowSeen>,
-    /// What completed jobs took.
-    pub(super) algos: Vec<AlgoOverview>,
-    /// Their names as the table has them.
+    /// The names of their algorithms as the table has them.
     names: Vec<Vec<u8>>,
+    /// What completed jobs of each took.
+    took_s: Vec<Vec<f64>>,
     latest: Latest,
     /// A row cannot be a job.
     pub(super) odd: bool,
@@ -140,6 +141,20 @@ impl Rows {
         rows.jobs
             .par_sort_unstable_by_key(|row| (row.hash, row.place));
         Some(rows)
+    }
+
+    /// Returns the algorithms, with what completed jobs of each took.
+    pub(super) fn algos(&mut self) -> Vec<AlgoOverview> {
+        let algos = self.names.iter().zip(&mut self.took_s);
+        algos
+            .map(|(name, took_s)| AlgoOverview {
+                algo: String::from_utf8_lossy(name).into_owned(),
+                took: forecast::mean(took_s)
+                    .zip(forecast::median(took_s))
+                    .map(|(mean_s, median_s)| Took { mean_s, median_s }),
+                ..AlgoOverview::default()
+            })
+            .collect()
     }
 
     /// Returns the latest endings, newest first.
@@ -186,7 +201,7 @@ impl Rows {
         let rehearsal = *cell(6) == *DRY_RUN.as_bytes();
         let algo = self.algo(&cell(2));
         self.jobs.push(RowSeen {
-            hash: hash_of(&id),
+            hash: id_hash(&id),
             place,
             status,
             rehearsal,
@@ -209,7 +224,7 @@ impl Rows {
             simulated: rehearsal,
         });
         if status == Some(Status::Completed) && !rehearsal {
-            self.algos[algo].took_s.push(took_s);
+            self.took_s[algo].push(took_s);
         }
     }
 
@@ -219,10 +234,7 @@ impl Rows {
             // Nobody has so many; the last one stands for all further ones.
             if self.names.len() < usize::from(u16::MAX) {
                 self.names.push(name.to_vec());
-                self.algos.push(AlgoOverview {
-                    algo: String::from_utf8_lossy(name).into_owned(),
-                    ..AlgoOverview::default()
-                });
+                self.took_s.push(Vec::new());
             }
             self.names.len() - 1
         })

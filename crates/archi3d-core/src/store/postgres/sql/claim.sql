@@ -2,7 +2,8 @@
 -- $1 run  $2 algos  $3 most of each  $4 cursors  $5 only jobs with an open purchase  $6 most in all
 -- $7 worker  $8 lease seconds  $9 rehearsal
 -- A cursor is the last claim_key this worker took: dead index entries before it are not walked again.
--- A lane that may not buy still goes on with what was bought; its range is that of another index.
+-- A lane that may not buy still goes on with what was bought, whose range is that of another index, and with jobs for
+-- which a dead holder had reserved: their money counts against the limit already.
 WITH lane AS (
   SELECT * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bool[]) AS lane(algo, most, after, bought_only)
 ), fresh AS (
@@ -19,8 +20,16 @@ WITH lane AS (
       AND claim_key > lane.after AND run_after <= now() AND NOT $9
     ORDER BY claim_key LIMIT lane.most
     FOR NO KEY UPDATE SKIP LOCKED) c
+), paid AS (
+  SELECT c.id, c.claim_key FROM lane CROSS JOIN LATERAL (
+    SELECT j.id, j.claim_key FROM archi3d.reservations r JOIN archi3d.jobs j ON j.id = r.job_no
+    WHERE lane.bought_only AND r.run_scope = 'run:' || $1::text AND j.run_no = $1 AND j.algo = lane.algo
+      AND j.status = 'pending' AND j.request_id IS NULL AND j.run_after <= now() AND NOT $9
+    ORDER BY j.claim_key LIMIT lane.most
+    FOR NO KEY UPDATE OF j SKIP LOCKED) c
 ), pick AS (
-  SELECT id FROM (SELECT id, claim_key FROM fresh UNION ALL SELECT id, claim_key FROM bought) every
+  SELECT id FROM (SELECT id, claim_key FROM fresh UNION ALL SELECT id, claim_key FROM bought
+                  UNION ALL SELECT id, claim_key FROM paid) every
   ORDER BY claim_key LIMIT $6
 ), taken AS (
   UPDATE archi3d.jobs j SET

@@ -1,6 +1,6 @@
 -- The same with the two rare ways in: due retries and expired leases. Used when a claim comes up short, at a worker's
 -- start and every few seconds, because looking at every running row need not be paid a thousand times a second.
--- $1 run  $2 algos  $3 most of each  $4 only jobs with an open purchase  $5 most in all
+-- $1 run  $2 algos  $3 most of each  $4 only jobs with an open purchase or with money of their own  $5 most in all
 -- $6 worker  $7 lease seconds  $8 rehearsal
 -- No lease is judged within one lease (the judge's and the holder's) of the server's start or of a fail-over: a live
 -- holder could not have beaten meanwhile.
@@ -10,7 +10,8 @@ WITH lane AS (
   SELECT c.id, c.claim_key FROM lane CROSS JOIN LATERAL (
     SELECT id, claim_key FROM archi3d.jobs
     WHERE run_no = $1 AND status = 'failed_retryable' AND run_after <= now() AND algo = lane.algo
-      AND NOT ($8 AND tried) AND (NOT lane.bought_only OR request_id IS NOT NULL)
+      AND NOT ($8 AND tried) AND (NOT lane.bought_only OR request_id IS NOT NULL
+        OR EXISTS (SELECT 1 FROM archi3d.reservations r WHERE r.job_no = jobs.id))
     ORDER BY run_after LIMIT lane.most FOR NO KEY UPDATE SKIP LOCKED) c
 ), dead AS (
   SELECT c.* FROM lane CROSS JOIN LATERAL (
@@ -18,7 +19,8 @@ WITH lane AS (
     LEFT JOIN archi3d.workers w ON w.worker_id = j.lease_owner
     WHERE j.run_no = $1 AND j.status = 'running' AND j.lease_expires_at <= now() AND j.algo = lane.algo
       AND j.attempt_count - j.excused < j.max_attempts AND NOT j.cancel_asked
-      AND NOT ($8 AND j.tried) AND (NOT lane.bought_only OR j.request_id IS NOT NULL)
+      AND NOT ($8 AND j.tried) AND (NOT lane.bought_only OR j.request_id IS NOT NULL
+        OR EXISTS (SELECT 1 FROM archi3d.reservations r WHERE r.job_no = j.id))
       AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                   + make_interval(secs => GREATEST($7::float8, w.lease_seconds))
     ORDER BY j.id LIMIT lane.most FOR NO KEY UPDATE OF j SKIP LOCKED) c

@@ -1,2 +1,5 @@
--- What a worker holds, as the server knows it: claims whose answer was lost are among these.  $1 run  $2 worker
-SELECT id, attempt_count, current_attempt_id FROM archi3d.jobs WHERE run_no = $1 AND status = 'running' AND lease_owner = $2
+-- What a worker holds, as the server knows it: claims whose answer was lost are among these. What a dead one of the same
+-- name left is not: it may have been begun.  $1 run  $2 worker
+SELECT j.id, j.attempt_count, j.current_attempt_id FROM archi3d.jobs j JOIN archi3d.workers w ON w.worker_id = j.lease_owner
+JOIN archi3d.attempts a ON a.job_no = j.id AND a.number = j.attempt_count
+WHERE j.run_no = $1 AND j.status = 'running' AND j.lease_owner = $2 AND a.started_at >= w.started_at

@@ -1,0 +1,439 @@
+//! Figures for Prometheus, computed from what the workspace holds: for `/metrics` and for
+//! `run worker --metrics-file`. Reads only.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::domain::id::RunId;
+use crate::domain::job::{Entry, Status};
+use crate::domain::time::Timestamp;
+use crate::ops::attempts::{AttemptOutcome, NamedAttempt, run_attempts};
+use crate::ops::names::{self, RunLine};
+use crate::ops::status::run_status;
+use crate::ops::{OpsContext, OpsError, adapters, health, workers};
+use crate::store::error::IoContext as _;
+use crate::workspace::durable;
+
+/// Runs that were active within this many seconds have figures of their own.
+const ACTIVE_S: u64 = 86_400;
+
+/// So many runs at most.
+const MOST_RUNS: usize = 50;
+
+/// Bounds of the times of attempts, in seconds.
+const BOUNDS: [f64; 12] = [
+    1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0,
+];
+
+/// What kind of figure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Goes up and down.
+    Gauge,
+    /// Only goes up.
+    Counter,
+    /// Counts by size.
+    Histogram,
+}
+
+/// Figures of one name.
+#[derive(Debug, Clone)]
+pub struct Family {
+    name: &'static str,
+    kind: Kind,
+    help: &'static str,
+    samples: BTreeMap<(u8, String), f64>,
+}
+
+impl Family {
+    /// Makes one without figures.
+    pub fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            help,
+            samples: BTreeMap::new(),
+        }
+    }
+
+    /// Adds to the figure with these labels.
+    pub fn add(&mut self, labels: &[(&str, &str)], value: f64) {
+        self.add_named("", 0, labels, value);
+    }
+
+    /// Sets the figure with these labels if it is more than what is there.
+    pub fn raise(&mut self, labels: &[(&str, &str)], value: f64) {
+        let key = (0, format!("{}{}", self.name, written(labels)));
+        let found = self.samples.entry(key).or_insert(value);
+        *found = found.max(value);
+    }
+
+    fn add_named(&mut self, suffix: &str, order: u8, labels: &[(&str, &str)], value: f64) {
+        let key = (order, format!("{}{suffix}{}", self.name, written(labels)));
+        *self.samples.entry(key).or_default() += value;
+    }
+
+    /// Adds counts by size; `below` has how many were not above each bound.
+    pub fn add_histogram(
+        &mut self,
+        labels: &[(&str, &str)],
+        bounds: &[f64],
+        below: &[u64],
+        count: u64,
+        sum: f64,
+    ) {
+        for (place, (bound, below)) in (0u8..).zip(bounds.iter().zip(below)) {
+            let bound = bound.to_string();
+            let labels: Vec<_> = labels
+                .iter()
+                .copied()
+                .chain([("le", bound.as_str())])
+                .collect();
+            self.add_named("_bucket", place, &labels, *below as f64);
+        }
+        let labels_inf: Vec<_> = labels.iter().copied().chain([("le", "+Inf")]).collect();
+        self.add_named("_bucket", 100, &labels_inf, count as f64);
+        self.add_named("_sum", 101, labels, sum);
+        self.add_named("_count", 102, labels, count as f64);
+    }
+
+    fn observe(&mut self, labels: &[(&str, &str)], value: f64) {
+        let below = BOUNDS.map(|bound| u64::from(value <= bound));
+        self.add_histogram(labels, &BOUNDS, &below, 1, value);
+    }
+}
+
+fn written(labels: &[(&str, &str)]) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let labels = labels.iter().map(|(name, value)| {
+        let value = value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
+        format!("{name}=\"{value}\"")
+    });
+    format!("{{{}}}", labels.collect::<Vec<_>>().join(","))
+}
+
+/// Writes figures as Prometheus reads them.
+pub fn text(families: &[Family]) -> String {
+    let mut text = String::new();
+    for family in families.iter().filter(|family| !family.samples.is_empty()) {
+        let kind = match family.kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+            Kind::Histogram => "histogram",
+        };
+        let _ = writeln!(
+            text,
+            "# HELP {} {}\n# TYPE {} {kind}",
+            family.name, family.help, family.name
+        );
+        for ((_, sample), value) in &family.samples {
+            let _ = writeln!(text, "{sample} {value}");
+        }
+    }
+    text
+}
+
+/// Writes the figures of a workspace into a file that a collector reads, in one step.
+pub fn write_file(context: &OpsContext, path: &Path) -> Result<(), OpsError> {
+    let text = text(&measure(context)?);
+    durable::replace_unsynced(path, text.as_bytes(), &std::process::id().to_string())
+        .context("write", path)?;
+    Ok(())
+}
+
+struct Figures {
+    families: BTreeMap<&'static str, Family>,
+}
+
+impl Figures {
+    fn of(&mut self, name: &'static str, kind: Kind, help: &'static str) -> &mut Family {
+        self.families
+            .entry(name)
+            .or_insert_with(|| Family::new(name, kind, help))
+    }
+
+    fn gauge(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&str, &str)],
+        value: f64,
+    ) {
+        self.of(name, Kind::Gauge, help).add(labels, value);
+    }
+
+    fn counter(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&str, &str)],
+        value: f64,
+    ) {
+        self.of(name, Kind::Counter, help).add(labels, value);
+    }
+}
+
+/// Computes all figures of a workspace.
+pub fn measure(context: &OpsContext) -> Result<Vec<Family>, OpsError> {
+    let mut figures = Figures {
+        families: BTreeMap::new(),
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let labels = [
+        ("version", version),
+        ("commit", option_env!("ARCHI3D_COMMIT").unwrap_or("")),
+    ];
+    figures.gauge("archi3d_build_info", "The version that runs.", &labels, 1.0);
+    let (mut lines, _) = names::runs(context)?;
+    let rows: usize = lines.iter().map(|line| line.jobs).sum();
+    figures.gauge(
+        "archi3d_registry_rows",
+        "Rows of the registry.",
+        &[],
+        rows as f64,
+    );
+    lines.retain(|line| line.has_manifest);
+    lines.reverse();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.created));
+    let mut own = 0;
+    for line in &lines {
+        let Ok(run) = RunId::parse(&line.run) else {
+            continue;
+        };
+        let attempts = run_attempts(context, &run, None, &[])?.attempts;
+        let last = attempts.iter().filter_map(|one| one.record.ended).max();
+        of_attempts(&mut figures, context, line.created, &attempts);
+        let is_own = own < MOST_RUNS && is_active(context, line, last);
+        own += usize::from(is_own);
+        of_run(&mut figures, context, &run, is_own)?;
+    }
+    of_workers(&mut figures, context)?;
+    of_providers(&mut figures, context)?;
+    if let Some(free) = health::free_bytes(context) {
+        figures.gauge(
+            "archi3d_workspace_free_bytes",
+            "Room on the disk of the workspace.",
+            &[],
+            free as f64,
+        );
+    }
+    Ok(figures.families.into_values().collect())
+}
+
+fn is_active(context: &OpsContext, line: &RunLine, last: Option<Timestamp>) -> bool {
+    let now = context.clock.now();
+    let open = [Status::Enqueued, Status::Running];
+    let recent = |at: Timestamp| now.since(at).as_secs() < ACTIVE_S;
+    open.iter().any(|status| line.counts[*status as usize] > 0)
+        || last.or(line.created).is_some_and(recent)
+}
+
+fn of_run(
+    figures: &mut Figures,
+    context: &OpsContext,
+    run: &RunId,
+    own: bool,
+) -> Result<(), OpsError> {
+    let status = run_status(context, run)?;
+    let name = if own { run.as_str() } else { "other" };
+    for algo in &status.algos {
+        for state in Status::ALL {
+            let labels = [
+                ("run", name),
+                ("algo", algo.algo.as_str()),
+                ("status", state.word()),
+            ];
+            figures.gauge(
+                "archi3d_jobs",
+                "Jobs by state.",
+                &labels,
+                algo.counts[state as usize] as f64,
+            );
+        }
+        let open = [Status::Enqueued, Status::Running].map(|state| algo.counts[state as usize]);
+        let unpriced = if algo.unit_usd.is_none() {
+            open.iter().sum::<usize>()
+        } else {
+            0
+        };
+        figures.gauge(
+            "archi3d_unpriced_jobs",
+            "Jobs to come whose price is unknown.",
+            &[("algo", &algo.algo)],
+            unpriced as f64,
+        );
+    }
+    let money = &status.money.of_run;
+    let labels = [("run", name)];
+    figures.gauge(
+        "archi3d_spent_usd",
+        "What a run has cost.",
+        &labels,
+        money.spent_usd,
+    );
+    figures.gauge(
+        "archi3d_reserved_usd",
+        "What is reserved for jobs of a run.",
+        &labels,
+        money.reserved_usd,
+    );
+    if own {
+        for limit in &money.limits {
+            let labels = [("scope", limit.of), ("run", name)];
+            figures
+                .of("archi3d_budget_usd", Kind::Gauge, "Spending limits.")
+                .raise(&labels, limit.cap_usd);
+        }
+    }
+    let beats = status.running.iter().filter_map(|job| job.last_beat_age);
+    let oldest = beats.max().map_or(0.0, |age| age.as_secs_f64());
+    figures
+        .of(
+            "archi3d_oldest_heartbeat_seconds",
+            Kind::Gauge,
+            "The age of the oldest heartbeat of a job that is held.",
+        )
+        .raise(&[], oldest);
+    Ok(())
+}
+
+fn of_attempts(
+    figures: &mut Figures,
+    context: &OpsContext,
+    created: Option<Timestamp>,
+    attempts: &[NamedAttempt],
+) {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut begun: HashSet<&str> = HashSet::new();
+    for attempt in attempts.iter().filter(|attempt| !attempt.record.simulated) {
+        let record = &attempt.record;
+        let algo = attempt.name.algo.as_str();
+        let class = record
+            .class
+            .and_then(|class| serde_json::to_value(class).ok());
+        let class = class
+            .as_ref()
+            .and_then(|class| class.as_str())
+            .unwrap_or("");
+        let outcome = match record.outcome {
+            AttemptOutcome::Completed => "completed",
+            AttemptOutcome::Failed | AttemptOutcome::PutOff => "failed",
+            AttemptOutcome::Cancelled => "cancelled",
+            AttemptOutcome::Running => continue,
+            AttemptOutcome::Released | AttemptOutcome::Fenced | AttemptOutcome::Interrupted => {
+                "released"
+            }
+        };
+        let labels = [("algo", algo), ("outcome", outcome), ("class", class)];
+        figures.counter(
+            "archi3d_attempts_total",
+            "Attempts that ended.",
+            &labels,
+            1.0,
+        );
+        if let Some(took) = record.duration_s {
+            figures
+                .of(
+                    "archi3d_attempt_duration_seconds",
+                    Kind::Histogram,
+                    "How long attempts took.",
+                )
+                .observe(&labels[..2], took);
+        }
+        if begun.insert(record.job_id.as_str())
+            && let Some(created) = created
+        {
+            let waited = record.started.since(created).as_secs_f64();
+            figures
+                .of(
+                    "archi3d_queue_wait_seconds",
+                    Kind::Histogram,
+                    "How long jobs waited for their first attempt.",
+                )
+                .observe(&[("algo", algo)], waited);
+        }
+        if record.entry == Entry::Takeover {
+            figures.counter(
+                "archi3d_takeovers_total",
+                "Jobs taken over from dead workers.",
+                &[("reason", "dead")],
+                1.0,
+            );
+        }
+        if record.outcome == AttemptOutcome::Interrupted {
+            figures.counter(
+                "archi3d_lease_expirations_total",
+                "Attempts whose worker died.",
+                &[("reason", "dead")],
+                1.0,
+            );
+        }
+        let again = record
+            .request_id
+            .as_deref()
+            .is_some_and(|request| seen.contains(&request));
+        seen.extend(record.request_id.as_deref());
+        if let Some(usd) = record.cost_usd.filter(|_| !again) {
+            let settings = context.settings.algo(algo);
+            let provider = settings.and_then(|settings| adapters::provider_of(settings).ok());
+            let provider = provider.as_ref().map_or("", |provider| provider.as_str());
+            let labels = [("algo", algo), ("provider", provider)];
+            figures.counter("archi3d_cost_usd_total", "What was billed.", &labels, usd);
+        }
+        if record.outcome == AttemptOutcome::Completed
+            && let Some(ended) = record.ended
+        {
+            let at = ended.as_datetime().timestamp() as f64;
+            figures
+                .of(
+                    "archi3d_last_completion_timestamp_seconds",
+                    Kind::Gauge,
+                    "When a job was last completed.",
+                )
+                .raise(&[], at);
+        }
+    }
+}
+
+fn of_workers(figures: &mut Figures, context: &OpsContext) -> Result<(), OpsError> {
+    for worker in workers::workers(context)? {
+        let state = match worker.state.word() {
+            "dead" => "dead",
+            _ => "alive",
+        };
+        let labels = [
+            ("host", worker.host.as_deref().unwrap_or("")),
+            ("state", state),
+        ];
+        figures.gauge("archi3d_workers", "Workers.", &labels, 1.0);
+    }
+    Ok(())
+}
+
+fn of_providers(figures: &mut Figures, context: &OpsContext) -> Result<(), OpsError> {
+    for entry in adapters::list(context)? {
+        let open = f64::from(u8::from(entry.closed.is_none()));
+        figures
+            .of(
+                "archi3d_provider_open",
+                Kind::Gauge,
+                "Whether jobs of a provider may start.",
+            )
+            .raise(&[("provider", &entry.provider)], open);
+        let paused = f64::from(u8::from(entry.paused.is_some()));
+        figures
+            .of(
+                "archi3d_breaker_open",
+                Kind::Gauge,
+                "Whether an algo is paused after failures in a row.",
+            )
+            .raise(&[("algo", entry.key.as_str())], paused);
+    }
+    Ok(())
+}

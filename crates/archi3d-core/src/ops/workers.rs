@@ -1,0 +1,117 @@
+//! Who works on the runs of the workspace: every worker that is there, and those that left jobs
+//! behind. Reads only.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::domain::id::{JobId, RunId};
+use crate::domain::job::Status;
+use crate::domain::time::Timestamp;
+use crate::ops::names;
+use crate::ops::status::run_status;
+use crate::ops::view::seconds;
+use crate::ops::view::status::{Liveness, RunStatus};
+use crate::ops::{OpsContext, OpsError};
+use crate::store::files;
+
+/// A worker of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkerView {
+    /// Its name.
+    pub worker_id: String,
+    /// The run it works on.
+    pub run_id: RunId,
+    /// Whether it lives.
+    pub state: Liveness,
+    /// Its machine, if known.
+    pub host: Option<String>,
+    /// What it runs, if known.
+    pub version: Option<String>,
+    /// Since when it is there, if known.
+    pub since: Option<Timestamp>,
+    /// How long ago it last showed that it lives, where it holds a job.
+    #[serde(rename = "heartbeat_age_s", serialize_with = "seconds")]
+    pub heartbeat_age: Option<Duration>,
+    /// The jobs that it holds.
+    pub holds: Vec<HeldJob>,
+}
+
+/// A job that a worker holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeldJob {
+    /// The job.
+    pub job_id: JobId,
+    /// Its product, with the variant where it has one.
+    pub item: String,
+    /// Its algorithm.
+    pub algo: String,
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// How long it has been held.
+    #[serde(rename = "age_s", serialize_with = "seconds")]
+    pub age: Option<Duration>,
+}
+
+/// Returns the workers of all runs that have jobs to do or at work, by run.
+pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
+    let mut all = Vec::new();
+    for line in names::runs(context)?.0 {
+        let Ok(run) = RunId::parse(&line.run) else {
+            continue;
+        };
+        let held = line.counts[Status::Running as usize] > 0;
+        let live = files::live_workers(&context.workspace, &run).unwrap_or_default();
+        if !line.has_manifest || (!held && live.is_empty()) {
+            continue;
+        }
+        let status = run_status(context, &run)?;
+        all.extend(of_run(&run, live, &status));
+    }
+    Ok(all)
+}
+
+fn of_run(run: &RunId, live: Vec<files::LiveWorker>, status: &RunStatus) -> Vec<WorkerView> {
+    let mut found: BTreeMap<String, WorkerView> = BTreeMap::new();
+    for worker in live {
+        let name = worker.worker_id.to_string();
+        let version = worker.facts.env;
+        found.insert(
+            name.clone(),
+            WorkerView {
+                worker_id: name,
+                run_id: run.clone(),
+                state: Liveness::Alive,
+                host: Some(worker.facts.host),
+                version: Some(version).filter(|version| !version.is_empty()),
+                since: Some(worker.since),
+                heartbeat_age: None,
+                holds: Vec::new(),
+            },
+        );
+    }
+    for job in &status.running {
+        let worker = found
+            .entry(job.worker.clone())
+            .or_insert_with(|| WorkerView {
+                worker_id: job.worker.clone(),
+                run_id: run.clone(),
+                state: job.verdict,
+                host: job.host.clone(),
+                version: None,
+                since: None,
+                heartbeat_age: None,
+                holds: Vec::new(),
+            });
+        worker.heartbeat_age = worker.heartbeat_age.max(job.last_beat_age);
+        worker.holds.push(HeldJob {
+            job_id: job.job_id.clone(),
+            item: job.name.item(),
+            algo: job.name.algo.clone(),
+            attempt: job.attempt,
+            age: job.age,
+        });
+    }
+    found.into_values().collect()
+}

@@ -1,0 +1,431 @@
+//! The only way in: names the request, checks host, origin, token and role, bounds its size and
+//! time, lets the handler of its route answer, and adds what every answer has.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
+};
+use serde_json::{Map, Value};
+
+use archi3d_core::ops::OpsContext;
+use archi3d_core::ops::tokens::{Token, Tokens};
+
+use crate::call::{Call, Reply, unquoted};
+use crate::events;
+use crate::files;
+use crate::problem::{
+    BAD_QUERY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, MEDIA_TYPE, METHOD, NOT_FOUND, Problem,
+    STOPPING, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
+};
+use crate::routes::{Body as Takes, Found, Route, find};
+use crate::{App, now};
+
+/// The cookie that pages have instead of a token.
+pub(crate) const COOKIE: &str = "archi3d_session";
+
+/// A request that takes longer is given up.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// What pages may load: nothing that is not ours.
+const CSP: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data: blob:; font-src 'self'; connect-src 'self' blob: data:; worker-src 'self' blob:; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What is told of a request.
+#[derive(Default)]
+struct Told {
+    route: &'static str,
+    who: Option<String>,
+    cause: Option<String>,
+}
+
+pub(crate) async fn answer(app: Arc<App>, request: Request<Body>) -> Response<Body> {
+    let began = Instant::now();
+    let id = uuid::Uuid::now_v7().simple().to_string();
+    let method = request.method().clone();
+    let mut told = Told::default();
+    let path = request.uri().path().to_owned();
+    let answered = carry_out(&app, request, &mut told);
+    let answered = match tokio::time::timeout(LONGEST, answered).await {
+        Ok(answered) => answered,
+        Err(_) => {
+            Err(Problem::new(UNAVAILABLE, "this took too long").header(header::RETRY_AFTER, "10"))
+        }
+    };
+    let mut response = answered.unwrap_or_else(|mut problem| {
+        told.cause = match problem.more.remove("cause") {
+            Some(Value::String(cause)) => Some(cause),
+            _ => None,
+        };
+        problem.into_response(&id)
+    });
+    finish(&mut response);
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    app.metrics.count(&method, told.route, status, took);
+    log(&app, &id, (&method, &path), &told, status, took);
+    response
+}
+
+async fn carry_out(
+    app: &Arc<App>,
+    request: Request<Body>,
+    told: &mut Told,
+) -> Result<Response<Body>, Problem> {
+    let (parts, body) = request.into_parts();
+    let headers = &parts.headers;
+    check_host(app, headers, parts.uri.host())?;
+    let method = if parts.method == Method::HEAD {
+        Method::GET
+    } else {
+        parts.method.clone()
+    };
+    let (route, path) = match find(&method, parts.uri.path()) {
+        Found::Route(route, path) => (route, path),
+        Found::Methods(allowed) => {
+            let allowed = allowed.join(", ");
+            return Err(Problem::new(METHOD, format!("this path takes {allowed}"))
+                .header(header::ALLOW, allowed));
+        }
+        Found::Nothing => return Err(Problem::new(NOT_FOUND, "there is no such path")),
+    };
+    told.route = route.path;
+    if app.is_stopping() && route.path != "/readyz" && route.path != "/healthz" {
+        return Err(
+            Problem::new(STOPPING, "the service is stopping").header(header::RETRY_AFTER, "5")
+        );
+    }
+    let changes = method != Method::GET;
+    if changes {
+        check_origin(headers)?;
+    }
+    let context = app.context().map_err(Problem::from);
+    let who = match &context {
+        Ok(context) => who_asks(app, context, headers)?,
+        Err(_) => None,
+    };
+    told.who = who.as_ref().map(|token| token.name.clone());
+    check_role(app, route, who.as_ref())?;
+    let context = context?;
+    let query = query_of(parts.uri.query().unwrap_or_default())?;
+    if let Some((name, _)) = query.iter().find(|(name, _)| !route.takes(name)) {
+        return Err(Problem::new(BAD_QUERY, format!("{name:?} is unknown here")));
+    }
+    check_type(route, headers)?;
+    let _turn = if changes && route.role.is_some() {
+        Some(app.writes.try_acquire().map_err(|_| {
+            Problem::new(TOO_MANY, "too many requests wait").header(header::RETRY_AFTER, "2")
+        })?)
+    } else {
+        None
+    };
+    let body = whole(body, route.body.most_bytes()).await?;
+    let call = Call {
+        app: Arc::clone(app),
+        context,
+        who,
+        path,
+        query,
+        uri: parts.uri.path().to_owned(),
+        headers: headers.clone(),
+        body,
+    };
+    let _one = app.at_once.acquire().await;
+    let handler = route.handler;
+    let answer = tokio::task::spawn_blocking(move || handler(&call)).await;
+    let reply = answer.map_err(|_| Problem::new(INTERNAL, "the service made a mistake"))??;
+    respond(app, headers, reply, &method)
+}
+
+fn respond(
+    app: &Arc<App>,
+    asked: &HeaderMap,
+    reply: Reply,
+    method: &Method,
+) -> Result<Response<Body>, Problem> {
+    match reply {
+        Reply::Json {
+            status,
+            body,
+            headers,
+        } => {
+            let text = body.to_string();
+            let mut headers = headers;
+            if *method == Method::GET && status == 200 {
+                let etag = format!("\"{}\"", crate::canonical::hex(text.as_bytes()));
+                if files::matches(asked, &etag) {
+                    return Ok(plain(304, None, Bytes::new(), vec![(header::ETAG, etag)]));
+                }
+                headers.push((header::ETAG, etag));
+            }
+            Ok(plain(
+                status,
+                Some("application/json"),
+                text.into(),
+                headers,
+            ))
+        }
+        Reply::Bytes {
+            status,
+            media_type,
+            body,
+            mut headers,
+        } => {
+            let etag = format!("\"{}\"", crate::canonical::hex(&body));
+            if *method == Method::GET && status == 200 {
+                if files::matches(asked, &etag) {
+                    return Ok(plain(304, None, Bytes::new(), vec![(header::ETAG, etag)]));
+                }
+                headers.push((header::ETAG, etag));
+            }
+            Ok(plain(status, Some(media_type), body, headers))
+        }
+        Reply::File {
+            opened,
+            media_type,
+            name,
+        } => files::respond(asked, opened, media_type, name.as_deref()),
+        Reply::Events(wanted) => Ok(events::stream(app, wanted)),
+    }
+}
+
+/// Makes an answer of its parts.
+pub(crate) fn plain(
+    status: u16,
+    media_type: Option<&'static str>,
+    body: Bytes,
+    headers: Vec<(HeaderName, String)>,
+) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    if let Some(media_type) = media_type {
+        let value = HeaderValue::from_static(media_type);
+        response.headers_mut().insert(header::CONTENT_TYPE, value);
+    }
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+/// Adds what every answer has.
+fn finish(response: &mut Response<Body>) {
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, CSP),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+}
+
+/// Refuses names that are not ours: a page of somebody else's may have its own name lead here.
+fn check_host(app: &App, headers: &HeaderMap, in_uri: Option<&str>) -> Result<(), Problem> {
+    let shown = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = in_uri.or(shown.map(without_port)).unwrap_or_default();
+    let host = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_ascii_lowercase();
+    let bound = app.address.ip();
+    let ours = if let Ok(ip) = host.parse::<IpAddr>() {
+        ip.is_loopback() || ip == bound || bound.is_unspecified()
+    } else {
+        let mut allowed = app.options.allowed_hosts.iter();
+        host == "localhost" || allowed.any(|name| name.eq_ignore_ascii_case(&host))
+    };
+    if ours {
+        return Ok(());
+    }
+    Err(Problem::new(
+        WRONG_HOST,
+        "the service does not answer to this name",
+    ))
+}
+
+fn without_port(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host.find(']').map_or(host, |end| &host[..=end]);
+    }
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
+}
+
+/// Refuses what another page sends in a person's name.
+fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let refuse = || {
+        Err(Problem::new(
+            CROSS_ORIGIN,
+            "the request comes from another page",
+        ))
+    };
+    let site = HeaderName::from_static("sec-fetch-site");
+    if text(&site).is_some_and(|site| site == "cross-site" || site == "same-site") {
+        return refuse();
+    }
+    let Some(origin) = text(&header::ORIGIN) else {
+        return Ok(());
+    };
+    let host = text(&header::HOST).unwrap_or_default();
+    let own = ["http://", "https://"]
+        .iter()
+        .any(|scheme| origin.strip_prefix(scheme) == Some(host));
+    if own { Ok(()) } else { refuse() }
+}
+
+/// Returns whose token the request has; a token that is unknown is refused.
+fn who_asks(
+    app: &App,
+    context: &OpsContext,
+    headers: &HeaderMap,
+) -> Result<Option<Token>, Problem> {
+    let Some(shown) = shown_token(headers) else {
+        return Ok(None);
+    };
+    let own = Tokens {
+        tokens: vec![app.own.kept.clone()],
+    };
+    if let Some(token) = own.find(shown) {
+        return Ok(Some(token.clone()));
+    }
+    let kept = Tokens::read(context)?;
+    Ok(kept.find(shown).cloned())
+}
+
+fn shown_token(headers: &HeaderMap) -> Option<&str> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        return scheme.eq_ignore_ascii_case("bearer").then(|| token.trim());
+    }
+    let cookies = headers.get_all(header::COOKIE).iter();
+    let cookies = cookies.filter_map(|line| line.to_str().ok());
+    let mut cookies = cookies.flat_map(|line| line.split(';'));
+    cookies.find_map(|cookie| {
+        let (name, value) = cookie.trim().split_once('=')?;
+        (name == COOKIE).then_some(value)
+    })
+}
+
+/// Says whose token this is, for a page that trades it.
+pub(crate) fn known_token(call: &Call, shown: &str) -> Result<Option<Token>, Problem> {
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_str(&format!("Bearer {shown}")) {
+        headers.insert(header::AUTHORIZATION, value);
+    }
+    who_asks(&call.app, &call.context, &headers)
+}
+
+fn check_role(app: &App, route: &Route, who: Option<&Token>) -> Result<(), Problem> {
+    let open = route.path == "/metrics" && app.options.metrics_open;
+    let Some(role) = route.role.filter(|_| !open) else {
+        return Ok(());
+    };
+    match who {
+        Some(token) if token.role >= role => Ok(()),
+        Some(token) => Err(Problem::new(
+            FORBIDDEN_ROLE,
+            format!(
+                "this needs the role {}; the token has {}",
+                role.word(),
+                token.role.word()
+            ),
+        )),
+        None => Err(Problem::new(UNAUTHORIZED, "a token is missing or unknown")
+            .header(header::WWW_AUTHENTICATE, "Bearer")),
+    }
+}
+
+fn check_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    let shown = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let shown = shown
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    let shown = shown.trim().to_ascii_lowercase();
+    let (fits, wanted) = match route.body {
+        Takes::Nothing => return Ok(()),
+        Takes::Json => (shown == "application/json", "application/json"),
+        Takes::Picture => (
+            ["image/png", "image/jpeg", "image/webp"].contains(&shown.as_str()),
+            "image/png, image/jpeg or image/webp",
+        ),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Problem::new(
+        MEDIA_TYPE,
+        format!("Content-Type must be {wanted}, not {shown:?}"),
+    ))
+}
+
+async fn whole(body: Body, most: usize) -> Result<Bytes, Problem> {
+    match axum::body::to_bytes(body, most).await {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => Err(
+            Problem::new(TOO_LARGE, format!("at most {most} bytes are taken"))
+                .header(header::CONNECTION, "close"),
+        ),
+    }
+}
+
+fn query_of(text: &str) -> Result<Vec<(String, String)>, Problem> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let mut read: Vec<(String, String)> = Vec::new();
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let both = unquoted(name, true).zip(unquoted(value, true));
+        let both = both.filter(|(name, _)| !read.iter().any(|(known, _)| known == name));
+        read.push(
+            both.ok_or_else(|| Problem::new(BAD_QUERY, "a parameter stands twice, or is no text"))?,
+        );
+    }
+    Ok(read)
+}
+
+fn log(
+    app: &App,
+    id: &str,
+    (method, path): (&Method, &str),
+    told: &Told,
+    status: u16,
+    took: Duration,
+) {
+    let mut line = Map::new();
+    let mut add = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    add("event", "request".into());
+    add("timestamp", now().iso().into());
+    add("request_id", id.into());
+    add("method", method.as_str().into());
+    add("path", path.chars().take(300).collect::<String>().into());
+    add("route", told.route.into());
+    add("status", status.into());
+    add("ms", (took.as_micros() as f64 / 1e3).into());
+    if let Some(who) = &told.who {
+        add("token", who.as_str().into());
+    }
+    if let Some(cause) = &told.cause {
+        add("error", cause.as_str().into());
+    }
+    app.log.add(&line);
+}

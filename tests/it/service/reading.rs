@@ -1,0 +1,335 @@
+//! What is read: lists in pages, runs, jobs, files in parts, and nothing that no record names.
+
+use serde_json::{Value, json};
+
+use super::{does, workspace};
+use crate::support::TestWorkspace;
+use crate::support::http::Server;
+
+/// Makes a run of three jobs, and carries it out.
+fn finished(algo: &str) -> (TestWorkspace, Server) {
+    let workspace = workspace();
+    let create = ["batch", "create", "--run-id", "r1", "--algos", algo];
+    does(&workspace, &create, 0);
+    does(&workspace, &["run", "worker", "--run-id", "r1", "--yes"], 0);
+    let server = Server::start(&workspace, &[]);
+    (workspace, server)
+}
+
+#[test]
+fn a_result_is_there_after_success_and_not_before() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "one"});
+    server.post("/runs", &order).expect(201);
+    let early = server.get("/runs/one/result");
+    assert!(early.header("retry-after").is_some());
+    early.expect_problem(409, "not-finished");
+    does(&workspace, &["run", "worker", "--run-id", "one"], 0);
+    let result = server.get("/runs/one/result").expect(200).json();
+    assert_eq!(result["status"], "completed");
+    assert_eq!(result["attempts"], 1);
+    let path = result["result_ref"].as_str().expect("a path");
+    assert!(workspace.path(path).is_file());
+    let run = server.get("/runs/one").expect(200).json();
+    assert_eq!(
+        (&run["state"], &run["made"]),
+        (&json!("SUCCEEDED"), &json!(1))
+    );
+    server
+        .get("/runs/nosuch/result")
+        .expect_problem(404, "no-such-run");
+    let again = server.post(
+        "/runs",
+        &json!({"parameters": {"algo": "free", "items": ["100001"]}}),
+    );
+    assert_eq!(again.expect(200).json()["deduplicated"], "finished");
+}
+
+#[test]
+fn a_run_that_failed_says_so_and_blocks_no_new_one() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let order = json!({"parameters": {"algo": "broken", "items": ["100001"]}});
+    let first = server.post("/runs", &order).expect(201).json();
+    let run = first["run_id"].as_str().expect("a name");
+    does(&workspace, &["run", "worker", "--run-id", run], 1);
+    server
+        .get(&format!("/runs/{run}/result"))
+        .expect_problem(409, "run-failed");
+    let jobs = server
+        .get(&format!("/api/v1/runs/{run}/jobs?status=failed"))
+        .expect(200)
+        .json();
+    assert!(jobs["items"][0]["error"].is_string(), "{jobs}");
+    let second = server.post("/runs", &order).expect(201).json();
+    assert_ne!(first["run_id"], second["run_id"]);
+    let name = second["run_id"].as_str().expect("a name");
+    let cancelled = server
+        .post(&format!("/api/v1/runs/{name}/cancel"), &json!({}))
+        .expect(202)
+        .json();
+    assert_eq!(cancelled["cancelled"], 1);
+    server
+        .get(&format!("/runs/{name}/result"))
+        .expect_problem(409, "run-cancelled");
+    let undo = server.post(
+        &format!("/api/v1/runs/{name}/cancel"),
+        &json!({"undo": true}),
+    );
+    assert_eq!(undo.expect(202).json()["restored"], 1);
+}
+
+#[test]
+fn lists_come_in_pages_that_meet_without_a_gap() {
+    let (_workspace, server) = finished("free");
+    let mut path = "/api/v1/runs/r1/jobs?limit=2".to_owned();
+    let mut ids = Vec::new();
+    loop {
+        let answer = server.get(&path).expect(200);
+        let page = answer.json();
+        let items = page["items"].as_array().expect("a list");
+        ids.extend(items.iter().map(|job| job["job_id"].to_string()));
+        let Some(next) = page["next_cursor"].as_str() else {
+            assert_eq!(answer.header("link"), None);
+            break;
+        };
+        let link = answer.header("link").expect("told").to_owned();
+        assert!(link.contains(next) && link.contains("limit=2"), "{link}");
+        path = link[1..link.find('>').expect("an end")].to_owned();
+    }
+    assert_eq!(ids.len(), 3);
+    let some = server
+        .get("/api/v1/runs/r1/jobs?q=100002")
+        .expect(200)
+        .json();
+    assert_eq!(some["items"].as_array().map(Vec::len), Some(1));
+    let none = server
+        .get("/api/v1/runs/r1/jobs?status=failed")
+        .expect(200)
+        .json();
+    assert_eq!(none["items"], json!([]));
+    server
+        .get("/api/v1/runs/r1/jobs?status=nosuch")
+        .expect_problem(400, "bad-query");
+}
+
+#[test]
+fn what_has_not_changed_is_not_sent_again() {
+    let (_workspace, server) = finished("free");
+    let token = format!("Bearer {}", server.token);
+    let first = server.get("/api/v1/items").expect(200);
+    let tag = first.header("etag").expect("a tag");
+    let headers = [("Authorization", token.as_str()), ("If-None-Match", tag)];
+    let again = server
+        .send("GET", "/api/v1/items", &headers, b"")
+        .expect(304);
+    assert!(again.body.is_empty());
+}
+
+#[test]
+fn files_come_whole_or_in_part_and_only_those_that_a_record_names() {
+    let (workspace, server) = finished("free");
+    let jobs = server.get("/api/v1/runs/r1/jobs").expect(200).json();
+    let job = jobs["items"][0]["links"]["self"]
+        .as_str()
+        .expect("a path")
+        .to_owned();
+    let job_id = jobs["items"][0]["job_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let detail = server.get(&job).expect(200).json();
+    let files = detail["artifacts"].as_array().expect("a list");
+    let model = files
+        .iter()
+        .find(|file| file["name"] == "generated.glb")
+        .expect("a model");
+    let href = model["href"].as_str().expect("a path");
+    let whole = server.get(href).expect(200);
+    let tag = format!("\"{}\"", model["sha256"].as_str().expect("a hash"));
+    assert_eq!(whole.header("etag"), Some(tag.as_str()));
+    assert_eq!(whole.header("content-type"), Some("model/gltf-binary"));
+    assert!(
+        whole
+            .header("content-disposition")
+            .expect("told")
+            .starts_with("attachment")
+    );
+    assert_eq!(
+        whole.body,
+        workspace.bytes(&format!("runs/r1/outputs/{job_id}/generated.glb"))
+    );
+    let token = format!("Bearer {}", server.token);
+    let part = |range: &str| {
+        let headers = [("Authorization", token.as_str()), ("Range", range)];
+        server.send("GET", href, &headers, b"")
+    };
+    let first = part("bytes=0-3").expect(206);
+    assert_eq!(first.body, b"glTF");
+    assert_eq!(
+        first.header("content-range"),
+        Some(format!("bytes 0-3/{}", whole.body.len()).as_str())
+    );
+    assert_eq!(
+        part("bytes=-4").expect(206).body,
+        whole.body[whole.body.len() - 4..]
+    );
+    assert_eq!(part("bytes=4-").expect(206).body, whole.body[4..]);
+    part("bytes=99999999-").expect_problem(416, "range-not-satisfiable");
+    let known = [("Authorization", token.as_str()), ("If-None-Match", &tag)];
+    server.send("GET", href, &known, b"").expect(304);
+    workspace.write(&format!("runs/r1/outputs/{job_id}/secret.txt"), b"x");
+    for name in [
+        "secret.txt",
+        "..%2F..%2Fmanifest.csv",
+        "%2e%2e",
+        "..%2f..%2f..%2fconfig%2fadapters.yaml",
+    ] {
+        server
+            .get(&format!("{job}/artifacts/{name}"))
+            .expect_problem(404, "no-such-artifact");
+    }
+    workspace.write(&format!("runs/r1/outputs/{job_id}/generated.glb"), b"short");
+    server.get(href).expect_problem(410, "artifact-missing");
+    server
+        .get("/api/v1/runs/r1/jobs/nosuch")
+        .expect_problem(404, "no-such-job");
+}
+
+#[test]
+fn items_algos_costs_and_explanations_are_what_the_commands_say() {
+    let (workspace, server) = finished("paid");
+    let items = server.get("/api/v1/items").expect(200).json();
+    assert_eq!(items["items"][0]["item"], "100001");
+    let item = server.get("/api/v1/items/100001").expect(200).json();
+    assert_eq!(item["jobs"][0]["run_id"], "r1");
+    let picture = item["pictures"][0]["href"].as_str().expect("a path");
+    assert_eq!(server.get(picture).expect(200).body, b"100001");
+    server
+        .get("/api/v1/items/nosuch")
+        .expect_problem(404, "no-such-item");
+    server
+        .get("/api/v1/items/100001/pictures/9")
+        .expect_problem(404, "no-such-item");
+    let algos = server.get("/api/v1/algos").expect(200).json();
+    let paid = algos["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|algo| algo["algo"] == "paid");
+    assert_eq!(paid.expect("configured")["unit_price_usd"], 0.25);
+    let said = workspace
+        .archi3d(&["cost", "report", "--json"])
+        .run()
+        .expect_code(0)
+        .json();
+    let costs = server.get("/api/v1/costs").expect(200).json();
+    assert_eq!(
+        (&costs["total"], &costs["lines"]),
+        (&said["total"], &said["lines"])
+    );
+    let none = server
+        .get("/api/v1/costs?by=day&to=2020-01-01")
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&none["lines"], &none["total"]["attempts"]),
+        (&json!([]), &json!(0))
+    );
+    server
+        .get("/api/v1/costs?from=2020-01-01")
+        .expect_problem(400, "bad-query");
+    let jobs = server.get("/api/v1/runs/r1/jobs").expect(200).json();
+    let explain = jobs["items"][0]["links"]["explain"]
+        .as_str()
+        .expect("a path");
+    assert_eq!(server.get(explain).expect(200).json()["state"], "completed");
+    let metrics = server.get("/metrics").expect(200).text();
+    assert!(
+        metrics.contains("archi3d_jobs{run=\"r1\",algo=\"paid\",status=\"completed\"} 3"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("archi3d_cost_usd_total{algo=\"paid\",provider=\"paid\"} 0.75"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn pictures_that_are_uploaded_are_kept_once_and_make_a_run() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let mut picture = Vec::new();
+    let image = image::RgbImage::from_pixel(8, 8, image::Rgb([200, 10, 10]));
+    let mut cursor = std::io::Cursor::new(&mut picture);
+    image
+        .write_to(&mut cursor, image::ImageFormat::Png)
+        .expect("in memory");
+    let token = format!("Bearer {}", server.token);
+    let send = |kind: &str, body: &[u8]| {
+        let headers = [("Authorization", token.as_str()), ("Content-Type", kind)];
+        server.send("POST", "/api/v1/uploads", &headers, body)
+    };
+    let kept = send("image/png", &picture).expect(201).json();
+    send("image/png", &picture).expect(200);
+    send("image/png", b"no picture").expect_problem(422, "unusable-picture");
+    send("application/json", b"{}").expect_problem(415, "unsupported-media-type");
+    let back = server
+        .get(kept["href"].as_str().expect("a path"))
+        .expect(200);
+    assert_eq!(back.body, picture);
+    let order = json!({"parameters": {"algos": ["free"], "images": [kept["image"]]}});
+    let run = server.post("/runs", &order).expect(201).json();
+    let run = run["run_id"].as_str().expect("a name");
+    does(&workspace, &["run", "worker", "--run-id", run], 0);
+    server.get(&format!("/runs/{run}/result")).expect(200);
+}
+
+#[test]
+fn votes_are_added_once_and_read_back() {
+    let (_workspace, server) = finished("free");
+    let jobs = server.get("/api/v1/runs/r1/jobs").expect(200).json();
+    let job = &jobs["items"][0]["job_id"];
+    let accept = json!({"accept_id": "a1", "at": "2026-01-01T00:00:00Z", "judge": "ana", "run_id": "r1",
+        "job_id": job, "item": "100001", "accepted": "yes", "reason": ""});
+    let body = json!({"accepts": [accept]});
+    assert_eq!(
+        server.post("/api/v1/votes", &body).expect(201).json()["accepts"],
+        1
+    );
+    assert_eq!(
+        server.post("/api/v1/votes", &body).expect(201).json()["known"],
+        1
+    );
+    let read = server.get("/api/v1/votes").expect(200).json();
+    assert_eq!(read["accepts"][0]["judge"], "ana");
+    assert_eq!(read["votes"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn the_contract_names_every_path_and_every_problem_is_explained() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let contract = server.get("/openapi.json").expect(200).json();
+    assert_eq!(contract["openapi"], "3.1.0");
+    let paths = contract["paths"].as_object().expect("an object");
+    for path in [
+        "/runs",
+        "/runs/{run}",
+        "/runs/{run}/result",
+        "/healthz",
+        "/api/v1/runs",
+        "/api/v1/plans",
+    ] {
+        assert!(paths.contains_key(path), "{path}");
+    }
+    let kinds = server.get("/problems").expect(200).json();
+    for kind in kinds["items"].as_array().expect("a list") {
+        let path = kind["type"].as_str().expect("a path");
+        assert!(
+            server.get(path).expect(200).json()["next"].is_string(),
+            "{path}"
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! Who is let in, what strangers get, and what is told of it all.
+
+use std::net::TcpStream;
+
+use serde_json::json;
+
+use super::{does, workspace};
+use crate::support::http::Server;
+use crate::support::wait_until;
+
+#[test]
+fn without_a_token_nothing_is_shown_and_nothing_is_done() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    for path in [
+        "/runs",
+        "/api/v1/items",
+        "/api/v1/costs",
+        "/api/v1/events",
+        "/metrics",
+    ] {
+        for headers in [
+            &[][..],
+            &[("Authorization", "Bearer a3d_00000000_00")],
+            &[("Cookie", "archi3d_session=x")],
+        ] {
+            let answer = server.send("GET", path, headers, b"");
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            answer.expect_problem(401, "unauthorized");
+        }
+    }
+    let answer = server.send("POST", "/runs", &[], b"{}");
+    answer.expect_problem(401, "unauthorized");
+    for open in [
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/problems/too-large",
+        "/",
+        "/board.js",
+    ] {
+        server.send("GET", open, &[], b"").expect(200);
+    }
+}
+
+#[test]
+fn a_role_contains_the_ones_before_it_and_no_more() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let tokens: Vec<(usize, String)> = ["read", "judge", "submit", "admin"]
+        .iter()
+        .enumerate()
+        .map(|(place, role)| {
+            let made = workspace
+                .archi3d(&["token", "create", role, "--role", role, "--json"])
+                .run();
+            (
+                place,
+                made.expect_code(0).json()["token"]
+                    .as_str()
+                    .expect("shown")
+                    .to_owned(),
+            )
+        })
+        .collect();
+    let order = json!({"parameters": {"algos": ["free"]}}).to_string();
+    for (least, method, path, body) in [
+        (0, "GET", "/runs", String::new()),
+        (0, "POST", "/api/v1/plans", order.clone()),
+        (1, "POST", "/api/v1/votes", "{}".to_owned()),
+        (2, "POST", "/runs", order),
+        (3, "POST", "/api/v1/algos/free/resume", "{}".to_owned()),
+    ] {
+        for (role, token) in &tokens {
+            let bearer = format!("Bearer {token}");
+            let answer = server.send(method, path, &[("Authorization", &bearer)], body.as_bytes());
+            if *role < least {
+                answer.expect_problem(403, "forbidden-role");
+            } else {
+                assert!(
+                    (200..300).contains(&answer.status),
+                    "{path}: {}",
+                    answer.text()
+                );
+            }
+        }
+    }
+    does(&workspace, &["token", "revoke", "admin"], 0);
+    let bearer = format!("Bearer {}", tokens[3].1);
+    server
+        .send("GET", "/runs", &[("Authorization", &bearer)], b"")
+        .expect_problem(401, "unauthorized");
+}
+
+#[test]
+fn pages_of_others_reach_nothing() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let token = format!("Bearer {}", server.token);
+    let auth = ("Authorization", token.as_str());
+    for host in [
+        "evil.example",
+        "evil.example:7333",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+    ] {
+        server
+            .send("GET", "/runs", &[auth, ("Host", host)], b"")
+            .expect_problem(421, "wrong-host");
+    }
+    for host in ["localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST:99"] {
+        server
+            .send("GET", "/runs", &[auth, ("Host", host)], b"")
+            .expect(200);
+    }
+    let body = br#"{"parameters": {"algos": ["free"]}}"#;
+    for (name, value) in [
+        ("Origin", "http://evil.example"),
+        ("Origin", "null"),
+        ("Origin", "http://localhost:1"),
+        ("Sec-Fetch-Site", "cross-site"),
+    ] {
+        server
+            .send("POST", "/runs", &[auth, (name, value)], body)
+            .expect_problem(403, "cross-origin");
+    }
+    let own = format!("http://{}", server.address);
+    server
+        .send("POST", "/runs", &[auth, ("Origin", &own)], body)
+        .expect(201);
+    let form = [auth, ("Content-Type", "text/plain")];
+    server
+        .send("POST", "/runs", &form, body)
+        .expect_problem(415, "unsupported-media-type");
+}
+
+#[test]
+fn a_page_trades_its_token_for_a_cookie() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let body = json!({"token": server.token}).to_string();
+    let answer = server
+        .send("POST", "/api/v1/session", &[], body.as_bytes())
+        .expect(200);
+    assert_eq!(answer.json()["role"], "admin");
+    let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(word), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().expect("a value");
+    server
+        .send("GET", "/runs", &[("Cookie", cookie)], b"")
+        .expect(200);
+    server
+        .send("POST", "/api/v1/session", &[], br#"{"token": "x"}"#)
+        .expect_problem(401, "unauthorized");
+    let out = server
+        .send("DELETE", "/api/v1/session", &[("Cookie", cookie)], b"")
+        .expect(204);
+    assert!(
+        out.header("set-cookie")
+            .expect("a cookie")
+            .contains("Max-Age=0")
+    );
+}
+
+#[test]
+fn every_answer_is_safe_to_show_and_no_log_has_a_token() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    for path in ["/", "/runs", "/healthz", "/nosuch"] {
+        let answer = server.get(path);
+        let csp = answer.header("content-security-policy").expect("told");
+        assert!(csp.starts_with("default-src 'none'") && csp.contains("frame-ancestors 'none'"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    }
+    server.get("/nosuch/path").expect_problem(404, "not-found");
+    server
+        .get("/runs?nosuch=1")
+        .expect_problem(400, "bad-query");
+    server.get("/runs?limit=0").expect_problem(400, "bad-query");
+    server
+        .get("/runs?cursor=zz")
+        .expect_problem(400, "bad-query");
+    let answer = server.call("DELETE", "/runs", "");
+    assert_eq!(answer.header("allow"), Some("GET, POST"));
+    answer.expect_problem(405, "method-not-allowed");
+    let token = server.token.clone();
+    server.stop();
+    let log = String::from_utf8(workspace.bytes("logs/serve.log")).expect("text");
+    assert!(log.lines().count() >= 8);
+    assert!(!log.contains(&token));
+}
+
+#[test]
+fn other_addresses_need_a_token() {
+    let workspace = workspace();
+    let refused = workspace.archi3d(&["serve", "--listen", "0.0.0.0:0"]).run();
+    let _ = refused.expect_code(2).expect_stderr("there is no token");
+    does(&workspace, &["token", "create", "me"], 0);
+    let server = Server::start(
+        &workspace,
+        &["--listen", "0.0.0.0:0", "--allowed-host", "box.example"],
+    );
+    let token = format!("Bearer {}", server.token);
+    let auth = ("Authorization", token.as_str());
+    server
+        .send("GET", "/runs", &[auth, ("Host", "box.example")], b"")
+        .expect(200);
+    server
+        .send("GET", "/runs", &[auth, ("Host", "evil.example")], b"")
+        .expect_problem(421, "wrong-host");
+}
+
+#[test]
+fn tokens_are_kept_as_hashes_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = workspace();
+    let made = workspace
+        .archi3d(&["token", "create", "ci"])
+        .run()
+        .expect_code(0);
+    let token = made.stdout.trim().to_owned();
+    assert!(token.starts_with("a3d_"), "{token}");
+    let file = workspace.path("config/tokens.json");
+    let mode = std::fs::metadata(&file).expect("made").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = String::from_utf8(workspace.bytes("config/tokens.json")).expect("text");
+    assert!(!text.contains(&token));
+    let list = workspace.archi3d(&["token", "list"]).run().expect_code(0);
+    assert!(list.stdout.contains("ci") && !list.stdout.contains(&token));
+    does(&workspace, &["token", "create", "ci"], 2);
+    does(&workspace, &["token", "revoke", "nosuch"], 2);
+}
+
+#[test]
+fn a_dead_store_is_not_ready_and_a_stop_lets_streams_go() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    assert_eq!(
+        server.send("GET", "/healthz", &[], b"").expect(200).json()["status"],
+        "ok"
+    );
+    let ready = server.send("GET", "/readyz", &[], b"").expect(200).json();
+    assert_eq!(ready["status"], "ready");
+    workspace.write("tables/generations.csv", b"no,table,of\nours");
+    let ready = server.send("GET", "/readyz", &[], b"").expect(503).json();
+    assert_eq!(ready["checks"][0]["ok"], false, "{ready}");
+    server.send("GET", "/healthz", &[], b"").expect(200);
+    server.get("/runs").expect_problem(503, "store-unavailable");
+    std::fs::remove_file(workspace.path("tables/generations.csv")).expect("written above");
+    std::thread::scope(|scope| {
+        let stream = scope.spawn(|| server.get("/api/v1/events"));
+        let scrape = || server.get("/metrics").expect(200).text();
+        wait_until("the stream is open", || {
+            scrape().contains("archi3d_event_streams 1")
+        });
+        server.signal("TERM");
+        let said = stream.join().expect("no panic").text();
+        assert!(said.contains("event: bye"), "{said}");
+    });
+    wait_until("the server is gone", || {
+        TcpStream::connect(&server.address).is_err()
+    });
+}

@@ -1,0 +1,328 @@
+//! `POST /runs`: deduplicated, idempotent, crash-safe, within its cost.
+
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::workspace;
+use crate::support::http::{Answer, Server};
+
+fn order(algo: &str) -> Value {
+    json!({"parameters": {"algos": [algo], "items": ["100001"]}})
+}
+
+fn runs(server: &Server) -> usize {
+    server.get("/runs").expect(200).json()["items"]
+        .as_array()
+        .expect("a list")
+        .len()
+}
+
+#[test]
+fn the_same_payload_twice_gives_the_same_run() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let first = server.post("/runs", &order("free")).expect(201);
+    let run = first.json();
+    assert_eq!(
+        (&run["status"], &run["state"]),
+        (&json!("enqueued"), &json!("PENDING"))
+    );
+    assert_eq!(run["jobs"]["total"], 1);
+    assert_eq!(run["deduplicated"], Value::Null);
+    let here = format!("/api/v1/runs/{}", run["run_id"].as_str().expect("a name"));
+    assert_eq!(first.header("location"), Some(here.as_str()));
+    let again = server
+        .post("/api/v1/runs", &order("free"))
+        .expect(200)
+        .json();
+    assert_eq!(again["run_id"], run["run_id"]);
+    assert_eq!(again["deduplicated"], "active");
+    assert_eq!(
+        server.get(&here).expect(200).json()["submission"]["created_by"],
+        "token:serve"
+    );
+    assert_eq!(runs(&server), 1);
+}
+
+#[test]
+fn neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let hash = |body: &str| {
+        let plan = server
+            .call("POST", "/api/v1/plans", body)
+            .expect(200)
+            .json();
+        plan["payload_hash"].as_str().expect("a hash").to_owned()
+    };
+    let one =
+        hash(r#"{"parameters": {"algos": ["free"], "items": ["100001"]}, "max_cost_usd": 2}"#);
+    let two =
+        hash(r#"{"max_cost_usd": 2.0, "parameters": {"items": ["100001"], "algos": ["free"]}}"#);
+    assert_eq!(one, two);
+    assert_ne!(
+        one,
+        hash(r#"{"parameters": {"algos": ["free"], "items": ["100002"]}}"#)
+    );
+    let twice = r#"{"parameters": {"algos": ["free"], "algos": ["paid"]}}"#;
+    server
+        .call("POST", "/runs", twice)
+        .expect_problem(422, "invalid-request");
+    server
+        .call("POST", "/runs", "{\"parameters\": ")
+        .expect_problem(400, "malformed-json");
+    server
+        .call("POST", "/runs", "")
+        .expect_problem(415, "unsupported-media-type");
+    assert_eq!(runs(&server), 0);
+}
+
+#[test]
+fn a_hundred_identical_requests_at_once_give_one_run() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let barrier = Barrier::new(100);
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let posts: Vec<_> = (0..100)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    server.post("/runs", &order("free"))
+                })
+            })
+            .collect();
+        posts
+            .into_iter()
+            .map(|post| post.join().expect("no panic"))
+            .collect()
+    });
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 201).count(),
+        1,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 200).count(),
+        99,
+        "{statuses:?}"
+    );
+    let names: BTreeSet<String> = answers
+        .iter()
+        .map(|answer| answer.json()["run_id"].to_string())
+        .collect();
+    assert_eq!(names.len(), 1);
+    assert_eq!(runs(&server), 1);
+}
+
+fn keyed(server: &Server, key: &str, body: &Value) -> Answer {
+    let token = format!("Bearer {}", server.token);
+    let headers = [("Authorization", token.as_str()), ("Idempotency-Key", key)];
+    server.send("POST", "/runs", &headers, body.to_string().as_bytes())
+}
+
+#[test]
+fn a_key_gives_the_first_answer_again_byte_for_byte() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let first = keyed(&server, "k-1", &order("free")).expect(201);
+    let again = keyed(&server, "\"k-1\"", &order("free")).expect(201);
+    assert_eq!(first.body, again.body);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(first.header("idempotency-replayed"), None);
+    keyed(&server, "k-1", &order("slow")).expect_problem(422, "idempotency-key-reused");
+    keyed(&server, "", &order("free")).expect_problem(400, "bad-idempotency-key");
+    keyed(&server, "two words", &order("free")).expect_problem(400, "bad-idempotency-key");
+    // Also an answer that made no run of its own.
+    keyed(&server, "k-2", &order("free")).expect(200);
+    keyed(&server, "k-2", &order("slow")).expect_problem(422, "idempotency-key-reused");
+    assert_eq!(
+        keyed(&server, "k-2", &order("free"))
+            .expect(200)
+            .header("idempotency-replayed"),
+        Some("true")
+    );
+    assert_eq!(runs(&server), 1);
+    server.stop();
+    let server = Server::start(&workspace, &[]);
+    let later = keyed(&server, "k-1", &order("free")).expect(201);
+    assert_eq!(first.body, later.body, "the key outlives the server");
+}
+
+#[test]
+fn a_submission_that_somebody_died_over_is_finished_not_repeated() {
+    for with_key in [true, false] {
+        let workspace = workspace();
+        let server = Server::start(&workspace, &[]);
+        let send = |server: &Server| {
+            if with_key {
+                keyed(server, "k", &order("free"))
+            } else {
+                server.post("/runs", &order("free"))
+            }
+        };
+        let made = send(&server).expect(201).json();
+        server.kill();
+        // As it is after a kill between the note and the run.
+        let log = workspace.bytes("tables/submissions.jsonl");
+        let note = log
+            .split_inclusive(|byte| *byte == b'\n')
+            .next()
+            .expect("a line");
+        let torn = [note, b"{\"event\":\"ma"].concat();
+        workspace.write("tables/submissions.jsonl", &torn);
+        let run = made["run_id"].as_str().expect("a name");
+        std::fs::remove_dir_all(workspace.path(&format!("runs/{run}"))).expect("it was made");
+        std::fs::remove_file(workspace.path("tables/generations.csv")).expect("it was made");
+        let server = Server::start(&workspace, &[]);
+        let again = send(&server).expect(201).json();
+        assert_eq!(again["run_id"], made["run_id"]);
+        assert_eq!(again["jobs"]["total"], 1);
+        assert_eq!(runs(&server), 1);
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run() {
+    let workspace = workspace();
+    for _ in 0..8 {
+        let server = Server::start(&workspace, &[]);
+        let token = format!("Bearer {}", server.token);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let headers = [("Authorization", token.as_str())];
+                    let body = order("free").to_string();
+                    let _ = server.try_send("POST", "/runs", &headers, body.as_bytes());
+                });
+            }
+            let _ = std::process::Command::new("kill")
+                .args(["-9", &server.pid().to_string()])
+                .status();
+        });
+    }
+    let server = Server::start(&workspace, &[]);
+    let last = server.post("/runs", &order("free"));
+    assert!([200, 201].contains(&last.status), "{}", last.text());
+    assert_eq!(runs(&server), 1);
+}
+
+#[test]
+fn what_costs_needs_a_limit_and_keeps_within_it() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let all = json!({"parameters": {"algos": ["paid"]}});
+    let plan = server.post("/api/v1/plans", &all).expect(200).json();
+    assert_eq!(
+        (&plan["jobs"], &plan["expected_usd"]),
+        (&json!(3), &json!(0.75))
+    );
+    let problem = server
+        .post("/runs", &all)
+        .expect_problem(422, "max-cost-missing");
+    assert_eq!(problem["expected_usd"], 0.75);
+    let mut asked = all.clone();
+    asked["max_cost_usd"] = json!(0.5);
+    let problem = server
+        .post("/runs", &asked)
+        .expect_problem(409, "budget-exceeded");
+    assert_eq!(problem["errors"][0]["pointer"], "#/max_cost_usd");
+    asked["max_cost_usd"] = json!(1);
+    asked["if_plan"] = json!("sha256:0");
+    let problem = server
+        .post("/runs", &asked)
+        .expect_problem(412, "plan-changed");
+    assert_eq!(problem["plan"]["hash"], plan["hash"]);
+    asked["if_plan"] = plan["hash"].clone();
+    asked["run_id"] = json!("chairs");
+    server.post("/runs", &asked).expect(201);
+    asked["parameters"]["items"] = json!(["100002"]);
+    asked["if_plan"] = Value::Null;
+    server
+        .post("/runs", &asked)
+        .expect_problem(409, "run-id-taken");
+}
+
+#[test]
+fn a_token_orders_no_more_in_a_day_than_its_cap() {
+    let workspace = workspace();
+    let made = workspace.archi3d(&[
+        "token",
+        "create",
+        "ci",
+        "--role",
+        "submit",
+        "--daily-cap-usd",
+        "0.6",
+        "--json",
+    ]);
+    let token = made.run().expect_code(0).json()["token"]
+        .as_str()
+        .expect("shown")
+        .to_owned();
+    let server = Server::start(&workspace, &[]);
+    let bearer = format!("Bearer {token}");
+    let post = |item: &str| {
+        let body = json!({"parameters": {"algos": ["paid"], "items": [item]}, "max_cost_usd": 1});
+        server.send(
+            "POST",
+            "/runs",
+            &[("Authorization", &bearer)],
+            body.to_string().as_bytes(),
+        )
+    };
+    post("100001").expect(201);
+    post("100002").expect(201);
+    post("100003").expect_problem(409, "budget-exceeded");
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_with_the_place() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    for (body, status, kind) in [
+        (
+            json!({"parameters": {"algos": ["nosuch"]}}),
+            422,
+            "unknown-algo",
+        ),
+        (
+            json!({"parameters": {"algos": ["free"], "items": ["nosuch"]}}),
+            422,
+            "unknown-item",
+        ),
+        (
+            json!({"parameters": {"algos": ["free"], "images": ["sha256:00"]}}),
+            422,
+            "unusable-picture",
+        ),
+        (json!({"parameters": {"algos": []}}), 422, "invalid-request"),
+        (
+            json!({"parameters": {"algos": ["free"], "colour": 1}}),
+            422,
+            "invalid-request",
+        ),
+        (
+            json!({"parameters": {"algos": ["free"]}, "run_id": "a/b"}),
+            422,
+            "invalid-request",
+        ),
+        (
+            json!({"parameters": {"algos": ["free"]}, "max_parallel": 0}),
+            422,
+            "invalid-request",
+        ),
+        (json!({"parameters": [1]}), 422, "invalid-request"),
+        (json!({}), 422, "invalid-request"),
+        (json!([]), 422, "invalid-request"),
+    ] {
+        let problem = server.post("/runs", &body).expect_problem(status, kind);
+        assert!(problem["errors"][0]["pointer"].is_string(), "{problem}");
+    }
+    let huge = json!({"parameters": {"algos": ["free"]}, "notes": "x".repeat(10 << 20)});
+    server.post("/runs", &huge).expect_problem(413, "too-large");
+    assert_eq!(runs(&server), 0);
+}

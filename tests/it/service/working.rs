@@ -1,0 +1,154 @@
+//! Runs that are submitted are carried out, events tell of it, and failed jobs are tried again.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{does, workspace};
+use crate::support::http::Server;
+use crate::support::wait_until;
+
+fn status(server: &Server, run: &str) -> Value {
+    server.get(&format!("/runs/{run}")).expect(200).json()["status"].clone()
+}
+
+#[test]
+fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &["--workers", "2"]);
+    let order = json!({"parameters": {"algos": ["paid"]}, "run_id": "r1", "max_cost_usd": 0.75, "max_parallel": 2});
+    server.post("/runs", &order).expect(201);
+    let waits = json!({"parameters": {"algos": ["free"]}, "run_id": "r2", "start": false});
+    server.post("/runs", &waits).expect(201);
+    wait_until("the run is carried out", || {
+        status(&server, "r1") == "completed"
+    });
+    assert_eq!(
+        status(&server, "r2"),
+        "enqueued",
+        "nobody asked for it to be started"
+    );
+    let costs = server.get("/api/v1/costs").expect(200).json();
+    assert_eq!(costs["total"]["billed_usd"], 0.75);
+    server.stop();
+    let root = workspace.root().to_string_lossy().into_owned();
+    let all = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+    assert_eq!(lines.find(|line| line.contains(&root)), None);
+}
+
+#[test]
+fn failed_jobs_are_tried_again_on_request() {
+    let workspace = workspace();
+    workspace.write(
+        "config/adapters.yaml",
+        b"adapters:\n  once:\n    kind: mock\n    image_mode: single\n    unit_price_usd: 0\n    fail_first: 1\n    count_file: count\n",
+    );
+    let server = Server::start(&workspace, &["--workers", "1"]);
+    let order = json!({"parameters": {"algo": "once", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    wait_until("the first attempt fails", || {
+        status(&server, "r1") == "failed"
+    });
+    let plan = server
+        .post("/api/v1/runs/r1/retry", &json!({}))
+        .expect(202)
+        .json();
+    assert_eq!(plan["start"], 1, "{plan}");
+    wait_until("the second one succeeds", || {
+        status(&server, "r1") == "completed"
+    });
+    assert_eq!(
+        server.get("/runs/r1/result").expect(200).json()["attempts"],
+        2
+    );
+    let none = server
+        .post("/api/v1/runs/r1/retry", &json!({}))
+        .expect(202)
+        .json();
+    assert_eq!(none["start"], 0);
+}
+
+/// Reads events until one of this kind comes; returns its id and data.
+fn read_until(server: &Server, headers: &str, kind: &str) -> (String, Value) {
+    let mut stream = TcpStream::connect(&server.address).expect("the server listens");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a socket");
+    let head = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\r\n",
+        server.address, server.token
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    let (mut id, mut event) = (String::new(), String::new());
+    for line in BufReader::new(stream).lines() {
+        let line = line.expect("the stream goes on");
+        if let Some(value) = line.strip_prefix("id: ") {
+            value.clone_into(&mut id);
+        } else if let Some(value) = line.strip_prefix("event: ") {
+            value.clone_into(&mut event);
+        } else if let Some(value) = line.strip_prefix("data: ")
+            && event == kind
+        {
+            return (id, serde_json::from_str(value).expect("JSON"));
+        }
+    }
+    panic!("the stream ended without {kind}");
+}
+
+#[test]
+fn events_of_other_processes_come_in_order_and_none_is_missed() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let (place, made) = read_until(&server, "Last-Event-ID: 0\r\n", "run_created");
+    assert_eq!(made["run_id"], "r1");
+    does(&workspace, &["run", "worker", "--run-id", "r1"], 0);
+    let (_, done) = read_until(
+        &server,
+        &format!("Last-Event-ID: {place}\r\n"),
+        "job_completed",
+    );
+    for name in ["run_id", "job_id", "worker_id", "attempt", "timestamp"] {
+        assert!(!done[name].is_null(), "{name}: {done}");
+    }
+    server.stop();
+    let server = Server::start(&workspace, &[]);
+    let (_, again) = read_until(
+        &server,
+        &format!("Last-Event-ID: {place}\r\n"),
+        "job_completed",
+    );
+    assert_eq!(again, done, "the place outlives the server");
+    let token = format!("Bearer {}", server.token);
+    let bad = [("Authorization", token.as_str()), ("Last-Event-ID", "x")];
+    server
+        .send("GET", "/api/v1/events", &bad, b"")
+        .expect_problem(400, "bad-query");
+}
+
+#[test]
+fn a_worker_writes_figures_for_a_collector() {
+    let workspace = workspace();
+    does(
+        &workspace,
+        &["batch", "create", "--run-id", "r1", "--algos", "free"],
+        0,
+    );
+    let file = workspace.path("figures.prom");
+    let file = file.to_str().expect("plain");
+    does(
+        &workspace,
+        &["run", "worker", "--run-id", "r1", "--metrics-file", file],
+        0,
+    );
+    let text = String::from_utf8(workspace.bytes("figures.prom")).expect("text");
+    assert!(
+        text.contains("archi3d_jobs{run=\"r1\",algo=\"free\",status=\"completed\"} 3"),
+        "{text}"
+    );
+}

@@ -1,0 +1,112 @@
+// All runs: how far they are, what they cost, what keeps them.
+
+import { useState } from "preact/hooks";
+
+import { STATUSES, api, micros } from "../api";
+import type { Run, RunDetail } from "../api";
+import { count, usd } from "../format";
+import { choose, go, link } from "../state";
+import { Chip, Progress, To, Trouble, When, left, may } from "./parts";
+import { happened, ofRun, useLive } from "./live";
+
+const PAGE = 25;
+const MOST = 1000;
+
+export function Runs() {
+  const { text, only } = link.value;
+  const [limit, setLimit] = useState(PAGE);
+  const query = { ...(text.trim() ? { q: text.trim() } : {}), ...(only.state.length > 0 ? { status: only.state.join(",") } : {}) };
+  const most = Math.min(MOST, limit + 1);
+  const { value, problem } = useLive(`runs ${JSON.stringify(query)} ${most}`, () => api.runs(query, most));
+  const runs = value?.items.slice(0, limit) ?? [];
+  const active = runs.filter((run) => run.status === "running").length;
+  const toggle = (status: string) => go(choose("state", only.state.includes(status) ? only.state.filter((one) => one !== status) : [...only.state, status]));
+  return (
+    <>
+      <div class="bar">
+        <h2>Runs</h2>
+        <span role="group" aria-label="Which runs" class="choice">
+          <button aria-pressed={only.state.length === 0} onClick={() => go(choose("state", []))}>all</button>
+          {STATUSES.map((status) => <button key={status} aria-pressed={only.state.includes(status)} onClick={() => toggle(status)}>{status}</button>)}
+        </span>
+        <input type="search" aria-label="Search runs" placeholder="Search runs" value={text} onInput={(event) => go({ text: event.currentTarget.value })} />
+        {may("submit") && <To class="button primary" to={{ screen: "new", run: "" }}>New run</To>}
+      </div>
+      <Trouble problem={problem} />
+      {!value && !problem && <p class="empty">Loading…</p>}
+      {value && runs.length === 0 && (
+        <p class="empty">{text || only.state.length > 0 ? "No run fits." : <>No runs yet. {may("submit") ? <To to={{ screen: "new" }}>Start the first one</To> : "archi3d batch create makes one"}.</>}</p>
+      )}
+      <ul class="runs">{runs.map((run) => <RunCard key={run.run_id} run={run} />)}</ul>
+      {value && (value.items.length > limit) && <button onClick={() => setLimit(limit + PAGE)}>show more</button>}
+      <p class="visually-hidden" role="status">{value ? `${count(runs.length, "run")}, ${active} running` : ""}</p>
+    </>
+  );
+}
+
+function RunCard({ run }: { run: Run }) {
+  const over = run.status !== "running" && run.status !== "enqueued";
+  const concerns = ofRun(run.run_id);
+  const { value } = useLive(`run ${run.run_id}`, () => api.run(run.run_id), (told) => concerns(told) && (!over || happened(told)));
+  const shown = value ?? run;
+  return (
+    <li class="card run" data-run={run.run_id} data-done={shown.jobs.completed}>
+      <div class="name">
+        <h3><To to={{ screen: "run", run: run.run_id }}><bdi>{run.run_id}</bdi></To></h3>
+        <Chip status={shown.status} />
+        <small><When at={run.created_at} />{run.submission?.created_by && <> by <bdi>{run.submission.created_by.replace(/^token:/, "")}</bdi></>}</small>
+      </div>
+      <div class="far">
+        <Progress jobs={shown.jobs} label={run.run_id} />
+        <p class="numbers"><Numbers run={shown} />{value && <span>{left(value.time_left_s)}</span>}</p>
+      </div>
+      <p class="sum">{value && <MoneyOf run={value} />}</p>
+      {value && <Obstacles run={value} />}
+    </li>
+  );
+}
+
+export function Numbers({ run }: { run: Run }) {
+  const { jobs } = run;
+  return (
+    <>
+      <b>{jobs.completed.toLocaleString("en-US")} of {count(jobs.total, "job")}</b>
+      {jobs.running > 0 && <span>{jobs.running} running</span>}
+      {jobs.enqueued > 0 && <span>{jobs.enqueued.toLocaleString("en-US")} waiting</span>}
+      {jobs.failed > 0 && <To class="bad" to={{ screen: "failures", run: run.run_id }}>{jobs.failed.toLocaleString("en-US")} failed</To>}
+      {jobs.cancelled > 0 && <span>{jobs.cancelled.toLocaleString("en-US")} cancelled</span>}
+      {run.rehearsed > 0 && <span>{run.rehearsed.toLocaleString("en-US")} only rehearsed</span>}
+    </>
+  );
+}
+
+export function MoneyOf({ run }: { run: RunDetail }) {
+  const { spent_usd, reserved_usd, to_finish_usd, to_finish_unpriced_jobs, limits } = run.money;
+  return (
+    <span class="moneys">
+      <span><b class="money">{usd(micros(spent_usd))}</b> spent</span>
+      {reserved_usd > 0 && <span>{usd(micros(reserved_usd))} reserved</span>}
+      {to_finish_usd > 0 && <span>{usd(micros(to_finish_usd))} to finish</span>}
+      {to_finish_unpriced_jobs > 0 && <span class="bad">{count(to_finish_unpriced_jobs, "job")} without a price</span>}
+      {limits.map((limit) => <span key={limit.of}>limit {usd(micros(limit.cap_usd))} {limit.of === "day" ? "a day" : "for the run"}, {usd(micros(limit.left_usd))} left</span>)}
+    </span>
+  );
+}
+
+/** What keeps a run from getting on, each with the way to it. */
+export function Obstacles({ run }: { run: RunDetail }) {
+  const shut = [...run.closed_providers.map((one) => ({ ...one, word: "closed" })), ...run.paused_algos.map((one) => ({ ...one, word: "paused" }))];
+  if (shut.length + run.failure_groups.length + run.warnings.length === 0) return null;
+  return (
+    <ul class="obstacles">
+      {shut.map((one) => (
+        <li key={`${one.word} ${one.provider}`}><strong class="bad">{one.word}</strong> <To to={{ screen: "workers", run: "" }}><bdi>{one.provider}</bdi></To> <span class="why">{one.reason}</span></li>
+      ))}
+      {run.failure_groups.slice(0, 3).map((group) => (
+        <li key={group.message}><strong class="bad">{group.count}×</strong> <To to={{ screen: "failures", run: run.run_id }} title={group.message}><span class="why">{group.message}</span></To> <small>{group.algos.join(", ")}</small></li>
+      ))}
+      {run.failure_groups.length > 3 && <li><To to={{ screen: "failures", run: run.run_id }}>{count(run.failure_groups.length - 3, "more reason")}</To></li>}
+      {run.warnings.map((warning) => <li key={warning}><strong>note</strong> <span class="why">{warning}</span></li>)}
+    </ul>
+  );
+}
