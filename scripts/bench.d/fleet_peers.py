@@ -37,7 +37,7 @@ const payload = {text: "x".repeat(400)};
 
 PG_BOSS = r"""
 const PgBoss = require("pg-boss");
-const [url, count] = [process.argv[2], Number(process.argv[3])];
+const [url, count, loops, batchSize] = [process.argv[2], ...process.argv.slice(3).map(Number)];
 const data = {text: "x".repeat(400)};
 (async () => {
   const boss = new PgBoss({connectionString: url, max: 10});
@@ -51,12 +51,12 @@ const data = {text: "x".repeat(400)};
   start = process.hrtime.bigint();
   const loop = async () => {
     for (;;) {
-      const some = await boss.fetch("noop", {batchSize: 100});
+      const some = await boss.fetch("noop", {batchSize});
       if (!some || some.length === 0) return;
       await boss.complete("noop", some.map((job) => job.id));
     }
   };
-  await Promise.all([loop(), loop()]);
+  await Promise.all(Array.from({length: loops}, loop));
   const drain = Number(process.hrtime.bigint() - start) / 1e9;
   console.log(JSON.stringify({enqueue, drain}));
   process.exit(0);

@@ -278,6 +278,9 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     if let Some(wake) = &fleet.wake {
         option("--wake", wake.clone());
     }
+    if fleet.ahead > 0 {
+        option("--ahead", fleet.ahead.to_string());
+    }
     if let Some(idle) = fleet.until_idle {
         option("--until-idle", idle.as_secs_f64().to_string());
     }

@@ -131,6 +131,11 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "URL")]
     wake: Option<String>,
 
+    /// On a fleet run: take up to N jobs that cost nothing ahead of the threads that will run
+    /// them, and send their endings together; for jobs of milliseconds
+    #[arg(long, value_name = "N", default_value = "0")]
+    ahead: usize,
+
     /// On a fleet run: stay this many seconds after the last job, in case more are pushed
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
     until_idle: Option<Duration>,
@@ -340,6 +345,7 @@ impl WorkerArgs {
                 },
                 auto_lease: self.lease_secs == Some(Lease::Auto),
                 wake: self.wake.clone(),
+                ahead: self.ahead,
                 until_idle: self.until_idle,
                 worker_id: self.worker_id.clone(),
             },

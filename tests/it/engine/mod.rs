@@ -94,6 +94,7 @@ impl Worker {
                 dry_run: false,
                 fail_fast: false,
                 limit: None,
+                ahead: 0,
                 until_idle: None,
                 forced: None,
                 resubmit_unknown: false,

@@ -1,6 +1,7 @@
 //! `archi3d fleet` on a real server: `scripts/postgres-for-tests` starts one, each test has a database of its own.
 
 mod acceptance;
+mod ahead;
 mod crew;
 mod handing;
 mod looking;

@@ -118,6 +118,7 @@ impl PgBench {
             },
             lease: Some(lease),
             slots: 1,
+            ahead: false,
             rehearsal: false,
             spool: self.spools(),
             notices: Arc::new(|_| {}),
@@ -299,6 +300,18 @@ impl WorkerStore for Timed {
 
     fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
         self.at(now).claim_next(want, now)
+    }
+
+    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError> {
+        self.at(now).release_unbegun(leases, now)
+    }
+
+    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store().open_folder(lease)
+    }
+
+    fn counts_successes(&self) -> bool {
+        self.store().counts_successes()
     }
 
     fn has_news(&self) -> bool {

@@ -40,6 +40,8 @@ pub struct Mock {
     seed: u64,
     panic: bool,
     empty_output: bool,
+    /// Whether it neither reads nor makes a file.
+    bare: bool,
     large_error: u64,
     fail: Option<String>,
     fail_class: Option<ErrorClass>,
@@ -73,6 +75,7 @@ impl Mock {
             seed: count("seed"),
             panic: flag("panic"),
             empty_output: flag("empty_output"),
+            bare: option("files").and_then(Value::as_bool) == Some(false),
             large_error,
             fail: text("fail"),
             fail_class: option("fail_class")
@@ -203,6 +206,10 @@ impl Adapter for Mock {
         false
     }
 
+    fn uses_files(&self) -> bool {
+        !self.bare
+    }
+
     fn generate(
         &self,
         request: &GenerationRequest,
@@ -229,6 +236,13 @@ impl Mock {
         assert!(!self.panic, "mock: panics because its option panic is true");
         if let Some(failure) = self.failure(&request.job_id, attempt) {
             return Err(failure);
+        }
+        if self.bare {
+            return Ok(GenerationResult {
+                success: true,
+                algo_version: Some(VERSION.to_owned()),
+                ..GenerationResult::default()
+            });
         }
         let glb = if self.empty_output {
             &[]

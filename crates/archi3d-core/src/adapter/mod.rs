@@ -299,6 +299,11 @@ pub trait Adapter: Send + Sync {
         true
     }
 
+    /// Tells whether it reads pictures and makes files. Only what measures the fleet itself does neither.
+    fn uses_files(&self) -> bool {
+        true
+    }
+
     /// Returns what stands in `algo_version` where nobody tells a version: the provider's
     /// address or the program.
     fn maker(&self) -> Option<String> {

@@ -26,6 +26,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "fail_class",
     "fail_first",
     "fail_rate",
+    "files",
     "intent",
     "large_error",
     "max_parallel",

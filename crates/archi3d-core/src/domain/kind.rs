@@ -114,6 +114,7 @@ pub const KINDS: &[Kind] = &[
             option("seed", OptionType::Count),
             option("panic", OptionType::Flag),
             option("empty_output", OptionType::Flag),
+            option("files", OptionType::Flag),
             option("large_error", OptionType::CountOrFlag),
             option("fail", OptionType::Text),
             option("fail_class", OptionType::Class),

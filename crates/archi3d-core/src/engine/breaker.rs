@@ -141,6 +141,10 @@ impl Pool<'_> {
             Ended::Completed => None,
             Ended::Failed(..) => return,
         };
+        let forced = self.conditions.forced.is_some();
+        if failed.is_none() && !forced && self.store.counts_successes() {
+            return;
+        }
         let in_a_row = self.conditions.providers.ended(&algo, failed.is_some());
         match (in_a_row, failed) {
             (Ok(in_a_row), Some(error)) => self.trip(waiting, &algo, in_a_row, error),
@@ -187,6 +191,7 @@ impl Pool<'_> {
     }
 
     fn pause(&self, algo: &AlgoKey, reason: String) {
+        self.look_again();
         let pause = Closure {
             provider: algo.clone(),
             closed_at: self.clock.now(),

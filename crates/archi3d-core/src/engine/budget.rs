@@ -126,6 +126,11 @@ impl Pool<'_> {
         }
     }
 
+    /// Tells whether the jobs of an algorithm cost nothing, so that they may be taken ahead.
+    pub(super) fn is_free(&self, algo: &AlgoKey, carrier: &Carrier) -> bool {
+        self.conditions.dry_run || self.cost_of_algo(algo.as_str(), Some(carrier)) == Cost::Free
+    }
+
     /// Tells whether a job only asks for what was bought for it already, which costs
     /// nothing new.
     fn has_purchase(&self, job: &JobRecord) -> bool {

@@ -95,6 +95,7 @@ impl Pool<'_> {
         failure: &Failure,
         time: Option<Duration>,
     ) -> bool {
+        self.look_again();
         let now = self.clock.now();
         let closure = Closure {
             provider: provider.clone(),

@@ -61,6 +61,10 @@ impl Heartbeat {
         self.wake.notify_all();
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Beats until [`Heartbeat::end`].
     pub(super) fn run(&self, pool: &Pool<'_>) {
         let every = pool.conditions.rhythm.heartbeat;
@@ -80,6 +84,7 @@ impl Heartbeat {
     }
 
     fn beat_all(&self, pool: &Pool<'_>) {
+        pool.keep_ahead();
         let take = |running: &mut Running| {
             let job = running.clone();
             running.news = None;

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Map;
 use sha2::{Digest, Sha256};
 
-use crate::adapter::{GenerationRequest, GenerationResult, JobContext, JobReporter};
+use crate::adapter::{GenerationRequest, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
-use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
@@ -20,7 +19,7 @@ use crate::domain::naming;
 use crate::domain::patch::Span;
 use crate::domain::purchase::{OpenIntent, PurchaseEnd};
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::domain::text::{hex, shell_word};
+use crate::domain::text::hex;
 use crate::engine::attempt::{
     Attempt, Failure, Intent, Trade, asked_about, asked_about_intent, cut_off_class,
     from_adapter_error, in_doubt, not_begun,
@@ -33,7 +32,6 @@ use crate::engine::reporter::Reporter;
 use crate::engine::reuse::{self, Turned};
 use crate::engine::{Carrier, Pool, lanes};
 use crate::store::{Beat, Claim, JobRecord, StoreError};
-use crate::workspace::artifact::{self, ArtifactError};
 
 /// A claim that is no older than this needs no second look before the job starts.
 const FRESH_CLAIM: Duration = Duration::from_millis(500);
@@ -204,11 +202,16 @@ impl Pool<'_> {
             return Attempt::Failed(failure);
         }
         let workspace = &self.conditions.workspace;
-        let used_images = match output::resolve_images(workspace, &job.images) {
+        let images: &[String] = if self.is_bare(carrier) {
+            &[]
+        } else {
+            &job.images
+        };
+        let used_images = match output::resolve_images(workspace, images) {
             Ok(images) => images,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
         };
-        for picture in self.conditions.pictures.replaced(workspace, &job.images) {
+        for picture in self.conditions.pictures.replaced(workspace, images) {
             self.warn_once(format!(
                 "picture {picture} was replaced since the batch was made; the new one is used"
             ));
@@ -223,7 +226,7 @@ impl Pool<'_> {
             workspace: workspace.root().to_owned(),
             extra: Map::new(),
         };
-        let content_key = if self.conditions.dry_run {
+        let content_key = if self.conditions.dry_run || images.is_empty() {
             None
         } else {
             reuse::content_key(carrier, &request.used_images)
@@ -477,90 +480,6 @@ impl Pool<'_> {
         let run = self.conditions.workspace.run(self.store.run_id());
         run.attempt_log(&lease.job_id, lease.attempt)
     }
-
-    fn check(
-        &self,
-        mut result: GenerationResult,
-        request: &GenerationRequest,
-        lease: &Lease,
-        carrier: &Carrier,
-        purchase: bool,
-    ) -> Attempt {
-        if result.algo_version.is_none() {
-            let version = carrier.adapter.version().map(str::to_owned);
-            result.algo_version = version.or_else(|| carrier.adapter.maker());
-        }
-        let workspace = &self.conditions.workspace;
-        let detail = result.detail.take();
-        let reported = result.estimated_cost_usd.or(result.unit_price_usd);
-        let cost_usd = reported
-            .or(carrier.price.unit_usd)
-            .and_then(plain_usd)
-            .filter(|usd| !self.conditions.dry_run && *usd > 0.0);
-        let about = || output::about_request(self.store.run_id(), &lease.job_id, request);
-        let about = (!self.conditions.dry_run).then(about);
-        let checked = output::check(
-            result,
-            &lease.staging,
-            workspace,
-            self.store,
-            &lease.job_id,
-            &carrier.price,
-            about,
-        );
-        match checked {
-            Ok(checked) => Attempt::Made(Box::new(checked)),
-            Err(error) if is_our_disks(&error, lease) && self.conditions.dry_run => {
-                Attempt::Failed(Failure::no_room(error.to_string()))
-            }
-            Err(error) if is_our_disks(&error, lease) => Attempt::Unrecorded(error.to_string()),
-            Err(error) => Attempt::Failed(Failure {
-                detail,
-                purchase,
-                made: true,
-                // The adapter had succeeded, so this was paid for.
-                cost_usd,
-                ..self.refuse_result(lease, &error, carrier)
-            }),
-        }
-    }
-
-    /// Turns a result that cannot be taken into a failure. It may have been paid
-    /// for, so its files are kept where a person can look at them.
-    fn refuse_result(&self, lease: &Lease, error: &ArtifactError, carrier: &Carrier) -> Failure {
-        let paid = !self.conditions.dry_run && carrier.price.unit_usd != Some(0.0);
-        // What could not even be read back may be a good result, and a whole model that
-        // was paid for is not bought again before a person has looked at it.
-        let class = match error {
-            ArtifactError::Io { .. } => ErrorClass::Unknown,
-            _ if paid && artifact::may_hold_model(&lease.staging) => ErrorClass::Unknown,
-            _ => ErrorClass::Permanent,
-        };
-        let mut message = error.to_string();
-        if !self.conditions.dry_run {
-            message = format!("{message}{}", self.kept_words(lease));
-        }
-        Failure::new(class, message)
-    }
-
-    /// Moves what an attempt made out of the way of its failure, and says where it is.
-    fn kept_words(&self, lease: &Lease) -> String {
-        let kept = match self.store.set_aside(lease) {
-            Ok(Some(kept)) => kept,
-            Ok(None) => return String::new(),
-            // Where it is, nobody removes it.
-            Err(_) => self
-                .conditions
-                .workspace
-                .relative(&lease.staging)
-                .unwrap_or_default(),
-        };
-        let (run_id, job_id) = (shell_word(self.store.run_id().as_str()), &lease.job_id);
-        format!(
-            "; what it made is kept in {kept} (once it is a usable model: archi3d run adopt \
-             --run-id {run_id} {job_id})"
-        )
-    }
 }
 
 /// Returns the key of the purchase; a person who gave an old request up wants a
@@ -574,16 +493,6 @@ fn idempotency_key(lease: &Lease, forgotten: bool) -> String {
         }
         None => lease.idempotency_key.clone(),
     }
-}
-
-/// Tells whether it is not the result that is wrong but our disk, or the place of the
-/// whole run.
-fn is_our_disks(error: &ArtifactError, lease: &Lease) -> bool {
-    let ArtifactError::Io { source, .. } = error else {
-        return false;
-    };
-    let all_staging = lease.staging.parent();
-    artifact::is_disk_trouble(source) || all_staging.is_none_or(|folder| !folder.is_dir())
 }
 
 /// Tells whether an earlier attempt may have bought something nobody knows of.

@@ -139,6 +139,11 @@ impl Lanes {
         self.gates.get(self.lanes.get(lane)?.gate?)
     }
 
+    /// Tells whether the provider of a lane takes only so many jobs at once or in a minute.
+    pub(super) fn is_limited(&self, lane: usize) -> bool {
+        self.gate_of(lane).is_some_and(|gate| gate.limits.any())
+    }
+
     /// Returns how the canaries of a lane did so far.
     pub(super) fn trial(&self, lane: usize) -> MutexGuard<'_, Trial> {
         let trial = &self.lanes[lane].trial;

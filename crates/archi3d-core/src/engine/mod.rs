@@ -29,9 +29,11 @@ use crate::store::{JobRecord, Providers, StoreError, WorkerStore};
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
 
+mod ahead;
 mod attempt;
 mod breaker;
 mod budget;
+mod checking;
 pub mod event;
 mod gate;
 mod heartbeat;
@@ -150,6 +152,8 @@ pub struct Conditions {
     pub forced: Option<AlgoKey>,
     /// How often running jobs beat.
     pub rhythm: Rhythm,
+    /// So many jobs that cost nothing are taken ahead of the threads that will run them.
+    pub ahead: usize,
     /// Whether a person wants jobs made again that may have been bought.
     pub resubmit_unknown: bool,
     /// Whether purchases of earlier attempts are given up instead of asked about.
@@ -316,6 +320,9 @@ pub fn run(
     pool.settle_what_others_left(None);
     std::thread::scope(|scope| {
         scope.spawn(|| pool.heartbeat.run(&pool));
+        if conditions.ahead > 0 {
+            scope.spawn(|| pool.send_kept());
+        }
         // Also when a thread of ours panics: the scope waits for the heartbeat.
         let _end = EndOnDrop(&pool.heartbeat);
         pool.run_threads();

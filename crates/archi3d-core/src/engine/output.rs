@@ -70,6 +70,22 @@ pub(super) fn check(
     })
 }
 
+/// Returns a result that has no files.
+pub(super) fn bare(result: GenerationResult, price: &Price) -> Checked {
+    Checked {
+        ignored: Vec::new(),
+        product: Product {
+            object: String::new(),
+            previews: Vec::new(),
+            price: settle_price(price, &result),
+            algo_version: result.algo_version,
+        },
+        artifacts: Vec::new(),
+        content_key: None,
+        reused: false,
+    }
+}
+
 /// The adapter's own figures win; the configured price fills what it leaves open.
 pub(super) fn settle_price(configured: &Price, result: &GenerationResult) -> Price {
     let (unit, estimated) = (result.unit_price_usd, result.estimated_cost_usd);

@@ -118,8 +118,8 @@ impl JobReporter for Reporter<'_> {
     }
 
     fn made(&mut self, result: &GenerationResult) {
-        // A rehearsal is worth nothing.
-        if self.pool.conditions.dry_run {
+        // A rehearsal is worth nothing, and what has no files leaves nothing to be found.
+        if self.pool.conditions.dry_run || self.pool.is_bare(self.carrier) {
             return;
         }
         self.announced = true;

@@ -23,7 +23,13 @@ use crate::store::providers::{Closable, Permit};
 use crate::store::{JobRecord, Lane, Next, ReleaseReason, Want};
 
 /// No thread waits longer than this at a time, so that it notices a stop.
-const LONGEST_WAIT: Duration = Duration::from_millis(200);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+/// Whoever asks waits no longer than this for others that are about to.
+const LONGEST_GATHERING: Duration = Duration::from_millis(1);
+
+/// For so long an algorithm that was found open is not looked at again.
+const OPEN_FOR: Duration = Duration::from_millis(50);
 
 /// What the threads of a pool know of the jobs they are handed.
 #[derive(Default)]
@@ -31,18 +37,24 @@ pub(super) struct Served {
     buffer: Mutex<Buffer>,
     /// Told when whoever asked the store has its answer.
     answered: Condvar,
+    /// Told when another thread waits.
+    joined: Condvar,
+    /// When lanes were last found open, and not paused.
+    open: Mutex<HashMap<usize, Instant>>,
 }
 
 #[derive(Default)]
-struct Buffer {
-    /// Jobs that are ours and that a thread will start at once.
-    ready: VecDeque<Handed>,
+pub(super) struct Buffer {
+    /// Jobs that are ours and that a thread will start at once, or in its turn.
+    pub(super) ready: VecDeque<Handed>,
     /// How many threads wait for one.
     waiting: usize,
     /// Whether one of them asks the store this moment.
-    asking: bool,
+    pub(super) asking: bool,
+    /// For how many was asked the last time, and how long that took.
+    last: (usize, Duration),
     /// Nobody need ask before this moment.
-    again: Option<Instant>,
+    pub(super) again: Option<Instant>,
     /// Since when the store has had nothing for us.
     idle_since: Option<Instant>,
     /// Since when providers have refused a job without a pause of ours.
@@ -50,9 +62,9 @@ struct Buffer {
 }
 
 /// A job that is ours, with its place at its provider.
-struct Handed {
+pub(super) struct Handed {
     waiting: Waiting,
-    lease: Lease,
+    pub(super) lease: Lease,
     admitted: Admitted,
 }
 
@@ -72,13 +84,18 @@ enum Asked {
 }
 
 impl Served {
-    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+    pub(super) fn buffer(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<usize, Instant>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until whoever asks the store has an answer for all that wait.
     fn await_answer(&self, mut buffer: MutexGuard<'_, Buffer>) {
         buffer.waiting += 1;
+        self.joined.notify_one();
         let waited = self.answered.wait_timeout(buffer, LONGEST_WAIT);
         let (mut buffer, _) = waited.unwrap_or_else(PoisonError::into_inner);
         buffer.waiting -= 1;
@@ -105,6 +122,9 @@ impl Pool<'_> {
             if self.cancel.stage() != Stage::Go || self.halted().is_some() {
                 break;
             }
+            if self.runs_short(served) {
+                self.ask_for_waiting(served);
+            }
             let next = served.buffer().ready.pop_front();
             if let Some(handed) = next {
                 self.run_handed(served, handed);
@@ -124,10 +144,20 @@ impl Pool<'_> {
             self.tell_of_waits();
             self.cancel.wait_for(Stage::Drain, pause.min(LONGEST_WAIT));
         }
+        self.give_back_ready(served);
+    }
+
+    /// Gives jobs back that are ours and that no thread will begin.
+    pub(super) fn give_back_ready(&self, served: &Served) {
         let left: Vec<Handed> = served.buffer().ready.drain(..).collect();
+        let leases: Vec<&Lease> = left.iter().map(|handed| &handed.lease).collect();
+        if !leases.is_empty()
+            && let Err(error) = self.store.release_unbegun(&leases, self.clock.now())
+        {
+            self.store_failed("cannot give jobs back that nobody has begun", &error);
+        }
         for handed in left {
             handed.admitted.refund();
-            self.give_back(&handed.lease, ReleaseReason::Interrupted, "interrupted");
         }
     }
 
@@ -159,15 +189,32 @@ impl Pool<'_> {
                 return Asked::Nothing(again - now);
             }
             buffer.asking = true;
-            1 + buffer.waiting
+            // Whoever came along the last time is likely to come again.
+            let (before, took) = buffer.last;
+            let pause = (took / 4).min(LONGEST_GATHERING);
+            let pause = if buffer.ready.is_empty() {
+                pause
+            } else {
+                Duration::ZERO
+            };
+            let gathered = served
+                .joined
+                .wait_timeout_while(buffer, pause, |buffer| 1 + buffer.waiting < before);
+            let (buffer, _) = gathered.unwrap_or_else(PoisonError::into_inner);
+            let ahead = self.ahead().saturating_sub(buffer.ready.len());
+            (1 + buffer.waiting, ahead, buffer.ready.len())
         };
-        let most = match self.conditions.limit {
-            Some(limit) => most.min(limit.saturating_sub(self.starts().started)),
-            None => most,
-        };
-        let asked = self.ask_store(served, most);
+        let (mut most, mut ahead, ready) = most;
+        if let Some(limit) = self.conditions.limit {
+            let left = limit.saturating_sub(self.starts().started + ready);
+            most = most.min(left);
+            ahead = ahead.min(left - most);
+        }
+        let began = Instant::now();
+        let asked = self.ask_store(served, most, ahead);
         let mut buffer = served.buffer();
         buffer.asking = false;
+        buffer.last = (most, began.elapsed());
         match asked {
             Asked::Some => (buffer.again, buffer.idle_since) = (None, None),
             Asked::Nothing(pause) => buffer.again = Some(Instant::now() + pause),
@@ -178,15 +225,15 @@ impl Pool<'_> {
         asked
     }
 
-    fn ask_store(&self, served: &Served, most: usize) -> Asked {
-        let mut rooms = self.rooms(most);
+    fn ask_store(&self, served: &Served, most: usize, ahead: usize) -> Asked {
+        let mut rooms = self.rooms(most, ahead);
         if rooms.is_empty() {
             return Asked::Drained;
         }
         let lanes: Vec<Lane> = rooms.iter().map(|room| room.want.clone()).collect();
         let want = Want {
             lanes: &lanes,
-            most,
+            most: most + ahead,
         };
         let next = self.store.claim_next(&want, self.clock.now());
         let asked = match next {
@@ -252,9 +299,9 @@ impl Pool<'_> {
         })
     }
 
-    /// Takes the places that algorithms have for at most `most` jobs each: none where they wait
-    /// for a moment. What only a person can open is left out.
-    fn rooms(&self, most: usize) -> Vec<Room> {
+    /// Takes the places that algorithms have for at most `most` jobs each, and `ahead` more of those that cost nothing:
+    /// none where they wait for a moment. What only a person can open is left out.
+    fn rooms(&self, most: usize, ahead: usize) -> Vec<Room> {
         let lanes: Vec<(usize, AlgoKey)> = self
             .lanes
             .algos()
@@ -262,11 +309,11 @@ impl Pool<'_> {
             .collect();
         lanes
             .into_iter()
-            .filter_map(|(lane, algo)| self.room(lane, algo, most))
+            .filter_map(|(lane, algo)| self.room(lane, algo, most, ahead))
             .collect()
     }
 
-    fn room(&self, lane: usize, algo: AlgoKey, most: usize) -> Option<Room> {
+    fn room(&self, lane: usize, algo: AlgoKey, most: usize, ahead: usize) -> Option<Room> {
         let carrier = match self.carriers.get(&algo) {
             Some(Ok(carrier)) => carrier,
             Some(Err(reason)) => {
@@ -283,12 +330,9 @@ impl Pool<'_> {
             self.note_unusable(algo.as_str(), reason);
             return None;
         }
-        let most = if self.provider_is_open(lane)? {
-            most
-        } else {
-            0
-        };
-        let (most, probe) = self.unless_paused(lane, &algo, carrier.breaker_failures, most)?;
+        let costs_nothing = self.is_free(&algo, carrier) && !self.lanes.is_limited(lane);
+        let most = most + if costs_nothing { ahead } else { 0 };
+        let (most, probe) = self.unless_closed(lane, &algo, carrier.breaker_failures, most)?;
         let trial = self.trial_of(&algo)?;
         let most = if trial == Some(0) { 0 } else { most };
         let bought_only = !self.lane_is_affordable(&algo, carrier);
@@ -310,6 +354,38 @@ impl Pool<'_> {
             places,
             probe,
         })
+    }
+
+    /// Returns how many jobs of an algorithm its provider and its breaker let start.
+    fn unless_closed(
+        &self,
+        lane: usize,
+        algo: &AlgoKey,
+        breaker_failures: u32,
+        most: usize,
+    ) -> Option<(usize, Option<Arc<Permit>>)> {
+        let served = self.served.as_ref();
+        let seen = served.and_then(|served| served.open().get(&lane).copied());
+        if seen.is_some_and(|seen| seen.elapsed() < OPEN_FOR) {
+            return Some((most, None));
+        }
+        let most = if self.provider_is_open(lane)? {
+            most
+        } else {
+            0
+        };
+        let (most, probe) = self.unless_paused(lane, algo, breaker_failures, most)?;
+        if let Some(served) = served.filter(|_| most > 0 && probe.is_none()) {
+            served.open().insert(lane, Instant::now());
+        }
+        Some((most, probe))
+    }
+
+    /// Has every lane looked at again before the next job starts.
+    pub(super) fn look_again(&self) {
+        if let Some(served) = &self.served {
+            served.open().clear();
+        }
     }
 
     /// Returns how many jobs of an algorithm are on trial, if they are; nothing at all where the
@@ -437,6 +513,18 @@ impl Pool<'_> {
             admitted,
         } = handed;
         self.starts().started += usize::from(lease.failures == 0);
+        let bare = self.carrier_of(&waiting.planned.job);
+        let bare = bare.is_ok_and(|carrier| self.is_bare(carrier));
+        if let Err(error) = if bare {
+            Ok(())
+        } else {
+            self.store.open_folder(&lease)
+        } {
+            admitted.refund();
+            self.give_back(&lease, ReleaseReason::StoreTrouble, "it has no folder");
+            self.store_failed("cannot make the folder of a job", &error);
+            return;
+        }
         let Some((waiting, _first)) = self.copy_handed(waiting, &lease) else {
             admitted.refund();
             return;

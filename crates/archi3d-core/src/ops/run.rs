@@ -241,6 +241,11 @@ fn work(
         until_idle: request.fleet.until_idle,
         forced: request.adapter.clone(),
         rhythm: crew.rhythm,
+        ahead: if crew.files.is_none() {
+            request.fleet.ahead
+        } else {
+            0
+        },
         resubmit_unknown: request.resubmit_unknown,
         forget_requests: request.forget_requests,
         providers: Arc::clone(&crew.providers),

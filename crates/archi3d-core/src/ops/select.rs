@@ -72,6 +72,8 @@ pub struct FleetRequest {
     pub auto_lease: bool,
     /// Where news of jobs are told beside the database, as `redis://HOST`.
     pub wake: Option<String>,
+    /// So many jobs that cost nothing are taken ahead, and their endings sent together.
+    pub ahead: usize,
     /// How long it stays when there is nothing to do.
     pub until_idle: Option<Duration>,
     /// What it is called; `None` means a name of its own at every start.

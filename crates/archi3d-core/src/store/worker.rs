@@ -71,7 +71,8 @@ pub trait WorkerStore: Send + Sync {
     fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError>;
 
     /// Hands out jobs that are claimed for the caller: no more than it wants, in the store's
-    /// order, each to one worker. For stores that do not list their jobs.
+    /// order, each to one worker. For stores that do not list their jobs. Their folders are made
+    /// by [`WorkerStore::open_folder`].
     fn claim_next(&self, _want: &Want<'_>, _now: Timestamp) -> Result<Next, StoreError> {
         Ok(Next::Drained)
     }
@@ -79,6 +80,37 @@ pub trait WorkerStore: Send + Sync {
     /// Returns how the first jobs of an algorithm do; more than `most` are not counted.
     fn trial(&self, _algo: &AlgoKey, _most: usize) -> Result<Trial, StoreError> {
         Ok(Trial::default())
+    }
+
+    /// Keeps leases a while longer of jobs that were handed out and that nobody has begun.
+    fn keep_ahead(&self, _leases: &[&Lease]) {}
+
+    /// Gives jobs back that were handed out and that nobody has begun.
+    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError> {
+        let release = |lease: &&Lease| self.release(lease, ReleaseReason::Interrupted, None, now);
+        leases.iter().try_for_each(release)
+    }
+
+    /// Sends endings that were kept to be sent together; returns how many, or nothing where none
+    /// waits.
+    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
+        Ok(None)
+    }
+
+    /// Makes the folder of a job that was handed out, unless there is one: not every job needs it.
+    fn open_folder(&self, _lease: &Lease) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Tells whether a result without files can be kept.
+    fn keeps_bare_results(&self) -> bool {
+        false
+    }
+
+    /// Tells whether [`WorkerStore::finish`] itself ends the failures in a row of the algorithm whose
+    /// job brought a result of its own.
+    fn counts_successes(&self) -> bool {
+        false
     }
 
     /// Tells whether the store has heard since the last question that there may be jobs again.

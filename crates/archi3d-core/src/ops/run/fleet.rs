@@ -58,6 +58,7 @@ pub(super) fn open_run(
         identity: identity.clone(),
         lease,
         slots: request.max_parallel,
+        ahead: request.fleet.ahead > 0,
         rehearsal: request.dry_run,
         spool,
         notices,

@@ -68,8 +68,16 @@ impl PgStore {
         hold: Hold,
         success: Success,
     ) -> Result<Finish, StoreError> {
-        if !success.simulated {
+        if !success.simulated && !success.files.is_empty() {
             artifact::sync_files(&lease.staging).context("sync", &lease.staging)?;
+        }
+        if self.may_wait(lease, &success) {
+            let success = success.clone();
+            if self.spool_up(Spooled::Succeeded { success }).is_ok() {
+                self.over(lease, hold);
+                return Ok(Finish::Published);
+            }
+            // A disk that cannot take it is no reason to lose it.
         }
         match self
             .endings

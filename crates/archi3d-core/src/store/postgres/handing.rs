@@ -1,7 +1,6 @@
 //! How a worker gets jobs: by lane, from where it was, and what is due or was left by the dead.
 
 use std::collections::HashMap;
-use std::fs;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -16,24 +15,74 @@ use super::left::Sent;
 use super::record;
 use super::view;
 use super::worker::{POLL, PgStore};
-use crate::domain::id::JobId;
+use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::time::Timestamp;
-use crate::store::error::{IoContext, StoreError};
-use crate::store::{Claim, JobRecord, Lane, Next, ReleaseReason, Standing, Want};
+use crate::store::error::StoreError;
+use crate::store::{Claim, JobRecord, Lane, Next, ReleaseReason, Standing, Want, WorkerStore as _};
 
 /// So many expired leases are taken back at a time.
 const SWEPT: usize = 5_000;
+
+/// How long cursors are followed before claims begin anew: at least, and at most.
+const FOLLOWED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+
+/// Where the next claim of each algorithm begins.
+#[derive(Debug)]
+pub(super) struct Cursors {
+    after: HashMap<String, i64>,
+    /// Since when they are followed, and for how long.
+    since: Instant,
+    long: Duration,
+}
+
+impl Default for Cursors {
+    fn default() -> Self {
+        Self {
+            after: HashMap::new(),
+            since: Instant::now(),
+            long: FOLLOWED.0,
+        }
+    }
+}
 
 impl PgStore {
     pub(super) fn claimer(&self) -> Claimer<'_> {
         Claimer {
             worker: &self.link.worker,
-            lease: self.link.lease,
+            lease: self.ahead.unwrap_or(self.link.lease),
             rehearsal: self.rehearsal,
         }
+    }
+
+    /// Has jobs of these algorithms performed that were only rehearsed; tells how many.
+    pub fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
+        if self.rehearsal {
+            return Ok(0);
+        }
+        let run_no = self.link.run_no;
+        let algos: Vec<&str> = algos.iter().map(AlgoKey::as_str).collect();
+        let performed = self
+            .link
+            .ask(self.patience(), |c| act::perform(c, run_no, &algos))?;
+        Ok(performed)
+    }
+
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made.
+    pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+        let run_no = self.link.run_no;
+        let counts = self
+            .link
+            .ask(self.patience(), |c| view::counts(c, run_no))?;
+        let algos = counts.into_iter();
+        Ok(algos
+            .map(|count| {
+                let rehearsed = if self.rehearsal { 0 } else { count.rehearsed };
+                (count.algo, count.pending + count.retryable + rehearsed)
+            })
+            .collect())
     }
 
     /// Claims by lane, and now and then what is due or was left by the dead.
@@ -53,6 +102,8 @@ impl PgStore {
         };
         // Asked once: a claim that was committed without an answer is given back before the next one.
         let patience = Duration::ZERO;
+        let anew = lanes.iter().all(|lane| lane.after == claim::Lane::START);
+        let began = Instant::now();
         self.unanswered.store(true, Ordering::SeqCst);
         let mut found = self.link.ask(patience, |c| {
             if want.lanes.iter().any(|lane| lane.trial.is_some()) {
@@ -69,6 +120,11 @@ impl PgStore {
             Ok(found)
         })?;
         self.unanswered.store(false, Ordering::SeqCst);
+        if anew {
+            // Where many jobs have ended that the server may not forget yet, beginning anew is what costs.
+            let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
+            cursors.long = (began.elapsed() * 20).clamp(FOLLOWED.0, FOLLOWED.1);
+        }
         self.move_cursors(&found, found.len() < want.most);
         if found.len() < want.most || rare_due {
             lanes = less(&lanes, &found);
@@ -148,8 +204,13 @@ impl PgStore {
             .link
             .ask(patience, |c| claim::claim_one(c, job_no, entry, &by))?;
         if let Some(claimed) = claimed {
+            let hold = claimed.hold;
             let mut claimed = self.all_claimed(vec![claimed], now)?;
             if let Some((_, lease)) = claimed.pop() {
+                if let Err(error) = self.open_folder(&lease) {
+                    self.give_back_unbegun(&[hold]);
+                    return Err(error);
+                }
                 return Ok(Claim::Taken(lease));
             }
         }
@@ -187,7 +248,7 @@ impl PgStore {
         })
     }
 
-    /// Returns claimed jobs with their folders. If one cannot be had, all of them wait again.
+    /// Returns claimed jobs. If one cannot be had, all of them wait again.
     pub(super) fn all_claimed(
         &self,
         found: Vec<claim::Claimed>,
@@ -199,14 +260,18 @@ impl PgStore {
             .map(|claimed| self.claimed(claimed, now))
             .collect();
         if jobs.is_err() {
-            let how = given_back(ReleaseReason::StoreTrouble);
-            // If that fails too, their leases run out.
-            let _ = self
-                .link
-                .ask(Duration::ZERO, |c| ending::release(c, &holds, &how));
-            self.link.forget(&holds);
+            self.give_back_unbegun(&holds);
         }
         jobs
+    }
+
+    fn give_back_unbegun(&self, holds: &[Hold]) {
+        let how = given_back(ReleaseReason::StoreTrouble);
+        // If that fails too, their leases run out.
+        let _ = self
+            .link
+            .ask(Duration::ZERO, |c| ending::release(c, holds, &how));
+        self.link.forget(holds);
     }
 
     fn claimed(
@@ -221,7 +286,6 @@ impl PgStore {
         })?;
         let name = naming::staging_dir(&lease.job_id, lease.attempt, &lease.nonce);
         lease.staging = self.paths.staging().join(name);
-        fs::create_dir_all(&lease.staging).context("create", &lease.staging)?;
         if lease.entry == Entry::Perform {
             self.clear_rehearsal(&lease)?;
         }
@@ -274,14 +338,15 @@ impl PgStore {
     fn lanes(&self, want: &Want<'_>, news: bool) -> Vec<claim::Lane> {
         let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
         // Jobs that were given back stand before the cursor; who begins anew finds them.
-        if cursors.1.elapsed() > Duration::from_secs(2) || news {
-            *cursors = (HashMap::new(), Instant::now());
+        if cursors.since.elapsed() > cursors.long || news {
+            cursors.after.clear();
+            cursors.since = Instant::now();
         }
         let lane = |lane: &Lane| claim::Lane {
             algo: lane.algo.to_string(),
             most: u32::try_from(lane.most).unwrap_or(u32::MAX),
             after: cursors
-                .0
+                .after
                 .get(lane.algo.as_str())
                 .copied()
                 .unwrap_or(claim::Lane::START),
@@ -297,10 +362,10 @@ impl PgStore {
     fn move_cursors(&self, found: &[claim::Claimed], short: bool) {
         let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
         if short {
-            cursors.0.clear();
+            cursors.after.clear();
         }
         for one in found {
-            let cursor = cursors.0.entry(one.algo.clone());
+            let cursor = cursors.after.entry(one.algo.clone());
             let cursor = cursor.or_insert(claim::Lane::START);
             *cursor = (*cursor).max(one.claim_key);
         }
@@ -354,7 +419,7 @@ fn less(lanes: &[claim::Lane], found: &[claim::Claimed]) -> Vec<claim::Lane> {
 }
 
 /// How a job is given back that was not begun.
-fn given_back(reason: ReleaseReason) -> Release {
+pub(super) fn given_back(reason: ReleaseReason) -> Release {
     Release {
         reason: record::reason_word(reason).into(),
         pause: Duration::ZERO,

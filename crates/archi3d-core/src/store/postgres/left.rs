@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ending::{self, Became};
 use super::record;
-use super::spool::{Entry as Spooled, ReplayError, Replayed, Spool};
+use super::spool::{Entry as Spooled, Replayed, Spool};
 use super::view;
 use super::worker::PgStore;
 use crate::domain::budget::Stake;
@@ -36,12 +36,12 @@ pub(super) struct Sent {
 
 /// The spools of dead workers of this machine; ours as long as we have them open.
 #[derive(Debug, Default)]
-pub(super) struct Dead(Vec<(PathBuf, Spool)>);
+pub(super) struct Dead(Vec<(PathBuf, Mutex<Spool>)>);
 
 impl Dead {
     fn names(&self) -> HashSet<&str> {
         // Whose endings are all sent: nothing of theirs will be asked for any more.
-        let told = self.0.iter().filter(|(_, spool)| is_told(spool));
+        let told = self.0.iter().filter(|(_, spool)| is_told(&lock(spool)));
         let names = told.filter_map(|(path, _)| path.file_name());
         names.filter_map(|name| name.to_str()).collect()
     }
@@ -49,7 +49,7 @@ impl Dead {
     /// Removes those that are empty and whole.
     fn remove(self) {
         for (folder, spool) in self.0 {
-            if is_told(&spool) {
+            if is_told(&lock(&spool)) {
                 // Only what is empty goes.
                 drop(fs::remove_file(folder.join("spool.jsonl")));
                 drop(fs::remove_file(folder.join("spool.lock")));
@@ -57,6 +57,10 @@ impl Dead {
             }
         }
     }
+}
+
+fn lock(spool: &Mutex<Spool>) -> MutexGuard<'_, Spool> {
+    spool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_told(spool: &Spool) -> bool {
@@ -67,8 +71,15 @@ impl PgStore {
     /// Sends what waits in our own spool; tells whether all of it is sent.
     pub(super) fn send_spooled(&self, patience: Duration) -> Result<bool, StoreError> {
         let mut sent = Sent::default();
-        self.send(&mut self.spool(), patience, &mut sent)?;
+        self.send(self.link.own_spool(), Some(patience), &mut sent)?;
         Ok(!sent.waits)
+    }
+
+    /// Sends endings that were kept on purpose; tells how many.
+    pub(super) fn send_waiting(&self) -> Result<usize, StoreError> {
+        let mut sent = Sent::default();
+        self.send(self.link.own_spool(), None, &mut sent)?;
+        Ok(sent.count)
     }
 
     /// Sends what dead workers of this machine left in their spools.
@@ -77,24 +88,24 @@ impl PgStore {
             let file = fs::metadata(folder.join("spool.jsonl"));
             file.is_ok_and(|file| file.len() > 0)
         };
-        let mut dead = self.dead(waits);
-        self.send_all(&mut dead)
+        let dead = self.dead(waits);
+        self.send_all(&dead)
     }
 
     /// Sends what the dead of this machine left, and tidies the folders of attempts. The second number says how many
     /// results were put in their place.
     pub(super) fn take_over_left(&self) -> Result<(Sent, usize), StoreError> {
-        let mut dead = self.dead(|_| true);
+        let dead = self.dead(|_| true);
         for (folder, spool) in &dead.0 {
-            if spool.damaged() > 0 {
+            let damaged = lock(spool).damaged();
+            if damaged > 0 {
                 self.link.warn(format!(
-                    "{} lines of the spool in {} could not be read and lie beside it",
-                    spool.damaged(),
+                    "{damaged} lines of the spool in {} could not be read and lie beside it",
                     folder.display()
                 ));
             }
         }
-        let sent = self.send_all(&mut dead)?;
+        let sent = self.send_all(&dead)?;
         self.sweep(None)?;
         let finished = self.tidy_staging(&dead)?;
         dead.remove();
@@ -107,7 +118,7 @@ impl PgStore {
         let open = |folder: PathBuf| {
             // Whose worker lives sends it itself.
             let spool = Spool::open(&folder).ok()?;
-            Some((folder, spool))
+            Some((folder, Mutex::new(spool)))
         };
         Dead(
             folders
@@ -117,56 +128,67 @@ impl PgStore {
         )
     }
 
-    fn send_all(&self, dead: &mut Dead) -> Result<Sent, StoreError> {
+    fn send_all(&self, dead: &Dead) -> Result<Sent, StoreError> {
         let mut sent = Sent::default();
-        for (_, spool) in &mut dead.0 {
-            self.send(spool, Duration::ZERO, &mut sent)?;
+        for (_, spool) in &dead.0 {
+            self.send(spool, Some(Duration::ZERO), &mut sent)?;
         }
         Ok(sent)
     }
 
+    /// Sends what a spool holds at this moment. Others may add to it meanwhile.
     fn send(
         &self,
-        spool: &mut Spool,
-        patience: Duration,
+        spool: &Mutex<Spool>,
+        patience: Option<Duration>,
         sent: &mut Sent,
     ) -> Result<(), StoreError> {
-        if spool.waiting().is_empty() {
-            return Ok(());
-        }
-        let before = spool.waiting().len();
-        let mut results = Vec::new();
-        let told = self.link.ask(patience, |connection| {
-            let mut told = |entry: &Spooled, replayed: Replayed| match entry {
-                Spooled::Succeeded { success } => results.push((success.clone(), replayed)),
-                Spooled::Failed { failure } if replayed == Replayed::Sent => {
-                    sent.failed.insert(failure.hold.job_no);
-                }
-                _ => {}
+        // One at a time: whoever sends takes the oldest out.
+        let _turn = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = lock(spool).waiting().len();
+        while left > 0 {
+            let some = lock(spool).first(left);
+            let told = self.link.send_some(&some, patience);
+            let answers = told.as_ref().map_or(0, Vec::len);
+            let forgotten = lock(spool).forget(answers, false);
+            left -= answers;
+            sent.count += answers;
+            let told = match told {
+                Ok(told) => told,
+                Err(error) if error.is_retryable() => break,
+                Err(error) => return Err(error.into()),
             };
-            match spool.replay(connection, &mut told) {
-                Ok(_) => Ok(Ok(())),
-                Err(ReplayError::Server(error)) => Err(error),
-                Err(error) => Ok(Err(error)),
+            for (entry, replayed) in some.iter().zip(told) {
+                self.note_sent(entry, replayed, sent)?;
             }
-        });
-        sent.count += before - spool.waiting().len();
-        sent.waits |= !spool.waiting().is_empty();
-        for (success, replayed) in results {
-            self.shelve(&success, replayed != Replayed::Fenced)?;
-            if replayed == Replayed::Sent {
-                let name = success.result_ref.as_deref().unwrap_or_default();
-                let job = record::split_staging(name).map(|(job, ..)| job);
-                sent.published.extend(job);
+            forgotten.context("write the spool of", &self.paths.outputs())?;
+        }
+        sent.waits |= left > 0;
+        Ok(())
+    }
+
+    /// Does what follows from an entry that was sent.
+    fn note_sent(
+        &self,
+        entry: &Spooled,
+        replayed: Replayed,
+        sent: &mut Sent,
+    ) -> Result<(), StoreError> {
+        match entry {
+            Spooled::Succeeded { success } => {
+                self.shelve(success, replayed != Replayed::Fenced)?;
+                if replayed == Replayed::Sent {
+                    let name = success.result_ref.as_deref().unwrap_or_default();
+                    let job = record::split_staging(name).map(|(job, ..)| job);
+                    sent.published.extend(job);
+                }
             }
+            Spooled::Failed { failure } if replayed == Replayed::Sent => {
+                sent.failed.insert(failure.hold.job_no);
+            }
+            _ => {}
         }
-        match told {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(io::Error::other(error.to_string()))
-                .context("write the spool of", &self.paths.outputs()),
-            Err(error) if error.is_retryable() => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 
     /// Finishes moves that died, and ends what the dead left in their folders.

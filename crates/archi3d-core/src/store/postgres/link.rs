@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use super::claim::Hold;
 use super::connect::Connection;
 use super::error::{PgError, PgResult};
 use super::listen::Pulse;
-use super::spool::{Entry, Spool};
+use super::spool::{self, Entry, Spool};
+use super::together::Together;
 use super::view;
 use crate::domain::budget::Stake;
 use crate::domain::id::{JobId, Nonce, RunId};
@@ -41,6 +43,8 @@ pub struct Link {
     /// Jobs that have just ended: their money may still be on its way.
     ended: Mutex<VecDeque<(JobId, i64)>>,
     spool: Mutex<Spool>,
+    /// What several threads want kept goes to the disk in one piece.
+    keeping: Together<(Entry, Vec<u8>), Result<(), (io::ErrorKind, String)>>,
     notices: NoticeSink,
     hurry: AtomicBool,
     away: AtomicBool,
@@ -72,6 +76,7 @@ impl Link {
             jobs: Mutex::default(),
             ended: Mutex::default(),
             spool: Mutex::new(spool),
+            keeping: Together::default(),
             notices,
             hurry: AtomicBool::new(false),
             away: AtomicBool::new(false),
@@ -136,11 +141,40 @@ impl Link {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn own_spool(&self) -> &Mutex<Spool> {
+        &self.spool
+    }
+
     /// Keeps what could not be sent, durably.
     pub(super) fn keep(&self, entry: Entry) -> Result<(), StoreError> {
-        let mut spool = self.spool();
-        let kept = spool.add(entry);
-        kept.context("write the spool", spool.path())
+        let line = spool::line(&entry);
+        let line = line.context("write the spool", self.spool().path())?;
+        let kept = self.keeping.join((entry, line), |all| {
+            let count = all.len();
+            let kept = self.spool().add_all(all);
+            let kept = kept.map_err(|error| (error.kind(), error.to_string()));
+            vec![kept; count]
+        });
+        let kept = kept.unwrap_or(Err((io::ErrorKind::Other, "no answer".to_owned())));
+        let kept = kept.map_err(|(kind, text)| io::Error::new(kind, text));
+        kept.context("write the spool", self.spool().path())
+    }
+
+    /// Sends what waits in a spool, over either connection; tells what became of each, and what stopped it.
+    pub(super) fn send_some(
+        &self,
+        some: &[Arc<Entry>],
+        patience: Option<Duration>,
+    ) -> PgResult<Vec<spool::Replayed>> {
+        let send = |connection: &mut Connection| match spool::send_some(connection, some) {
+            (_, Some(error)) => Err(error),
+            (answers, None) => Ok(answers),
+        };
+        match patience {
+            Some(patience) => self.ask(patience, send),
+            // What is kept on purpose is sent beside the claims.
+            None => self.beat(send),
+        }
     }
 
     fn open(work: &mut Connection) -> PgResult<()> {

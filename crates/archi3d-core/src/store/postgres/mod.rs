@@ -15,6 +15,7 @@
 //! - after [`PgError::Lost`] nobody knows whether the last call was committed: ask [`ending::became`] first.
 
 pub mod act;
+mod ahead;
 mod asked;
 mod budget;
 pub mod buying;
@@ -28,7 +29,6 @@ pub mod error;
 pub mod export;
 mod folders;
 pub mod gate;
-mod group;
 pub mod hand_over;
 mod handing;
 mod history;
@@ -50,6 +50,7 @@ pub mod spool;
 pub mod statements;
 mod times;
 mod tls;
+mod together;
 pub mod url;
 pub mod view;
 mod wake;

@@ -1,6 +1,5 @@
 //! How a worker comes to a run: two connections, a look at the schema, an introduction.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::connect::Connection;
 use super::crew;
-use super::group::Group;
 use super::import;
 use super::link::Link;
 use super::listen::Pulse;
 use super::migrate;
 use super::spool::Spool;
+use super::together::Endings;
 use super::url::StoreUrl;
 use super::worker::{POLL, PgStore};
 use crate::domain::id::RunId;
@@ -25,6 +24,9 @@ use crate::workspace::paths::Workspace;
 
 /// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
 const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(40));
+
+/// How long a lease lasts that is only held ahead: so soon others have the jobs of a worker that was killed.
+const AHEAD: Duration = Duration::from_secs(10);
 
 /// How long nobody may say anything before the server counts as away: at least, and at most.
 const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
@@ -47,6 +49,8 @@ pub struct PgStoreOptions {
     pub lease: Option<Duration>,
     /// How many jobs run at once.
     pub slots: usize,
+    /// Whether jobs are taken ahead and their endings kept here until they are sent with others.
+    pub ahead: bool,
     /// Whether it rehearses: nothing is bought.
     pub rehearsal: bool,
     /// A folder on this machine's own disk for what cannot be sent.
@@ -153,9 +157,11 @@ impl PgStore {
             workspace: options.workspace,
             identity: options.identity,
             rehearsal: options.rehearsal,
-            cursors: Mutex::new((HashMap::new(), Instant::now())),
+            cursors: Mutex::default(),
             progress: Mutex::default(),
-            endings: Group::default(),
+            endings: Endings::default(),
+            sending: Mutex::default(),
+            ahead: options.ahead.then(|| AHEAD.min(lease)),
             spools: options.spool,
             news: Arc::new(AtomicBool::new(false)),
             rare: Mutex::new(Instant::now()),

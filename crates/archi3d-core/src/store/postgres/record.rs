@@ -211,7 +211,8 @@ pub(super) fn success(lease: &Lease, hold: Hold, ending: Ending, seconds: Option
         });
     }
     let cell = |name: &str| ending.patch.get(name).filter(|cell| !cell.is_empty());
-    let staging = lease.staging.file_name();
+    // What has no files has no folder either.
+    let staging = lease.staging.file_name().filter(|_| !files.is_empty());
     Success {
         hold,
         content_hash: whole.finalize().to_vec(),

@@ -1,12 +1,13 @@
 //! What could not be sent to the server yet, on the worker's own disk.
 //!
-//! One file of JSON lines, each with a checksum, each synced before anybody goes on. Lines are replayed in order and
-//! exactly once: an ending that the server has already is found by its attempt. What cannot be written is an error: the
+//! One file of JSON lines, each with a checksum, all synced before anybody who wrote one goes on. Lines are replayed in order
+//! and count exactly once: an ending that the server has already is found by its attempt. What cannot be written is an error: the
 //! caller buys nothing new then. A line that was cut short by a power loss was never acknowledged and is passed over.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -106,7 +107,7 @@ pub struct Spool {
     file: File,
     /// Held for life; the file of lines itself is replaced now and then.
     _lock: File,
-    waiting: Vec<Entry>,
+    waiting: Vec<Arc<Entry>>,
     damaged: usize,
     /// After a failed sync nobody knows what the disk has: nothing more is taken.
     broken: bool,
@@ -114,6 +115,12 @@ pub struct Spool {
 
 /// More than this is no spool.
 const LONGEST: u64 = 1 << 30;
+
+/// A file with more than this is written anew without what was sent.
+const TIDY: u64 = 8 << 20;
+
+/// So many results are sent in one statement.
+const TOGETHER: usize = 500;
 
 const NAME: &str = "spool.jsonl";
 
@@ -166,14 +173,20 @@ impl Spool {
 
     /// Adds an entry; when this returns it survives a power loss.
     pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+        let line = line(&entry)?;
+        self.add_all(vec![(entry, line)])
+    }
+
+    /// Adds entries with their lines, in one piece: all of them, or none.
+    pub(super) fn add_all(&mut self, entries: Vec<(Entry, Vec<u8>)>) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other(
                 "the spool's disk failed before; nothing more is taken",
             ));
         }
         let before = self.file.metadata()?.len();
-        let line = line(&entry)?;
-        if let Err(error) = self.file.write_all(&line) {
+        let (entries, lines): (Vec<Entry>, Vec<Vec<u8>>) = entries.into_iter().unzip();
+        if let Err(error) = self.file.write_all(&lines.concat()) {
             // A full disk may have taken half of it.
             self.broken = self.file.set_len(before).is_err();
             return Err(error);
@@ -182,7 +195,7 @@ impl Spool {
             self.broken = true;
             return Err(error);
         }
-        self.waiting.push(entry);
+        self.waiting.extend(entries.into_iter().map(Arc::new));
         Ok(())
     }
 
@@ -192,7 +205,7 @@ impl Spool {
     }
 
     /// Returns what waits, oldest first.
-    pub fn waiting(&self) -> &[Entry] {
+    pub fn waiting(&self) -> &[Arc<Entry>] {
         &self.waiting
     }
 
@@ -210,24 +223,45 @@ impl Spool {
         told: &mut dyn FnMut(&Entry, Replayed),
     ) -> Result<usize, ReplayError> {
         let mut sent = 0;
-        let mut failure = None;
-        for entry in &self.waiting {
-            match send(connection, entry) {
-                Ok(replayed) => {
-                    told(entry, replayed);
-                    sent += 1;
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
+        while !self.waiting.is_empty() {
+            let some = self.first(self.waiting.len());
+            let (answers, failure) = send_some(connection, &some);
+            for (entry, replayed) in some.iter().zip(&answers) {
+                told(entry, *replayed);
+            }
+            sent += answers.len();
+            let cut_short = failure.is_some();
+            self.forget(answers.len(), cut_short)
+                .map_err(ReplayError::Disk)?;
+            if let Some(error) = failure {
+                return Err(ReplayError::Server(error));
             }
         }
-        if sent > 0 {
-            self.waiting.drain(..sent);
-            self.rewrite().map_err(ReplayError::Disk)?;
+        Ok(sent)
+    }
+
+    /// Returns the oldest entries, as many as one statement takes and no more than `most`.
+    pub(super) fn first(&self, most: usize) -> Vec<Arc<Entry>> {
+        let is_result = |entry: &&Arc<Entry>| matches!(***entry, Entry::Succeeded { .. });
+        let results = self.waiting.iter().take_while(is_result).count();
+        let some = results.clamp(1, TOGETHER).min(most);
+        self.waiting.iter().take(some).cloned().collect()
+    }
+
+    /// Forgets the oldest entries: the server has them. What the file still says of them until it is written anew or
+    /// empty changes nothing when it is told again.
+    pub(super) fn forget(&mut self, sent: usize, tidy: bool) -> io::Result<()> {
+        if sent == 0 {
+            return Ok(());
         }
-        failure.map_or(Ok(sent), |error| Err(ReplayError::Server(error)))
+        self.waiting.drain(..sent);
+        if self.waiting.is_empty() && !self.broken {
+            return self.file.set_len(0);
+        }
+        if tidy || self.broken || self.file.metadata()?.len() > TIDY {
+            return self.rewrite();
+        }
+        Ok(())
     }
 
     fn rewrite(&mut self) -> io::Result<()> {
@@ -253,6 +287,35 @@ pub enum ReplayError {
     Disk(io::Error),
 }
 
+/// Sends what [`Spool::first`] gave; answers for as many as were sent, and says what stopped it.
+pub(super) fn send_some(
+    connection: &mut Connection,
+    some: &[Arc<Entry>],
+) -> (Vec<Replayed>, Option<PgError>) {
+    let success = |entry: &Arc<Entry>| match &**entry {
+        Entry::Succeeded { success } => Some(success.clone()),
+        _ => None,
+    };
+    let results: Vec<Success> = some.iter().filter_map(success).collect();
+    let answers = match some {
+        [one] if results.is_empty() => send(connection, one).map(|answer| vec![answer]),
+        _ => ending::succeed(connection, &results)
+            .map(|answers| answers.into_iter().map(of_published).collect()),
+    };
+    match answers {
+        Ok(answers) => (answers, None),
+        Err(error) => (Vec::new(), Some(error)),
+    }
+}
+
+fn of_published(published: Published) -> Replayed {
+    match published {
+        Published::Yes | Published::Adopted => Replayed::Sent,
+        Published::Already => Replayed::Already,
+        Published::Fenced => Replayed::Fenced,
+    }
+}
+
 /// Sends one entry; whoever sends it twice changes nothing.
 fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
     match entry {
@@ -266,11 +329,8 @@ fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
         }
         Entry::Succeeded { success } => {
             let answers = ending::succeed(connection, std::slice::from_ref(success))?;
-            Ok(match answers.first() {
-                Some(Published::Yes | Published::Adopted) => Replayed::Sent,
-                Some(Published::Already) => Replayed::Already,
-                _ => Replayed::Fenced,
-            })
+            let answer = answers.first().copied();
+            Ok(of_published(answer.unwrap_or(Published::Fenced)))
         }
         Entry::Failed { failure } => unless_over(connection, &failure.hold, |connection| {
             ending::fail(connection, failure)
@@ -322,18 +382,18 @@ fn unless_over(
 }
 
 /// A line is a checksum, a blank, and JSON.
-fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+pub(super) fn line(entry: &Entry) -> io::Result<Vec<u8>> {
     let json = serde_json::to_string(entry)?;
     Ok(format!("{} {json}\n", checksum(json.as_bytes())).into_bytes())
 }
 
 /// Returns the entries, and the lines that are none.
-fn read(bytes: &[u8]) -> (Vec<Entry>, Vec<&[u8]>) {
+fn read(bytes: &[u8]) -> (Vec<Arc<Entry>>, Vec<&[u8]>) {
     let mut entries = Vec::new();
     let mut damaged = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         match entry_of(line) {
-            Some(entry) => entries.push(entry),
+            Some(entry) => entries.push(Arc::new(entry)),
             None => damaged.push(line),
         }
     }
@@ -377,7 +437,10 @@ mod tests {
         spool.add(bought("b\n c")).expect("added");
         drop(spool);
         let spool = Spool::open(folder.path()).expect("opened");
-        assert_eq!(spool.waiting(), [bought("a"), bought("b\n c")]);
+        assert_eq!(
+            spool.waiting(),
+            [bought("a"), bought("b\n c")].map(Arc::new)
+        );
         assert_eq!(spool.damaged(), 0);
     }
 
@@ -399,7 +462,8 @@ mod tests {
             spool.add(bought("c")).expect("added");
             drop(spool);
             let spool = Spool::open(folder.path()).expect("opened");
-            assert_eq!(spool.waiting(), [bought("a"), bought("c")], "cut by {cut}");
+            let whole = [bought("a"), bought("c")].map(Arc::new);
+            assert_eq!(spool.waiting(), whole, "cut by {cut}");
         }
     }
 

@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::act;
 use super::claim::{self, Hold};
 use super::crew;
 use super::earlier::PgReuse;
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
-use super::group::Group;
+use super::handing::Cursors;
 use super::link::Link;
 use super::record;
 use super::reuse;
 use super::spool::{Entry as Spooled, Spool};
+use super::together::Endings;
 use super::{buying, gate, view};
 use crate::domain::budget::Stake;
 use crate::domain::id::{AlgoKey, JobId, RunId};
@@ -41,6 +41,9 @@ use crate::workspace::paths::{RunPaths, Workspace};
 /// So many jobs are read at a time.
 const PAGE: usize = 5_000;
 
+/// Nothing is taken ahead while so many endings wait to be sent.
+const BACKLOG: usize = 5_000;
+
 /// How often an idle worker asks, where nobody tells it of news.
 pub(super) const POLL: Duration = Duration::from_secs(1);
 
@@ -51,10 +54,12 @@ pub struct PgStore {
     pub(super) paths: RunPaths,
     pub(super) identity: WorkerIdentity,
     pub(super) rehearsal: bool,
-    /// Where the next claim of each algorithm begins, and since when that is known.
-    pub(super) cursors: Mutex<(HashMap<String, i64>, Instant)>,
+    pub(super) cursors: Mutex<Cursors>,
     pub(super) progress: Mutex<HashMap<Hold, Progress>>,
-    pub(super) endings: Group,
+    pub(super) endings: Endings,
+    pub(super) sending: Mutex<()>,
+    /// How long a lease lasts that is only held ahead, if any are.
+    pub(super) ahead: Option<Duration>,
     /// The folder of the spools of all workers of the run on this machine.
     pub(super) spools: PathBuf,
     pub(super) news: Arc<AtomicBool>,
@@ -73,38 +78,11 @@ impl PgStore {
 
     /// Returns how often its worker is to beat.
     pub fn rhythm(&self) -> Rhythm {
+        let usual = self.link.lease / 6;
         Rhythm {
-            heartbeat: self.link.lease / 6,
+            heartbeat: self.ahead.map_or(usual, |ahead| usual.min(ahead / 3)),
             stale: self.link.lease,
         }
-    }
-
-    /// Has jobs of these algorithms performed that were only rehearsed; tells how many.
-    pub fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
-        if self.rehearsal {
-            return Ok(0);
-        }
-        let run_no = self.link.run_no;
-        let algos: Vec<&str> = algos.iter().map(AlgoKey::as_str).collect();
-        let performed = self
-            .link
-            .ask(self.patience(), |c| act::perform(c, run_no, &algos))?;
-        Ok(performed)
-    }
-
-    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made.
-    pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
-        let run_no = self.link.run_no;
-        let counts = self
-            .link
-            .ask(self.patience(), |c| view::counts(c, run_no))?;
-        let algos = counts.into_iter();
-        Ok(algos
-            .map(|count| {
-                let rehearsed = if self.rehearsal { 0 } else { count.rehearsed };
-                (count.algo, count.pending + count.retryable + rehearsed)
-            })
-            .collect())
     }
 
     /// Returns where earlier results of the whole fleet are found.
@@ -175,7 +153,11 @@ impl WorkerStore for PgStore {
         if self.closed.load(Ordering::SeqCst) {
             return Ok(Next::Drained);
         }
-        if !self.send_spooled(Duration::ZERO)? {
+        if self.ahead.is_some() {
+            if self.spool().waiting().len() > BACKLOG {
+                return Ok(Next::Nothing(Duration::from_millis(5)));
+            }
+        } else if !self.send_spooled(Duration::ZERO)? {
             return Ok(Next::Nothing(POLL));
         }
         let found = match self.claim_some(want) {
@@ -203,6 +185,32 @@ impl WorkerStore for PgStore {
             completed: trial.completed,
             failed: trial.failed,
         })
+    }
+
+    fn keep_ahead(&self, leases: &[&Lease]) {
+        self.renew_ahead(leases);
+    }
+
+    fn release_unbegun(&self, leases: &[&Lease], _now: Timestamp) -> Result<(), StoreError> {
+        self.give_back_ahead(leases)
+    }
+
+    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
+        let none = self.spool().waiting().is_empty();
+        (!none).then(|| self.send_waiting()).transpose()
+    }
+
+    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
+        let folder = &lease.staging;
+        std::fs::create_dir_all(folder).context("create", folder)
+    }
+
+    fn keeps_bare_results(&self) -> bool {
+        true
+    }
+
+    fn counts_successes(&self) -> bool {
+        true
     }
 
     fn has_news(&self) -> bool {

@@ -20,7 +20,7 @@ WITH t AS (
     request_id = NULL, intent = NULL, intent_at = NULL, purchases = j.purchases + (NOT was.simulated)::int,
     failures = 0, lost = 0, holder_died = false, last_error = NULL, last_class = NULL, cancel_asked = false, progress = NULL, doing = NULL
   FROM was WHERE j.id = was.id
-  RETURNING j.run_no, was.*
+  RETURNING j.run_no, j.algo, was.*
 ), replaced AS (
   INSERT INTO archi3d.results_replaced SELECT r.*, now() FROM done JOIN archi3d.results r ON r.job_no = done.id
 ), kept AS (
@@ -36,6 +36,9 @@ WITH t AS (
 ), brought AS (
   UPDATE archi3d.purchases p SET state = 'brought' FROM done
   WHERE p.job_no = done.id AND p.request_id = done.request_id AND p.state = 'open'
+), worked AS (  -- a result of its own ends an algorithm's failures in a row; a pause stays
+  UPDATE archi3d.breakers b SET failures_in_a_row = 0
+  WHERE b.failures_in_a_row > 0 AND b.algo IN (SELECT done.algo FROM done WHERE done.price_source IS DISTINCT FROM 'reused')
 ), files AS (
   INSERT INTO archi3d.artifacts (job_no, number, name, size, sha256, url)
   SELECT f.job_no, f.number, f.name, f.size, f.sha256, f.url
