@@ -34,7 +34,8 @@ INSERT INTO archi3d.job_specs (job_no, run_no, position, job_id, idempotency_key
   SELECT j.id, j.run_no, j.position, 'l' || lpad(j.position::text, 11, '0'), 'load/' || j.id, 'p', 'default', '{{"images": []}}', '', ''
   FROM archi3d.jobs j WHERE j.run_no = {run} AND j.position BETWEEN {first} AND {last};
 UPDATE archi3d.run_algos SET jobs = jobs + {last} - {first} + 1 WHERE run_no = {run};
-VACUUM (ANALYZE) archi3d.jobs; VACUUM (ANALYZE) archi3d.job_specs;
+VACUUM (ANALYZE) archi3d.jobs;
+VACUUM (ANALYZE) archi3d.job_specs;
 """
 
 

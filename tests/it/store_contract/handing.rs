@@ -34,7 +34,13 @@ fn lane(algo: &str, most: usize) -> Lane {
 
 fn next(store: &dyn WorkerStore, lanes: &[Lane], most: usize) -> Next {
     let want = Want { lanes, most };
-    store.claim_next(&want, at(0)).expect("works")
+    let next = store.claim_next(&want, at(0)).expect("works");
+    if let Next::Jobs(jobs) = &next {
+        for (_, lease) in jobs {
+            store.open_folder(lease).expect("made");
+        }
+    }
+    next
 }
 
 /// Returns the jobs that were handed out; none where there was nothing.

@@ -4,8 +4,7 @@
 //! is told that something is safe before it is. Who comes first waits a moment for those that came along the last time:
 //! a quarter of the time that their round took, so that nobody who is alone waits for long.
 
-use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ending::{self, Published, Success};
@@ -21,34 +20,67 @@ pub(super) struct Together<T, A> {
     state: Mutex<State<T, A>>,
     /// Told when somebody brings something.
     joined: Condvar,
-    /// Told when a round is over.
-    over: Condvar,
 }
 
 #[derive(Debug)]
 struct State<T, A> {
-    waiting: Vec<(u64, T)>,
-    answers: HashMap<u64, A>,
-    next: u64,
-    /// Whether somebody deals with what was there.
+    waiting: Vec<(T, Arc<Place<A>>)>,
+    /// Whether somebody deals with what was there, or is about to.
     busy: bool,
     /// How many the last round dealt with, and how long it took.
     last: (usize, Duration),
+}
+
+/// Where one thread waits, and for what it is woken.
+#[derive(Debug)]
+struct Place<A> {
+    call: Mutex<Option<Call<A>>>,
+    called: Condvar,
+}
+
+#[derive(Debug)]
+enum Call<A> {
+    /// It is its turn.
+    Lead,
+    /// Its thing was dealt with; nothing if whoever did that died.
+    Answer(Option<A>),
+}
+
+impl<A> Place<A> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            call: Mutex::new(None),
+            called: Condvar::new(),
+        })
+    }
+
+    fn call(&self, call: Call<A>) {
+        *self.call.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
+        self.called.notify_one();
+    }
+
+    fn wait(&self) -> Call<A> {
+        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(call) = call.take() {
+                return call;
+            }
+            let waited = self.called.wait(call);
+            call = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl<T, A> Default for Together<T, A> {
     fn default() -> Self {
         let state = State {
             waiting: Vec::new(),
-            answers: HashMap::new(),
-            next: 0,
             busy: false,
             last: (0, Duration::ZERO),
         };
         Self {
             state: Mutex::new(state),
             joined: Condvar::new(),
-            over: Condvar::new(),
         }
     }
 }
@@ -56,19 +88,18 @@ impl<T, A> Default for Together<T, A> {
 impl<T, A> Together<T, A> {
     /// Has `item` dealt with, by this thread or by another. `all` answers one for one.
     pub(super) fn join(&self, item: T, all: impl FnOnce(Vec<T>) -> Vec<A>) -> Option<A> {
+        let place = Place::new();
         let mut state = self.state();
-        let ticket = state.next;
-        state.next += 1;
-        state.waiting.push((ticket, item));
+        state.waiting.push((item, Arc::clone(&place)));
         self.joined.notify_one();
-        while state.busy {
-            let waited = self.over.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
-            if let Some(answer) = state.answers.remove(&ticket) {
-                return Some(answer);
+        if state.busy {
+            drop(state);
+            match place.wait() {
+                Call::Answer(answer) => return answer,
+                Call::Lead => state = self.state(),
             }
         }
-        let _turn = Turn::begin(self, &mut state);
+        state.busy = true;
         let (before, took) = state.last;
         let fewer = |state: &mut State<T, A>| state.waiting.len() < before;
         let pause = (took / 4).min(LONGEST);
@@ -76,13 +107,19 @@ impl<T, A> Together<T, A> {
         let (mut state, _) = gathered.unwrap_or_else(PoisonError::into_inner);
         let together = std::mem::take(&mut state.waiting);
         drop(state);
-        let (tickets, items): (Vec<u64>, Vec<T>) = together.into_iter().unzip();
+        let (items, places): (Vec<T>, Vec<_>) = together.into_iter().unzip();
+        let turn = Turn(self, places);
         let began = Instant::now();
-        let answers = all(items);
-        let mut state = self.state();
-        state.last = (tickets.len(), began.elapsed());
-        state.answers.extend(tickets.into_iter().zip(answers));
-        state.answers.remove(&ticket)
+        let mut answers = all(items).into_iter();
+        self.state().last = (turn.1.len(), began.elapsed());
+        for place in &turn.1 {
+            place.call(Call::Answer(answers.next()));
+        }
+        drop(turn);
+        match place.wait() {
+            Call::Answer(answer) => answer,
+            Call::Lead => None,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T, A>> {
@@ -90,20 +127,22 @@ impl<T, A> Together<T, A> {
     }
 }
 
-/// The turn of one thread; over when it is dropped, also by a panic: others wait for it.
-struct Turn<'a, T, A>(&'a Together<T, A>);
-
-impl<'a, T, A> Turn<'a, T, A> {
-    fn begin(together: &'a Together<T, A>, state: &mut State<T, A>) -> Self {
-        state.busy = true;
-        Self(together)
-    }
-}
+/// The turn of one thread, with the places of those it deals with. When it is over, also by a panic, the next one leads
+/// and nobody waits for nothing.
+struct Turn<'a, T, A>(&'a Together<T, A>, Vec<Arc<Place<A>>>);
 
 impl<T, A> Drop for Turn<'_, T, A> {
     fn drop(&mut self) {
-        self.0.state().busy = false;
-        self.0.over.notify_all();
+        if std::thread::panicking() {
+            for place in &self.1 {
+                place.call(Call::Answer(None));
+            }
+        }
+        let mut state = self.0.state();
+        match state.waiting.first() {
+            Some((_, next)) => next.call(Call::Lead),
+            None => state.busy = false,
+        }
     }
 }
 

@@ -201,8 +201,7 @@ impl WorkerStore for PgStore {
     }
 
     fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
-        let folder = &lease.staging;
-        std::fs::create_dir_all(folder).context("create", folder)
+        std::fs::create_dir_all(&lease.staging).context("create", &lease.staging)
     }
 
     fn keeps_bare_results(&self) -> bool {
