@@ -31,6 +31,7 @@ mod canonical;
 mod dispatch;
 mod events;
 mod files;
+mod form;
 mod jobs;
 mod metrics;
 mod openapi;

@@ -57,6 +57,7 @@ macro_rules! on_both_stores {
 }
 
 mod contract;
+mod figures;
 mod reading;
 mod safety;
 mod submitting;

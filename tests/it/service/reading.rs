@@ -282,6 +282,12 @@ fn pictures_that_are_uploaded_are_kept_once_and_make_a_run(store: Store) {
     };
     let kept = send("image/png", &picture).expect(201).json();
     send("image/png", &picture).expect(200);
+    let head =
+        b"--sep\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a.png\"\r\n\r\n";
+    let form = [&head[..], &picture[..], b"\r\n--sep--\r\n"].concat();
+    let same = send("multipart/form-data; boundary=sep", &form).expect(200);
+    assert_eq!(same.json()["image"], kept["image"]);
+    send("multipart/form-data; boundary=sep", b"--sep--").expect_problem(422, "unusable-picture");
     send("image/png", b"no picture").expect_problem(422, "unusable-picture");
     send("application/json", b"{}").expect_problem(415, "unsupported-media-type");
     let back = server

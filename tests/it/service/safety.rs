@@ -290,10 +290,7 @@ fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
         .expect_problem(503, "store-unavailable");
     let cancel = server.post("/api/v1/runs/r1/cancel", &json!({}));
     cancel.expect_problem(503, "store-unavailable");
-    home.fleet
-        .as_mut()
-        .expect("on PostgreSQL")
-        .allow_connections(true);
+    fleet.allow_connections(true);
     server.get("/readyz").expect(200);
     server.get("/runs/r1").expect(200);
     server.post("/runs", &more).expect(201);

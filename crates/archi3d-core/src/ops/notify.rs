@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::Variables as _;
 use crate::adapter::http::hook;
 use crate::config::NotifySettings;
 use crate::domain::id::RunId;

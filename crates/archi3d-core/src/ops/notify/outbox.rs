@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Message;
 use crate::domain::time::Timestamp;
+#[cfg(feature = "postgres")]
+use crate::ops::fleet::Desk;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::{IoContext as _, StoreError};
-use crate::workspace::notes::Notes;
 #[cfg(feature = "postgres")]
-use crate::{ops::fleet::Desk, store::postgres::notices};
+use crate::store::postgres::notices;
+use crate::workspace::notes::Notes;
 
 /// How long another program may hold the file.
 const PATIENCE: Duration = Duration::from_secs(10);
