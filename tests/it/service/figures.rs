@@ -73,7 +73,11 @@ fn a_real_prometheus_finds_data_for_every_expression_that_is_shipped() {
         let said = Invocation::program(&program("promtool"), words).run();
         said.code() == Some(0) && !said.stdout.trim().is_empty()
     };
-    wait_until("it is scraped", || asked("archi3d_build_info"));
+    wait_until("it is scraped", || asked("archi3d_attempts_total"));
+    // Rates are of what happens while somebody looks.
+    let create = ["batch", "create", "--run-id", "r2", "--algos", "broken"];
+    does(&workspace, &create, 0);
+    does(&workspace, &["run", "worker", "--run-id", "r2"], 1);
     let mut shown = Vec::new();
     let dashboard = of_repository("deploy/grafana/archi3d.json");
     expressions(&serde_json::from_str(&dashboard).expect("JSON"), &mut shown);

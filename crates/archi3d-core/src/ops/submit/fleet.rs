@@ -364,7 +364,7 @@ pub(super) fn retry(
     fits: &dyn Fn(f64) -> Result<(), SubmitError>,
 ) -> Result<(), SubmitError> {
     let body = serde_json::to_string(order).expect("plain data can always be written");
-    let noted = desk.ask(|c| {
+    desk.ask(|c| {
         c.transaction(|c| {
             orders::take_turns(c, &[format!("cap {}", order.by)])?;
             let Some(run) = import::run(c, order.run_id.as_str())? else {
@@ -385,8 +385,7 @@ pub(super) fn retry(
             orders::add(c, &order)?;
             Ok(Ok(()))
         })
-    })?;
-    noted
+    })?
 }
 
 /// Makes the folders of runs that were asked for and have none here, or the one.
