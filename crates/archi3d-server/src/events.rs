@@ -222,21 +222,20 @@ impl Tail {
     async fn look(&mut self) -> bool {
         let before = self.place;
         self.news.mark_unchanged();
-        let (told, place) = match self.app.hub.since(&self.wanted, before) {
-            Some(told) => told,
-            None => {
-                let wanted = Arc::clone(&self.wanted);
-                let read = tokio::task::spawn_blocking(move || {
-                    let (events, place) = after(&wanted.context, before);
-                    let told = events.iter().map(Told::of);
-                    let told = told.filter(|event| wanted.wants(event));
-                    (told.map(|event| event.text).collect(), place)
-                });
-                let Ok(read) = read.await else {
-                    return false;
-                };
-                read
-            }
+        let (told, place) = if let Some(told) = self.app.hub.since(&self.wanted, before) {
+            told
+        } else {
+            let wanted = Arc::clone(&self.wanted);
+            let read = tokio::task::spawn_blocking(move || {
+                let (events, place) = after(&wanted.context, before);
+                let told = events.iter().map(Told::of);
+                let told = told.filter(|event| wanted.wants(event));
+                (told.map(|event| event.text).collect(), place)
+            });
+            let Ok(read) = read.await else {
+                return false;
+            };
+            read
         };
         self.place = place;
         if !told.is_empty() {

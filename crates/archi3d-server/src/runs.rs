@@ -157,15 +157,12 @@ pub(crate) fn submit(call: &Call) -> Answer {
         body.to_string()
     };
     let told = submit::submit(&call.context, &asked, &written).map_err(refusal)?;
-    let header = match &told.run_id {
-        Some(run) => {
-            let here = format!("{PREFIX}/runs/{}", quoted(run.as_str()));
-            (header::LOCATION, here)
-        }
-        None => {
-            let replayed = header::HeaderName::from_static("idempotency-replayed");
-            (replayed, "true".to_owned())
-        }
+    let header = if let Some(run) = &told.run_id {
+        let here = format!("{PREFIX}/runs/{}", quoted(run.as_str()));
+        (header::LOCATION, here)
+    } else {
+        let replayed = header::HeaderName::from_static("idempotency-replayed");
+        (replayed, "true".to_owned())
     };
     Ok(Reply::Bytes {
         status: told.status,
