@@ -27,6 +27,9 @@ mod fleet;
 /// Pictures of this size are drawn: enough to see every step, and quick.
 const PICTURE_SIDE: u32 = 96;
 
+/// So many products are made.
+const PRODUCTS: usize = 3;
+
 /// So many synced writes are measured.
 const WRITES: u32 = 5;
 
@@ -224,6 +227,7 @@ fn make_demo(workspace: &Path, cancel: &Cancel, made: &mut Option<DemoReport>) -
     let request = DemoRequest {
         folder: workspace.to_owned(),
         picture_size: PICTURE_SIDE,
+        most_products: Some(PRODUCTS),
     };
     let report = demo(&request, cancel, Arc::new(Deaf), &mut |_| {})?;
     let summary = report.summary.as_ref();

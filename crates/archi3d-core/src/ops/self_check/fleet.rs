@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::thread;
 
+use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{Deaf, Seen, Trials, Trouble};
 use crate::cancel::Cancel;
 use crate::domain::id::RunId;
-use crate::domain::plan::ItemFilter;
 use crate::domain::text::counted;
 use crate::ops::batch::{self, BatchRequest, ConfiguredAlgos};
 use crate::ops::fleet::push::{PushRequest, push};
@@ -22,8 +22,11 @@ use crate::store::postgres::{import, keep};
 /// How many workers share the run.
 const WORKERS: usize = 2;
 
-/// How many jobs they share.
-const JOBS: i64 = 6;
+/// How runs are called that were made to try a store.
+const PREFIX: &str = "self-check-";
+
+/// Such a run that is older than this was left by a trial that was killed.
+const LEFT_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// Tries the store that is named, if one is.
 pub(super) fn look(context: &OpsContext, trials: &mut Trials<'_>) -> Result<(), OpsError> {
@@ -40,7 +43,7 @@ pub(super) fn look(context: &OpsContext, trials: &mut Trials<'_>) -> Result<(), 
     if !ready {
         return Ok(());
     }
-    let name = format!("self-check-{}", &Uuid::new_v4().simple().to_string()[..12]);
+    let name = format!("{PREFIX}{}", &Uuid::new_v4().simple().to_string()[..12]);
     let run_id = RunId::parse(&name).expect("letters, digits and dashes");
     let mut pushed = false;
     trials.attempt("push", || hand_over(context, &run_id, &mut pushed));
@@ -57,10 +60,6 @@ fn hand_over(context: &OpsContext, run_id: &RunId, pushed: &mut bool) -> Seen {
     let jobs = BatchRequest {
         run_id: Some(run_id.clone()),
         algos: Some("relief".into()),
-        filter: ItemFilter {
-            limit: Some(JOBS),
-            ..ItemFilter::default()
-        },
         ..BatchRequest::default()
     };
     let configured = ConfiguredAlgos::of(&context.settings);
@@ -127,22 +126,26 @@ fn bring_back(context: &OpsContext, run_id: &RunId) -> Seen {
     Ok(format!("{} compared by hash", counted(count, "result")))
 }
 
+/// Removes the run, and what a trial that was killed long ago left.
 fn forget(context: &OpsContext, run_id: &RunId) -> Seen {
     let mut connection = fleet::connect(context, "self-check")?;
-    let run = import::run(&mut connection, run_id.as_str()).map_err(OpsError::from)?;
-    let Some(run) = run else {
-        return Ok("nothing was left in the store".to_owned());
-    };
-    let gone = keep::forget_trial(&mut connection, run.run_no).map_err(OpsError::from)?;
-    if gone {
-        Ok("nothing of it is left in the store".to_owned())
-    } else {
-        let fix = format!(
-            "`archi3d fleet runs` shows it; it moved money, which a trial never does: please report it ({run_id})"
-        );
-        Err(Trouble::new(
-            format!("run {run_id} is left in the store"),
-            fix,
-        ))
+    let now = keep::now(&mut connection).map_err(OpsError::from)?;
+    let known = import::runs(&mut connection).map_err(OpsError::from)?;
+    for run in known {
+        let ours = run.run_id == run_id.as_str();
+        let left = run.run_id.starts_with(PREFIX) && now - run.created > LEFT_AFTER;
+        if (ours || left)
+            && !keep::forget_trial(&mut connection, run.run_no).map_err(OpsError::from)?
+        {
+            let what = format!(
+                "run {} is left in the store: money was moved for it",
+                run.run_id
+            );
+            return Err(Trouble::new(
+                what,
+                "please report it: a trial never costs anything",
+            ));
+        }
     }
+    Ok("nothing of it is left in the store".to_owned())
 }
