@@ -7,7 +7,6 @@
     clippy::disallowed_methods,
     reason = "a build script reads its environment and asks git"
 )]
-#![expect(clippy::print_stdout, reason = "that is how cargo is told")]
 
 use std::env::var;
 use std::process::Command;
