@@ -38,7 +38,7 @@ pub use repair::repair;
 pub struct DoctorRequest {
     /// Only this run, beside the workspace as a whole.
     pub run_id: Option<RunId>,
-    /// Also read every result and compare it with its record.
+    /// Also read every result, compare it with its record, and look for links beside it.
     pub deep: bool,
 }
 
