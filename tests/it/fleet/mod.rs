@@ -7,6 +7,7 @@ mod handing;
 mod looking;
 mod refusals;
 mod results;
+mod shipped;
 mod working;
 
 use archi3d_core::store::postgres::migrate;

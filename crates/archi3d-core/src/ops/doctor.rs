@@ -28,7 +28,9 @@ mod runs;
 mod setup;
 mod tables;
 
+pub(super) use locks::EXCLUDE as LOCKS_EXCLUDE;
 pub use locks::{Probe, probe_lock};
+pub(super) use place::LOW_BYTES;
 pub use repair::repair;
 
 /// What is to be looked at.
