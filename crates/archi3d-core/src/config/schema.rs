@@ -62,6 +62,7 @@ pub(super) const GLOBAL: Shape = Map(&[
     ("budget", Map(&[("run_usd", Money), ("day_usd", Money)])),
     ("confirm_above_usd", Money),
     ("store", Text),
+    ("artifacts", Text),
     ("breaker_failures", InAdapters),
     ("max_parallel", InAdapters),
     ("rate_per_min", InAdapters),
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(
             refusal("zebra: 1\n"),
             "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
-             tools, metrics, budget, confirm_above_usd, store"
+             tools, metrics, budget, confirm_above_usd, store, artifacts"
         );
     }
 
