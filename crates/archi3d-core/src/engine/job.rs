@@ -223,11 +223,8 @@ impl Pool<'_> {
             workspace: workspace.root().to_owned(),
             extra: Map::new(),
         };
-        let content_key = if self.conditions.dry_run {
-            None
-        } else {
-            reuse::content_key(carrier, &request.used_images)
-        };
+        let wanted = (!self.conditions.dry_run).then_some(&request.used_images);
+        let content_key = wanted.and_then(|pictures| reuse::content_key(carrier, pictures));
         if carrier.one_picture {
             request.used_images.truncate(1);
         }
