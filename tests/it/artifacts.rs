@@ -268,7 +268,7 @@ fn large_files_travel_in_parts_and_arrive_whole() {
         let Some(bucket) = &ground.bucket else {
             continue;
         };
-        let bytes: Vec<u8> = (0..=250u8).cycle().take(20_000_003).collect();
+        let bytes: Vec<u8> = (0..=250u8).cycle().take(9_000_003).collect();
         let path = ground.write("large.bin", &bytes);
         let blob = blob_of(&path);
         assert_eq!(bucket.put(&path, &blob).expect("put"), Put::Sent);

@@ -205,7 +205,7 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
-    let workspace = mocks(1, "wait_file: go");
+    let workspace = mocks(1, "wait_file: go, unit_price_usd: 0.5");
     let bucket = folder(&workspace);
     let _ = fleet
         .push_to(&workspace, &in_folder(&bucket))
@@ -252,7 +252,7 @@ fn what_a_killed_worker_had_made_is_put_by_the_next_one_in_its_folder() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
-    let workspace = mocks(1, "wait_file: go");
+    let workspace = mocks(1, "wait_file: go, unit_price_usd: 0.5");
     let bucket = folder(&workspace);
     let _ = fleet
         .push_to(&workspace, &in_folder(&bucket))

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::claim::Hold;
 use super::ending::{self, File, Published, Success};
-use super::left::Sent;
+use super::left::{Dead, Sent};
 use super::record;
-use super::spool::Spool;
 use super::view;
 use super::worker::PgStore;
 use crate::domain::id::{JobId, Nonce};
@@ -122,7 +121,7 @@ impl PgStore {
     }
 
     /// Puts and tells what workers that are gone had made in this folder.
-    pub(super) fn send_endings(&self, sent: &mut Sent) -> Result<(), StoreError> {
+    pub(super) fn send_endings(&self, dead: &Dead, sent: &mut Sent) -> Result<(), StoreError> {
         if !self.artifacts.is_remote() {
             return Ok(());
         }
@@ -136,7 +135,7 @@ impl PgStore {
                     .warn(format!("{} cannot be read and is left", path.display()));
                 continue;
             };
-            if self.is_at_work(&waiting.worker) {
+            if self.is_at_work(&waiting.worker, dead) {
                 continue;
             }
             let success = waiting.success;
@@ -172,13 +171,10 @@ impl PgStore {
             .collect()
     }
 
-    /// Tells whether a worker of this folder lives: it holds the lock of its spool.
-    fn is_at_work(&self, worker: &str) -> bool {
+    /// Tells whether a worker of this folder lives: it holds the lock of its spool, which nobody else could open.
+    fn is_at_work(&self, worker: &str, dead: &Dead) -> bool {
         let folder = self.spools.join(worker);
-        worker == self.link.worker
-            || folder.is_dir()
-                && Spool::open(&folder)
-                    .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        worker == self.link.worker || folder.is_dir() && !dead.has(&folder)
     }
 
     /// Moves what an attempt made out of the way, never away; returns where it is, relative to the workspace.

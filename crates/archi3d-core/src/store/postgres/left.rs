@@ -45,6 +45,11 @@ impl Dead {
         names.filter_map(|name| name.to_str()).collect()
     }
 
+    /// Tells whether the spool of a folder is among them.
+    pub(super) fn has(&self, folder: &Path) -> bool {
+        self.0.iter().any(|(path, _)| path == folder)
+    }
+
     /// Removes those that are empty and whole.
     fn remove(self) {
         for (folder, spool) in self.0 {
@@ -94,7 +99,7 @@ impl PgStore {
             }
         }
         let mut sent = self.send_all(&mut dead)?;
-        self.send_endings(&mut sent)?;
+        self.send_endings(&dead, &mut sent)?;
         self.sweep(None)?;
         let finished = self.tidy_staging(&dead)?;
         self.send_late();

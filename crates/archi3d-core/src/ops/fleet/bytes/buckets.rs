@@ -174,30 +174,31 @@ pub(in crate::ops::fleet) fn put_pictures(
         .flat_map(|row| row.images)
         .collect();
     let names: Vec<String> = names.into_iter().collect();
-    let put = side_by_side(&names, AT_ONCE, |name| {
-        put_picture(&bucket, &context.workspace, name)
-    });
+    let found = side_by_side(&names, AT_ONCE, |name| picture(&context.workspace, name));
+    let mut paths = BTreeMap::new();
     let mut pictures = Pictures {
         place: Some(shown),
         ..Pictures::default()
     };
-    for (name, put) in names.into_iter().zip(put) {
+    for (name, found) in names.into_iter().zip(found) {
         // What cannot be read is told by the job, as on files.
-        let Some((blob, put)) = put? else { continue };
-        if put == Put::Sent {
+        let Some((path, blob)) = found? else { continue };
+        paths.insert(blob.clone(), path);
+        pictures.blobs.insert(name, blob);
+    }
+    let paths: Vec<(Blob, PathBuf)> = paths.into_iter().collect();
+    let put = side_by_side(&paths, AT_ONCE, |(blob, path)| bucket.put(path, blob));
+    for ((blob, _), put) in paths.iter().zip(put) {
+        if put? == Put::Sent {
             pictures.sent += 1;
             pictures.bytes += blob.size;
         }
-        pictures.blobs.insert(name, blob);
     }
     Ok(pictures)
 }
 
-fn put_picture(
-    bucket: &Bucket,
-    workspace: &Workspace,
-    name: &str,
-) -> Result<Option<(Blob, Put)>, BucketError> {
+/// Returns where a picture is and what its bytes are; nothing if it cannot be used.
+fn picture(workspace: &Workspace, name: &str) -> Result<Option<(PathBuf, Blob)>, StoreError> {
     let images = [name.to_owned()];
     let Ok(found) = crate::store::artifacts::resolve_images(workspace, &images) else {
         return Ok(None);
@@ -207,9 +208,7 @@ fn put_picture(
     let Some(path) = path else { return Ok(None) };
     let sha256 = artifact::hash_file(&path).context("read", &path)?;
     let size = fs::metadata(&path).context("read", &path)?.len();
-    let blob = Blob { sha256, size };
-    let put = bucket.put(&path, &blob)?;
-    Ok(Some((blob, put)))
+    Ok(Some((path, Blob { sha256, size })))
 }
 
 /// Fetches the files of results into folders, and answers one for one. A file that is there as it should be is not
