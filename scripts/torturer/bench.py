@@ -37,14 +37,16 @@ def binary(name):
     return str(TARGET / "torture" / name)
 
 
-def build(release=False):
-    """Builds the program, with fault points unless it is the one that people get."""
-    command = ["cargo", "build", "--quiet", "--bin", "archi3d"]
-    command += ["--release"] if release else ["--features", "failpoints"]
-    subprocess.run(command, cwd=ROOT, check=True)
+def build(release=False, built=None):
+    """Builds the program, with fault points unless it is the one that people get; `built` is one that was
+    built with them before."""
+    if not built:
+        command = ["cargo", "build", "--quiet", "--bin", "archi3d"]
+        command += ["--release"] if release else ["--features", "failpoints"]
+        subprocess.run(command, cwd=ROOT, check=True)
+        built = TARGET / ("release" if release else "debug") / "archi3d"
     folder = TARGET / "torture"
     folder.mkdir(parents=True, exist_ok=True)
-    built = TARGET / ("release" if release else "debug") / "archi3d"
     # Kept under its own name: the next build of the tests replaces the other one.
     name = "release" if release else "faulty"
     fresh = folder / f".{name}.{os.getpid()}"

@@ -235,7 +235,7 @@ class Run:
         return int(self.server.ask(
             "SELECT count(*) FROM archi3d.jobs WHERE status IN ('pending','running','failed_retryable')", self.database))
 
-    def wait(self, seconds=120):
+    def wait(self, seconds=300):
         """Waits for the workers; returns those that do not end."""
         end = time.monotonic() + seconds
         for process in self.workers:

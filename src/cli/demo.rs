@@ -47,6 +47,7 @@ pub fn run(args: &DemoArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> 
     let request = DemoRequest {
         folder: args.dir.clone(),
         picture_size: args.picture_size,
+        most_products: None,
     };
     let cancel = Cancel::new();
     let signals = Signals::listen(&cancel, ui).map_err(|error| {

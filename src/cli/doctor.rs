@@ -27,7 +27,8 @@ const SHOWN: usize = 5;
   archi3d doctor
       look at everything; exit 1 if something is wrong (notes do not count)
   archi3d doctor --run-id r1 --deep
-      look at one run, and compare every result with what its worker recorded
+      look at one run, compare every result with what its worker recorded, and look for
+      links among its files
   archi3d doctor --fix
       show what can be repaired safely, ask, and repair it
   archi3d doctor --json | jq -r '.findings[] | [.severity, .code, .what] | @tsv'
@@ -39,7 +40,7 @@ pub struct DoctorArgs {
     /// Only this run, beside the workspace as a whole
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: Option<String>,
-    /// Also read every result and compare it with its record
+    /// Also read every result, compare it with its record, and look for links beside it
     #[arg(long)]
     deep: bool,
     /// Mend what can be mended safely, after showing it

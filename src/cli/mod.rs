@@ -54,6 +54,7 @@ pub mod run;
 pub mod run_arg;
 pub mod runs;
 pub mod selection_args;
+pub mod self_check;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod signal;
@@ -61,6 +62,7 @@ pub mod status;
 pub mod table;
 pub mod token;
 pub mod ui;
+pub mod version;
 mod waiting;
 pub mod watch;
 pub mod worker;
@@ -127,6 +129,8 @@ impl Global {
 enum Command {
     /// Make a workspace with pictures of its own, run it, and show where to look
     Demo(demo::DemoArgs),
+    /// Try whether everything works on this machine
+    SelfCheck(self_check::SelfCheckArgs),
     /// Make an empty workspace
     Init(init::InitArgs),
     /// Make the table of products from the dataset
@@ -242,9 +246,14 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Ok(true) => return Exit::Done,
         Err(error) => return show_clap(&error, early),
     }
+    let words = args.clone();
     let parsed = help::command().try_get_matches_from(args);
     let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
+        Err(error) if error.kind() == clap::error::ErrorKind::DisplayVersion => {
+            let told = tell_version(&words, early);
+            return told.map_or_else(|error| error.exit(), |()| Exit::Done);
+        }
         Err(error) => return show_clap(&error, early),
     };
     let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
@@ -270,6 +279,7 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Command::Token(command) => token::run(&command, &cli.global, &ui),
         Command::Config(command) => config::run(&command, &cli.global, &ui),
         Command::Demo(args) => demo::run(&args, &cli.global, &ui),
+        Command::SelfCheck(args) => self_check::run(&args, &cli.global, &ui),
         Command::Init(args) => init::run(&args, &cli.global, &ui),
         Command::Completions(args) => completions::run(&args, &ui),
         Command::Man(args) => man::run(&args, &ui),
@@ -279,6 +289,22 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         ui.error(&error);
         error.exit()
     })
+}
+
+/// Says which program this is; with `--verbose` or `--json` all that is known of it.
+fn tell_version(words: &[OsString], ui: &Ui) -> Result<(), CliError> {
+    let verbose = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word == "--verbose"
+            || (word.starts_with('-') && !word.starts_with("--") && word.contains('v'))
+    };
+    if ui.is_json() {
+        ui.answer(&version::facts())
+    } else if words.iter().skip(1).any(verbose) {
+        ui.script(&version::long())
+    } else {
+        ui.script(&version::short())
+    }
 }
 
 /// Prints help and version as data, and errors in the arguments as errors.

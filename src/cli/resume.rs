@@ -56,7 +56,15 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     hints.extend(doubt_hints(summary, request));
     if summary.failed > summary.in_doubt && !request.redo {
         let command = command(request, &[Status::Failed]);
-        hints.push(format!("to try failed jobs again: {command}"));
+        let billed = match summary.left.billed {
+            0 => String::new(),
+            billed => format!(
+                "{} billed without a result, or may have been, and would be bought anew: see why before \
+                 you go on; ",
+                jobs(billed)
+            ),
+        };
+        hints.push(format!("{billed}to try failed jobs again: {command}"));
     }
     if summary.dry_run && summary.completed > 0 {
         let real = WorkerRequest {
@@ -313,6 +321,7 @@ mod tests {
     use super::*;
     use archi3d_core::domain::filter::{JobQuery, JobsFilter};
     use archi3d_core::domain::id::RunId;
+    use archi3d_core::engine::event::Left;
 
     fn request(run: &str) -> WorkerRequest {
         WorkerRequest::plain(RunId::parse(run).expect("valid"))
@@ -340,6 +349,22 @@ mod tests {
                 "1 job was left by a worker that died; to resume: \
                  archi3d run worker --run-id r1 --only-status enqueued,running",
                 "to try failed jobs again: archi3d run worker --run-id r1 --only-status failed",
+            ]
+        );
+        let summary = Summary {
+            failed: 2,
+            left: Left {
+                billed: 1,
+                ..Left::default()
+            },
+            ..Summary::default()
+        };
+        assert_eq!(
+            hints(&summary, &request("r1")),
+            [
+                "1 job was billed without a result, or may have been, and would be bought anew: see why \
+                 before you go on; to try failed jobs again: archi3d run worker --run-id r1 \
+                 --only-status failed"
             ]
         );
     }

@@ -1,7 +1,9 @@
 //! `archi3d serve`: the API, the pages, events and metrics over HTTP.
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -14,6 +16,12 @@ use crate::cli::ui::Ui;
 use archi3d_core::ops::tokens::Tokens;
 use archi3d_server::{ServeOptions, Stop, serve};
 
+/// How long a service may take to say whether it can work.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// More of an answer than this is not read.
+const MOST: u64 = 64 << 10;
+
 /// The options of `serve`.
 #[derive(Debug, Args)]
 #[command(
@@ -25,7 +33,9 @@ Examples:
       look at the runs in a browser
   archi3d serve --workers 2
       and have two workers carry out what is submitted
-  archi3d serve --listen 10.0.0.5:7333 --allowed-host archi3d.example.com"
+  archi3d serve --listen 10.0.0.5:7333 --allowed-host archi3d.example.com
+  archi3d serve --check
+      exit 0 if the service at that address can work, for the health check of a container"
 )]
 pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one
@@ -40,6 +50,9 @@ pub struct ServeArgs {
     /// Let everybody read the metrics
     #[arg(long)]
     metrics_open: bool,
+    /// Serve nothing: ask the service that listens there whether it can work, and tell by the exit code
+    #[arg(long)]
+    check: bool,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -50,6 +63,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Serves until a signal comes.
 pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    if args.check {
+        return check(args.listen, ui);
+    }
     let context = global.context()?;
     archi3d_core::ops::names::runs(&context)?;
     archi3d_core::ops::submit::arrive(&context, None)?;
@@ -114,6 +130,40 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     })?;
     told.into_inner().unwrap_or(Ok(()))?;
     Ok(first.get().map_or(Exit::Done, |_| Exit::Done))
+}
+
+/// Asks a service on this machine whether it can work.
+fn check(listen: SocketAddr, ui: &Ui) -> Result<Exit, CliError> {
+    let mut address = listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    let answer = ask(address).map_err(|error| {
+        let what = format!("nothing answers at http://{address}/readyz");
+        CliError::new(ErrorKind::Store, anyhow::Error::new(error).context(what))
+            .hint("name the address it listens on with --listen")
+    })?;
+    let status = answer.split(' ').nth(1).unwrap_or_default();
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    ui.data(body.trim())?;
+    Ok(if status == "200" {
+        Exit::Done
+    } else {
+        Exit::JobsFailed
+    })
+}
+
+fn ask(address: SocketAddr) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    stream.take(MOST).read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn internal(error: std::io::Error, what: &str) -> CliError {

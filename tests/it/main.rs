@@ -54,6 +54,7 @@
 //! - `reuse`: earlier results are copied instead of bought.
 //! - `scores`: models measured against the real ones, by the program and by others.
 //! - `security`: no shell, no leaked secret, no file outside or open to everybody.
+//! - `self_check`: what somebody types after installing.
 //! - [`seed_identity`]: who ran a job, and what a workspace has around it.
 //! - [`seed_requirements`]: how jobs are started, kept alive, resumed and ended.
 //! - [`seed_results`]: what a job leaves behind in files, table and log.
@@ -171,9 +172,10 @@ mod seed_identity;
 mod seed_requirements;
 mod seed_results;
 mod seed_selection;
+#[cfg(target_os = "linux")]
+mod self_check;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 mod service;
-#[cfg(target_os = "linux")]
 mod services;
 mod services_doubt;
 mod services_faults;

@@ -322,22 +322,6 @@ fn item_40_an_algorithm_that_nothing_here_can_carry_out_is_named_and_its_jobs_wa
 }
 
 #[test]
-fn item_53_what_a_cluster_needs_is_there() {
-    let compose = of_repository("deploy/docker-compose.yml");
-    for word in ["postgres:", "worker:", "DATABASE_URL", "fleet"] {
-        assert!(compose.contains(word), "{word}");
-    }
-    let values = of_repository("deploy/helm/archi3d/values.yaml");
-    for word in ["image:", "databaseUrlSecret:", "runId:"] {
-        assert!(values.contains(word), "{word}");
-    }
-    let job = of_repository("deploy/helm/archi3d/templates/scaledjob.yaml");
-    assert!(job.contains("archi3d.wanted("));
-    assert!(of_repository("deploy/.env.example").contains("DATABASE_URL="));
-    assert!(of_repository("deploy/Dockerfile").contains("archi3d"));
-}
-
-#[test]
 fn item_57_of_two_workers_on_one_job_one_holds_it() {
     let Some(mut fleet) = Fleet::new() else {
         return;

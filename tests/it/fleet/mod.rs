@@ -8,6 +8,7 @@ mod looking;
 mod objects;
 mod refusals;
 mod results;
+mod shipped;
 mod working;
 
 use archi3d_core::store::postgres::migrate;

@@ -96,6 +96,12 @@ pub fn shown_text(text: &str) -> String {
     if shown == MASK {
         return shown;
     }
+    // To compile the patterns takes longer than most commands: only for a text that may need them.
+    let folded = shown.to_lowercase().to_uppercase();
+    let mut telling = WORDS.iter().chain(&["BASIC"]);
+    if !telling.any(|word| folded.contains(word)) {
+        return shown;
+    }
     let replacement = format!("${{name}}{MASK}");
     let shown = NAMED.replace_all(&shown, replacement.as_str());
     GRANT.replace_all(&shown, replacement.as_str()).into_owned()

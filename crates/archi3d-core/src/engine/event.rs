@@ -261,6 +261,8 @@ pub struct Left {
     pub begun: Vec<JobId>,
     /// Redos that may have been billed and cannot be looked up.
     pub redos_in_doubt: Vec<JobId>,
+    /// How many failed although they were billed, or count as if they were.
+    pub billed: usize,
 }
 
 impl Left {

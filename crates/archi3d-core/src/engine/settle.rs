@@ -347,8 +347,13 @@ impl Pool<'_> {
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;
         let finish = self.store.finish(lease, ending);
+        let bill = failure.bill(lease);
+        let billed = match bill {
+            Bill::Settled(usd) => usd > 0.0,
+            Bill::InDoubt => failure.end == PurchaseEnd::Void && !in_doubt,
+        };
         if finish.is_ok() {
-            self.bill(lease, failure.bill(lease));
+            self.bill(lease, bill);
         }
         match finish {
             Ok(finish @ (Finish::Published | Finish::Adopted | Finish::OldResultKept)) => {
@@ -356,6 +361,7 @@ impl Pool<'_> {
                     tally.summary.processed += 1;
                     tally.summary.failed += 1;
                     tally.summary.in_doubt += usize::from(in_doubt);
+                    tally.summary.left.billed += usize::from(billed);
                     if in_doubt && finish == Finish::OldResultKept {
                         let left = &mut tally.summary.left;
                         left.redos_in_doubt.push(lease.job_id.clone());

@@ -92,6 +92,8 @@ pub struct DemoRequest {
     pub folder: PathBuf,
     /// The width and height of pictures in pixels.
     pub picture_size: u32,
+    /// Only so many of its products.
+    pub most_products: Option<usize>,
 }
 
 /// What has just been done or begun.
@@ -165,7 +167,7 @@ pub fn demo(
     ];
     lay_out(folder, &files)?;
     tell(DemoStep::Drawing);
-    tell(draw_dataset(folder, request.picture_size)?);
+    tell(draw_dataset(folder, request)?);
     let context = OpsContext::open(Some(folder))?;
     let workspace = &context.workspace;
     let clock = &*context.clock;
@@ -281,8 +283,10 @@ fn standing(context: &OpsContext) -> Result<DemoReport, OpsError> {
     })
 }
 
-fn draw_dataset(folder: &Path, size: u32) -> Result<DemoStep<'static>, StoreError> {
-    let products = products();
+fn draw_dataset(folder: &Path, request: &DemoRequest) -> Result<DemoStep<'static>, StoreError> {
+    let size = request.picture_size;
+    let mut products = products();
+    products.truncate(request.most_products.unwrap_or(usize::MAX));
     let mut pictures = Vec::new();
     for product in &products {
         let dataset = folder.join("dataset").join(product.folder);

@@ -28,7 +28,9 @@ mod runs;
 mod setup;
 mod tables;
 
+pub(super) use locks::EXCLUDE as LOCKS_EXCLUDE;
 pub use locks::{Probe, probe_lock};
+pub(super) use place::LOW_BYTES;
 pub use repair::repair;
 
 /// What is to be looked at.
@@ -36,7 +38,7 @@ pub use repair::repair;
 pub struct DoctorRequest {
     /// Only this run, beside the workspace as a whole.
     pub run_id: Option<RunId>,
-    /// Also read every result and compare it with its record.
+    /// Also read every result, compare it with its record, and look for links beside it.
     pub deep: bool,
 }
 

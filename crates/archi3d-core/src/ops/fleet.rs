@@ -301,6 +301,11 @@ pub fn schema_text() -> String {
     migrate::print()
 }
 
+/// Returns the version of the schema that this program makes.
+pub fn newest_schema() -> i32 {
+    migrate::newest()
+}
+
 /// Makes or upgrades the schema; with `check` only compares it.
 pub fn init(context: &OpsContext, check: bool) -> Result<Schema, OpsError> {
     let mut connection = Connection::open(&required_url(context)?, "archi3d/init")?;

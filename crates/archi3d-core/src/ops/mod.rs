@@ -62,6 +62,7 @@ pub mod reuse;
 pub mod run;
 pub mod run_log;
 pub mod select;
+pub mod self_check;
 pub mod status;
 mod stores;
 pub mod submit;

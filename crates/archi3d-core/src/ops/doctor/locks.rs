@@ -16,6 +16,9 @@ use super::{Checkup, unreadable};
 /// How long the second process may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What is said of locks that do what they are for.
+pub(in crate::ops) const EXCLUDE: &str = "exclude other processes";
+
 /// What a second process saw of a lock that the first one holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
@@ -62,7 +65,7 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
         Ok(Some(held)) => held,
         Ok(None) => {
             // Somebody holds it and we were refused: that is the proof.
-            checkup.fact("locks", "exclude other processes");
+            checkup.fact("locks", EXCLUDE);
             return;
         }
         Err(error) => return checkup.find(unreadable(&shown, &error)),
@@ -70,7 +73,7 @@ pub(super) fn look(workspace: &Workspace, checkup: &mut Checkup) {
     let seen = ask_second_process(&path);
     drop(held);
     match seen {
-        Probe::Refused => checkup.fact("locks", "exclude other processes"),
+        Probe::Refused => checkup.fact("locks", EXCLUDE),
         Probe::Granted => {
             checkup.fact("locks", "do not exclude other processes");
             checkup.find(

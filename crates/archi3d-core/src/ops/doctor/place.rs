@@ -13,7 +13,7 @@ use crate::workspace::synced;
 use super::{Checkup, unreadable};
 
 /// Below this much room a worker may have to stop soon,
-const LOW_BYTES: u64 = 1 << 30;
+pub(in crate::ops) const LOW_BYTES: u64 = 1 << 30;
 
 /// and below this much it stops now.
 const NO_BYTES: u64 = 64 << 20;

@@ -74,20 +74,27 @@ fn set_ids_right(table: &mut Table, run: &RunRecords<'_>, report: &mut RebuildRe
     let jobs: HashMap<&str, &Made> = jobs.collect();
     let rows: Vec<usize> = table.index(run.run_id.as_str()).rows().collect();
     let cell_of = |row| String::from_utf8_lossy(&table.cell(row, column)).into_owned();
-    let mut taken = HashSet::new();
-    let mut wrong = Vec::new();
-    for row in rows {
-        let cell = cell_of(row);
-        match jobs.get_key_value(cell.as_str()) {
-            Some((job, made)) if columns.read(table, row).agrees(&run.subject(made)) => {
-                taken.insert(*job);
-            }
-            None if run.history.vouches_for(&cell) => {}
-            _ => wrong.push(row),
+    let seen: &Table = table;
+    let is_wrong = |row: &usize| {
+        let cell = seen.cell(*row, column);
+        let cell = String::from_utf8_lossy(&cell);
+        match jobs.get(&*cell) {
+            Some(made) => !columns.read(seen, *row).agrees(&run.subject(made)),
+            None => !run.history.vouches_for(&cell),
         }
-    }
+    };
+    let wrong: Vec<usize> = rows.par_iter().copied().filter(is_wrong).collect();
     if wrong.is_empty() {
         return;
+    }
+    let mut of_wrong = wrong.iter().peekable();
+    let mut taken = HashSet::new();
+    for row in rows {
+        if of_wrong.next_if_eq(&&row).is_none()
+            && let Some((job, _)) = jobs.get_key_value(cell_of(row).as_str())
+        {
+            taken.insert(*job);
+        }
     }
     let by_key = by_key(run, &jobs);
     let known = KnownIds::new(jobs.keys().copied());
@@ -486,9 +493,7 @@ fn as_recorded(
             let mut cells = Vec::new();
             let found = || columns.read(table, *row);
             if made.origin == Origin::Record || !run.subject(made).agrees(&found()) {
-                let own = run.cells(made).into_iter();
-                let own = own.filter(|(name, _)| name != "status");
-                cells.extend(own.filter_map(|(name, text)| Some((*places.get(&*name)?, text))));
+                cells.extend(run.changed(made, table, *row, &places));
             }
             // Somebody found its result missing or broken; no record knows better.
             let downgraded = error.is_some_and(|error| {

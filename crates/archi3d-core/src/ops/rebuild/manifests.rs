@@ -34,18 +34,21 @@ pub(super) fn list_again(
     registry: Vec<u8>,
     report: &mut RebuildReport,
 ) -> Result<(), OpsError> {
+    // Rows of a run without a folder may be another tool's; it must be named.
+    let mut chosen = match &request.run_id {
+        Some(only) => vec![only.clone()],
+        None => workspace.run_ids().context("list", &workspace.runs())?,
+    };
+    chosen.retain(|run_id| is_missing(workspace, run_id));
+    if chosen.is_empty() {
+        return Ok(());
+    }
     let Ok(mut table) = Table::parse(registry) else {
         return Ok(());
     };
-    for run_id in runs_in(&table) {
-        // Rows of a run without a folder may be another tool's; it must be named.
-        let chosen = match &request.run_id {
-            Some(only) => *only == run_id,
-            None => workspace.has_run(&run_id),
-        };
-        if chosen && is_missing(workspace, &run_id) {
-            list_run(workspace, &run_id, &mut table, report)?;
-        }
+    let with_rows = runs_in(&table);
+    for run_id in chosen.iter().filter(|run_id| with_rows.contains(*run_id)) {
+        list_run(workspace, run_id, &mut table, report)?;
     }
     Ok(())
 }

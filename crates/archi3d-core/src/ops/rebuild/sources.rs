@@ -192,6 +192,35 @@ impl RunRecords<'_> {
         }
     }
 
+    /// Returns the cells of a row of `table` that are not as they were made, status apart;
+    /// `places` says where it has its columns.
+    pub(super) fn changed(
+        &self,
+        made: &Made,
+        table: &Table,
+        row: usize,
+        places: &HashMap<&str, usize>,
+    ) -> Vec<(usize, String)> {
+        let place_of = |name: &str| {
+            let known = name != "status" && name != PLACE;
+            places.get(name).copied().filter(|_| known)
+        };
+        let (Origin::Record, Some(created)) = (made.origin, &self.created) else {
+            let cells = self.cells(made).into_iter();
+            return cells
+                .filter_map(|(name, text)| Some((place_of(&name)?, text)))
+                .collect();
+        };
+        let found: Vec<Cow<'_, [u8]>> = table.cells(row).collect();
+        let own = created.columns().iter().zip(created.cells(made.row));
+        let changed = own.filter_map(|(name, cell)| {
+            let at = place_of(name).filter(|_| !cell.is_empty())?;
+            let same = found.get(at).is_some_and(|found| *found == cell);
+            (!same).then(|| (at, String::from_utf8_lossy(&cell).into_owned()))
+        });
+        changed.collect()
+    }
+
     /// Returns what the job of a row is made from.
     pub(super) fn subject(&self, made: &Made) -> Subject {
         let told = match made.origin {

@@ -85,7 +85,7 @@ pub fn some_attempts(
         }
         let mut host = None;
         let take = |_, line| ledger.take(&found, &mut host, line);
-        match journal::each_line_at(&found.path, is_about_attempt, take) {
+        match journal::each_line_at(&found.path, None, is_about_attempt, take) {
             Ok(unread) => {
                 if unread.damaged > 0 {
                     let damaged = (found.path.clone(), unread.damaged);

@@ -397,6 +397,7 @@ fn closed_endings(
         What::Fenced { nonce, .. } => told.retain(|finished| finished.nonce != nonce),
         _ => {}
     };
-    let unread = journal::each_line_at(path, keep, take).context("read", path)?;
+    let unread = journal::each_line_at(path, Some(&["finished", "fenced"]), keep, take)
+        .context("read", path)?;
     Ok((told, unread.damaged))
 }

@@ -72,7 +72,7 @@ impl History {
             told.journals.push(found);
             told.facts.push(WorkerFacts::default());
             let take = |start, line| told.take(&worker_id, start, line);
-            let unread = match journal::each_line_at(&path, is_a_step, take) {
+            let unread = match journal::each_line_at(&path, Some(&STEPS), is_a_step, take) {
                 Ok(unread) => unread,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error).context("read", &path),
@@ -254,6 +254,9 @@ impl Event {
         matches!(self.what, Step::Finished { .. })
     }
 }
+
+/// What is part of a job's history.
+const STEPS: [&str; 4] = ["opened", "claimed", "finished", "fenced"];
 
 /// Tells whether a line is part of a job's history, and empties what is read again later.
 fn is_a_step(what: &mut What) -> bool {

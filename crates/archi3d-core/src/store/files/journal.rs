@@ -10,6 +10,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::content::ContentKey;
@@ -148,7 +149,7 @@ impl Line {
         let what = match &*event {
             "made" => What::Made(serde_json::from_slice(raw)?),
             "finished" => What::Finished(serde_json::from_slice(raw)?),
-            _ => return serde_json::from_slice(raw),
+            _ => serde_json::from_slice(raw)?,
         };
         Ok(Self { at, what })
     }
@@ -365,26 +366,30 @@ pub(super) fn each_line(path: &Path, mut take: impl FnMut(Line)) -> io::Result<U
     let read = |lines: &[&[u8]]| {
         lines
             .iter()
-            .map(|line| Understood::of(line, &|_| true))
+            .map(|line| Understood::of(line, None, &|_| true))
             .collect()
     };
     each_of(path, 1, &read, &mut |_, line| take(line))
 }
 
 /// Does what [`each_line`] does on all cores, and tells where in the file each line begins.
-/// `keep` says which lines are wanted, and may empty what is not wanted of them: what
-/// leaves the thread that made it costs twice as much.
+/// `events` names those that are wanted, or nothing where all are: others are not taken
+/// apart. `keep` says which lines are, and may empty what is not wanted of them: what leaves
+/// the thread that made it costs twice as much.
 ///
 /// Not for a thread that works on jobs: while it waits it would begin another one.
 pub(super) fn each_line_at(
     path: &Path,
+    events: Option<&[&str]>,
     keep: impl Fn(&mut What) -> bool + Sync,
     mut take: impl FnMut(u64, Line),
 ) -> io::Result<Unread> {
     const PIECE: usize = 1 << 19;
     let read = |lines: &[&[u8]]| {
         let lines = lines.par_iter().with_min_len(16);
-        lines.map(|line| Understood::of(line, &keep)).collect()
+        lines
+            .map(|line| Understood::of(line, events, &keep))
+            .collect()
     };
     each_of(path, PIECE, &read, &mut take)
 }
@@ -401,7 +406,13 @@ enum Understood {
 }
 
 impl Understood {
-    fn of(raw: &[u8], keep: &dyn Fn(&mut What) -> bool) -> Self {
+    fn of(raw: &[u8], events: Option<&[&str]>, keep: &dyn Fn(&mut What) -> bool) -> Self {
+        if let (Some(events), Some(head)) = (events, Head::at_a_glance(raw))
+            && !events.contains(&&*head.event)
+        {
+            let whole = serde_json::from_slice::<IgnoredAny>(raw);
+            return whole.map_or(Self::Damaged, |_| Self::Unwanted);
+        }
         match Line::parse(raw) {
             Ok(mut line) => {
                 if keep(&mut line.what) {

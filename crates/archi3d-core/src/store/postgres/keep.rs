@@ -55,6 +55,12 @@ pub fn prune(connection: &mut Connection, checkpoints: usize, days: u32) -> PgRe
     }
 }
 
+/// Forgets a run that was made to try the store; false if it is not there or money was moved for it.
+pub fn forget_trial(connection: &mut Connection, run_no: i64) -> PgResult<bool> {
+    let gone = connection.row(&statements::FORGET_RUN, &[&run_no])?;
+    Ok(gone.is_some())
+}
+
 /// Closes a run of which everything was exported that had ended by a moment of the database's clock, so that it may be
 /// pruned; false while jobs wait or run, or if it was closed before.
 pub fn close_run(connection: &mut Connection, run_no: i64, by: DateTime<Utc>) -> PgResult<bool> {

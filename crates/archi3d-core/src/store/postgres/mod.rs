@@ -66,6 +66,7 @@ pub use link::Link;
 pub use opening::PgStoreOptions;
 pub use providers::PgProviders;
 pub use runs::PgRuns;
+pub use tls::machine_certificates;
 pub use url::StoreUrl;
 pub use wake::Wake;
 pub use worker::PgStore;

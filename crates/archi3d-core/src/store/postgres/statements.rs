@@ -331,6 +331,9 @@ statements! {
     PRUNE_RUNS = "prune_runs",
         [INT4]
         => [TEXT];
+    FORGET_RUN = "forget_run",
+        [INT8]
+        => [TEXT];
     CLOSE_RUN = "close_run",
         [INT8, TIMESTAMPTZ]
         => [INT8];

@@ -81,6 +81,13 @@ fn verifier(
     }
 }
 
+/// Tells why nobody can be verified by the certificates of this machine, if so.
+pub fn machine_certificates() -> PgResult<()> {
+    let provider = Arc::new(ring::default_provider());
+    let found = PlatformVerifier::new(provider);
+    found.map(drop).map_err(|error| refuse(&error.to_string()))
+}
+
 fn known_roots(path: &Path, provider: &Arc<CryptoProvider>) -> PgResult<Arc<WebPkiServerVerifier>> {
     let mut roots = RootCertStore::empty();
     for cert in certificates(path)? {

@@ -1,0 +1,151 @@
+//! The part of a self-check that needs a store: a run is handed over, two workers make it, it comes back, and everything
+//! of it is removed from the store again.
+
+use std::sync::Arc;
+use std::thread;
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{Deaf, Seen, Trials, Trouble};
+use crate::cancel::Cancel;
+use crate::domain::id::RunId;
+use crate::domain::text::counted;
+use crate::ops::batch::{self, BatchRequest, ConfiguredAlgos};
+use crate::ops::fleet::push::{PushRequest, push};
+use crate::ops::fleet::{self, pull::pull};
+use crate::ops::run::run_worker;
+use crate::ops::select::WorkerRequest;
+use crate::ops::{OpsContext, OpsError};
+use crate::store::postgres::{import, keep};
+
+/// How many workers share the run.
+const WORKERS: usize = 2;
+
+/// How runs are called that were made to try a store.
+const PREFIX: &str = "self-check-";
+
+/// Such a run that is older than this was left by a trial that was killed.
+const LEFT_AFTER: TimeDelta = TimeDelta::days(1);
+
+/// Tries the store that is named, if one is.
+pub(super) fn look(context: &OpsContext, trials: &mut Trials<'_>) -> Result<(), OpsError> {
+    let Some((url, origin)) = fleet::store_url(context)? else {
+        return Ok(());
+    };
+    let mut ready = false;
+    trials.attempt("store", || {
+        let schema = fleet::init(context, true)?;
+        ready = true;
+        let version = schema.version;
+        Ok(format!("{url} (from {origin}), schema {version}"))
+    });
+    if !ready {
+        return Ok(());
+    }
+    let name = format!("{PREFIX}{}", &Uuid::new_v4().simple().to_string()[..12]);
+    let run_id = RunId::parse(&name).expect("letters, digits and dashes");
+    let mut pushed = false;
+    trials.attempt("push", || hand_over(context, &run_id, &mut pushed));
+    if pushed {
+        let cancel = trials.cancel.clone();
+        trials.attempt("workers", || work(context, &run_id, &cancel));
+        trials.attempt("pull", || bring_back(context, &run_id));
+    }
+    trials.always("clean-up", || forget(context, &run_id));
+    Ok(())
+}
+
+fn hand_over(context: &OpsContext, run_id: &RunId, pushed: &mut bool) -> Seen {
+    let jobs = BatchRequest {
+        run_id: Some(run_id.clone()),
+        algos: Some("relief".into()),
+        ..BatchRequest::default()
+    };
+    let configured = ConfiguredAlgos::of(&context.settings);
+    let (workspace, clock) = (&context.workspace, &*context.clock);
+    let made = batch::create(workspace, clock, &configured, &jobs, &mut |_| true);
+    made.map_err(OpsError::from)?;
+    let request = PushRequest {
+        run_id: run_id.clone(),
+        priority: 0,
+        lease_seconds: 60,
+    };
+    let done = push(context, &request)?;
+    *pushed = true;
+    Ok(format!("run {run_id}, {}", counted(done.added, "job")))
+}
+
+fn work(context: &OpsContext, run_id: &RunId, cancel: &Cancel) -> Seen {
+    let ended: Vec<_> = thread::scope(|scope| {
+        let started: Vec<_> = (0..WORKERS)
+            .map(|_| {
+                let request = WorkerRequest::plain(run_id.clone());
+                scope.spawn(move || run_worker(context, &request, cancel, Arc::new(Deaf)))
+            })
+            .collect();
+        started
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect()
+    });
+    let mut completed = 0;
+    for worker in ended {
+        let Ok(summary) = worker else {
+            return Err(Trouble::new(
+                "a worker broke down",
+                "please report it: it is a bug",
+            ));
+        };
+        let summary = summary?;
+        if summary.failed > 0 {
+            let what = format!("{} failed", counted(summary.failed, "job"));
+            return Err(Trouble::new(
+                what,
+                "`archi3d demo DIR` tries the same on files alone",
+            ));
+        }
+        completed += summary.completed;
+    }
+    Ok(format!("{WORKERS} made {}", counted(completed, "job")))
+}
+
+fn bring_back(context: &OpsContext, run_id: &RunId) -> Seen {
+    let pulled = pull(context, run_id, &mut |_| true)?;
+    if !pulled.over || !pulled.missing.is_empty() {
+        let what = format!(
+            "{} of {} jobs came back, {} results are missing",
+            pulled.completed,
+            pulled.jobs,
+            pulled.missing.len()
+        );
+        let fix = "workers and this machine must see the same folder: check how it is shared";
+        return Err(Trouble::new(what, fix));
+    }
+    let count = pulled.completed;
+    Ok(format!("{} compared by hash", counted(count, "result")))
+}
+
+/// Removes the run, and what a trial that was killed long ago left.
+fn forget(context: &OpsContext, run_id: &RunId) -> Seen {
+    let mut connection = fleet::connect(context, "self-check")?;
+    let now = keep::now(&mut connection).map_err(OpsError::from)?;
+    let known = import::runs(&mut connection).map_err(OpsError::from)?;
+    for run in known {
+        let ours = run.run_id == run_id.as_str();
+        let left = run.run_id.starts_with(PREFIX) && now - run.created > LEFT_AFTER;
+        if (ours || left)
+            && !keep::forget_trial(&mut connection, run.run_no).map_err(OpsError::from)?
+        {
+            let what = format!(
+                "run {} is left in the store: money was moved for it",
+                run.run_id
+            );
+            return Err(Trouble::new(
+                what,
+                "please report it: a trial never costs anything",
+            ));
+        }
+    }
+    Ok("nothing of it is left in the store".to_owned())
+}

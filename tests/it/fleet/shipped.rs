@@ -1,0 +1,196 @@
+//! What clusters run: the root of an image against a real server, what KEDA asks, and the command that tries a machine.
+
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::Path;
+use std::process::Command;
+
+use super::Fleet;
+use crate::support::mocks::counting_mocks;
+use crate::support::{Invocation, TestWorkspace, wait_until};
+
+/// The user of an image.
+const USER: u32 = 65_532;
+
+fn mocks(jobs: usize, options: &str) -> TestWorkspace {
+    let yaml = counting_mocks(&[("killme", options)]);
+    let builder = TestWorkspace::with_products(jobs).algo("killme");
+    builder.adapters(&yaml).build()
+}
+
+fn script(name: &str) -> Command {
+    Command::new(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("scripts")
+            .join(name),
+    )
+}
+
+fn give_to_user(folder: &Path) {
+    chown(folder, Some(USER), Some(USER)).expect("root may");
+    for entry in std::fs::read_dir(folder).expect("listed").flatten() {
+        if entry.file_type().expect("known").is_dir() {
+            give_to_user(&entry.path());
+        } else {
+            chown(entry.path(), Some(USER), Some(USER)).expect("root may");
+        }
+    }
+}
+
+#[test]
+fn item_53_an_image_without_a_shell_works_on_a_fleet_as_an_ordinary_user_with_its_root_read_only() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(3, "");
+    if std::fs::metadata(workspace.root()).expect("there").uid() != 0 {
+        // Only root can mount a root; `scripts/check_deploy` says so where it is asked for.
+        return;
+    }
+    let root = workspace.outside().join("image");
+    let made = script("image-root")
+        .args(["--binary", env!("CARGO_BIN_EXE_archi3d")])
+        .arg(&root)
+        .output()
+        .expect("started");
+    assert!(made.status.success(), "{made:?}");
+    let listed = String::from_utf8_lossy(&made.stdout);
+    assert!(
+        listed.contains("etc/ssl/certs/ca-certificates.crt"),
+        "{listed}"
+    );
+    assert!(!listed.contains("bin/sh"), "{listed}");
+    give_to_user(workspace.root());
+    let socket = fleet.bench.url.hosts[0].clone();
+    let inside = |words: &[&str]| {
+        let said = script("in-image")
+            .args(["-e", &format!("ARCHI3D_STORE={}", fleet.url)])
+            .args(["-v", &format!("{}:/workspace", workspace.root().display())])
+            .args(["-v", &format!("{socket}:{socket}")])
+            .arg(&root)
+            .args(words)
+            .output()
+            .expect("started");
+        let text = String::from_utf8_lossy(&said.stderr).into_owned();
+        (said.status.code(), text)
+    };
+    for words in [
+        ["fleet", "init", "--check"].as_slice(),
+        &["fleet", "push", "--run-id", "rk"],
+        &["run", "worker", "--run-id", "rk"],
+        &["fleet", "pull", "--run-id", "rk"],
+    ] {
+        let (code, said) = inside(words);
+        assert_eq!(code, Some(0), "{words:?}: {said}");
+    }
+    let model = format!("runs/rk/outputs/{}/generated.glb", workspace.id(0));
+    let model = std::fs::metadata(workspace.path(&model)).expect("made");
+    assert_eq!(model.uid(), USER);
+    let (code, said) = inside(&["init", "/etc/here"]);
+    assert_ne!(code, Some(0));
+    assert!(said.contains("Read-only file system"), "{said}");
+    assert_eq!(fleet.count("succeeded"), 3);
+}
+
+/// Returns both questions that the chart lets KEDA ask: of one run, and of all.
+fn keda_queries() -> [String; 2] {
+    let path = "deploy/helm/archi3d/templates/_helpers.tpl";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(path).expect("the chart");
+    let mut asked = text.lines().filter(|line| line.starts_with("SELECT "));
+    let mut next = || asked.next().expect("a question").to_owned();
+    let (one, all) = (next(), next());
+    let (before, rest) = one.split_once("{{").expect("a place for the run");
+    let (_, after) = rest.split_once("}}").expect("its end");
+    [format!("{before}rk{after}"), all]
+}
+
+#[test]
+fn item_53_keda_hears_how_many_jobs_wait_or_run() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(4, "wait_file: go");
+    let queries = keda_queries();
+    let mut wanted = |fleet: &mut Fleet| queries.each_ref().map(|sql| fleet.number(sql));
+    assert_eq!(wanted(&mut fleet), [0, 0], "nothing was pushed");
+    fleet.push(&workspace);
+    assert_eq!(wanted(&mut fleet), [4, 4], "all wait");
+    let worker = fleet.worker(&workspace, &["--limit", "1"]);
+    wait_until("one runs", || fleet.count("running") == 1);
+    assert_eq!(wanted(&mut fleet), [4, 4], "one runs, three wait");
+    workspace.write("go", b"");
+    let _ = worker.wait().expect_code(0);
+    assert_eq!(wanted(&mut fleet), [3, 3], "one has ended");
+    let later =
+        "UPDATE archi3d.jobs SET run_after = now() + interval '1 h' WHERE status = 'pending'";
+    fleet.admin().batch_execute(later).expect("put off");
+    assert_eq!(wanted(&mut fleet), [0, 0], "nothing can start yet");
+    let now = "UPDATE archi3d.jobs SET run_after = now() WHERE status = 'pending'";
+    fleet.admin().batch_execute(now).expect("due");
+    let _ = fleet.worker(&workspace, &[]).wait().expect_code(0);
+    assert_eq!(wanted(&mut fleet), [0, 0], "all have ended");
+    fleet.pull(&workspace, 0);
+    assert_eq!(wanted(&mut fleet), [0, 0], "and the run is closed");
+}
+
+#[test]
+fn a_self_check_tries_the_store_with_two_workers_and_leaves_nothing_there() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let place = TestWorkspace::with_products(1).build();
+    let dir = place.outside().join("here");
+    std::fs::create_dir_all(&dir).expect("made");
+    let said = Invocation::archi3d(["self-check", "--json"])
+        .env("ARCHI3D_STORE", &fleet.url)
+        .arg(&dir)
+        .run()
+        .expect_code(0)
+        .json();
+    assert_eq!(said["ok"], true);
+    let names: Vec<&str> = said["checks"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["name"].as_str())
+        .collect();
+    for name in [
+        "demo", "models", "report", "check-up", "store", "push", "workers", "pull", "clean-up",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    for table in [
+        "runs",
+        "jobs",
+        "job_specs",
+        "attempts",
+        "results",
+        "artifacts",
+        "workers",
+        "ledger",
+    ] {
+        let left = fleet.number(&format!("SELECT count(*) FROM archi3d.{table}"));
+        assert_eq!(left, 0, "{table}");
+    }
+    assert_eq!(std::fs::read_dir(&dir).expect("listed").count(), 0);
+}
+
+#[test]
+fn a_self_check_of_a_store_without_a_schema_says_what_to_do() {
+    let Some(fleet) = Fleet::empty() else {
+        return;
+    };
+    let said = Invocation::archi3d(["self-check"])
+        .env("ARCHI3D_STORE", &fleet.url)
+        .run()
+        .expect_code(1);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let at = lines
+        .iter()
+        .position(|line| line.starts_with("FAILED  store"));
+    let at = at.unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        lines[at + 1].contains("to do: ") && lines[at + 1].contains("fleet init"),
+        "{said}"
+    );
+}
