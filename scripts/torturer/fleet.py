@@ -160,7 +160,7 @@ def close(*sockets):
 class Run:
     """One run of a fleet, its workers and its provider."""
 
-    def __init__(self, server, name, jobs, keys=True, lease=2, work_s=0.2, cap=None, spool=None):
+    def __init__(self, server, name, jobs, keys=True, lease=2, work_s=0.2, cap=None, spool=None, big=0):
         self.server, self.name, self.lease, self.cap = server, name, lease, cap
         self.keys = keys
         self.folder = bench.scratch(f"fleet-{name}")
@@ -173,9 +173,10 @@ class Run:
             f"  seller:\n    kind: process\n    protocol: 2\n    command: [python3, -S, {program}]\n"
             f"    unit_price_usd: {PRICE}\n    retries: 3\n    breaker_failures: 0\n"
             f"    reconciles: {'true' if keys else 'false'}\n"
-            f"    defaults: {{shop: {self.shop}, keys: {'true' if keys else 'false'}, work_s: {work_s}, price: {PRICE}}}\n"
+            f"    defaults: {{shop: {self.shop}, keys: {'true' if keys else 'false'}, work_s: {work_s}, price: {PRICE}, big: {big}}}\n"
         )
         self.jobs = bench.make(self.workspace, ["seller"] * jobs, foreign=2, adapters=adapters)
+        self.prepare()
         self.database = f"torture_{name}"
         server.ask(f"DROP DATABASE IF EXISTS {self.database}")
         server.ask(f"CREATE DATABASE {self.database}")
@@ -185,6 +186,9 @@ class Run:
         self.do("fleet", "push", "--run-id", "r", "--lease-secs", str(lease))
         if self.wrong:
             raise RuntimeError(self.wrong[0])
+
+    def prepare(self):
+        """What is to be done to the workspace before it is pushed."""
 
     def environment(self, url=None, clock=None):
         kept = bench.environment(clock=clock)

@@ -27,6 +27,10 @@ def main():
     model = os.path.join(request["out_dir"], "model.glb")
     with open(model, "wb") as out:
         out.write(glb(sale))
+    if does.get("big") and random.random() < does["big"]:
+        # A file that travels in parts.
+        with open(os.path.join(request["out_dir"], "extra.bin"), "wb") as out:
+            out.write(random.randbytes(9_000_000))
     result = {"success": True, "generated_glb": "model.glb", "estimated_cost_usd": does["price"]}
     say(event="result", **result)
 

@@ -54,6 +54,8 @@ pub struct InitArgs {
   archi3d fleet push --run-id r1
   archi3d fleet push --run-id r1 --priority 10
       before runs of lower priority
+  archi3d fleet push --run-id r1 --artifacts s3://bucket/archi3d
+      pictures go there, and results: workers need no folder of ours
 
 All jobs of the run go over with their state: what waits, what ended, open purchases and
 doubts. From then on workers on files leave the run alone; runs/ID/fleet.json says so.
@@ -73,6 +75,10 @@ pub struct PushArgs {
     /// How long a job stays with a worker that is not heard of, in seconds
     #[arg(long, value_name = "N", default_value_t = 60, env = "LEASE_SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     lease_secs: u32,
+    /// Where pictures and results lie, for workers that share no folder: s3://BUCKET/PREFIX, gs://, az:// or
+    /// file:///FOLDER [default: ARCHI3D_ARTIFACTS, `artifacts:`, else the workspace]
+    #[arg(long, value_name = "URL")]
+    artifacts: Option<String>,
 }
 
 /// The options of `fleet pull`.
@@ -145,11 +151,18 @@ pub struct SweepArgs {
   archi3d fleet prune --older-than 30d
 
 Runs go only after everything of them was pulled; a job with an open purchase, a doubt or a
-result that was not pulled stays. The ledger of money stays.")]
+result that was not pulled stays. The ledger of money stays. Then files go from the buckets
+of the fleet that nothing refers to and that have been there for longer than --grace.")]
 pub struct PruneArgs {
     /// How old, in days, such as 90d
     #[arg(long, value_name = "AGE", default_value = "90d", value_parser = days)]
     older_than: u32,
+    /// How long files stay in a bucket that nothing refers to, in days, such as 7d
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = days)]
+    grace: u32,
+    /// A bucket to look into beside those of the runs there are
+    #[arg(long, value_name = "URL")]
+    artifacts: Option<String>,
 }
 
 fn days(text: &str) -> Result<u32, String> {

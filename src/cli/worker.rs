@@ -144,6 +144,11 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "NAME", env = "WORKER_ID")]
     worker_id: Option<String>,
 
+    /// On a fleet run whose pictures lie in a bucket: how many gigabytes of them are kept on
+    /// this machine [default: 10]
+    #[arg(long, value_name = "GB", value_parser = gigabytes)]
+    cache_gb: Option<f64>,
+
     /// Start no job that would bring the run above this many US dollars, counting
     /// what all workers have spent and reserved; a limit in global.yaml holds too
     #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
@@ -293,7 +298,15 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
     if summary.dry_run || summary.completed == 0 {
         return;
     }
-    let outputs = context.workspace.run(run_id).outputs();
+    let run = resume::quoted(run_id.as_str());
+    let paths = context.workspace.run(run_id);
+    if !paths.manifest().exists() {
+        ui.say(&format!(
+            "results: `archi3d fleet pull --run-id {run}` brings them to where the run was pushed from"
+        ));
+        return;
+    }
+    let outputs = paths.outputs();
     let folder = match std::env::current_dir() {
         Ok(here) => outputs.strip_prefix(&here).unwrap_or(&outputs).to_owned(),
         Err(_) => outputs,
@@ -302,7 +315,6 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
         "results: {}/<job>/generated.glb, for any glTF viewer",
         folder.display()
     ));
-    let run = resume::quoted(run_id.as_str());
     ui.say(&format!("which is which: archi3d run status {run} --list"));
     ui.say(&format!(
         "to look at them: archi3d report build {run} --open"
@@ -363,6 +375,8 @@ impl WorkerArgs {
                 ahead: self.ahead,
                 until_idle: self.until_idle,
                 worker_id: self.worker_id.clone(),
+                cache_gb: self.cache_gb,
+                works: true,
             },
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
@@ -415,6 +429,13 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match number {
         Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
         _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
+    }
+}
+
+fn gigabytes(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(size) if size.is_finite() && size >= 0.0 => Ok(size),
+        _ => Err("must be a number of gigabytes, 0 or more, such as 20".into()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! - [`adapter_protocol`]: programs that buy: intents, void purchases, costs, unknown words.
 //! - [`adapters_command`]: what is configured is told truthfully and tried without a trace.
 //! - [`architecture`]: who may import whom, and what each layer must not do.
+//! - `artifacts`: what every place for bytes promises.
 //! - [`attempts`]: the ledger of attempts, complete and patient with damage.
 //! - [`bad_disk`]: disks that are full or may not be written cost no result.
 //! - [`bad_files`]: folders, links, pipes and damage where plain files should be.
@@ -86,6 +87,8 @@
 mod adapter_protocol;
 mod adapters_command;
 mod architecture;
+#[cfg(feature = "objects")]
+mod artifacts;
 mod attempts;
 mod bad_disk;
 mod bad_files;

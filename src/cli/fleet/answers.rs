@@ -72,16 +72,20 @@ pub(super) fn run(command: &FleetCommand, global: &Global, ui: &Ui) -> Result<Ex
         }
         FleetCommand::Sweep(args) => return sweep(args, &context, ui),
         FleetCommand::Prune(args) => {
-            let pruned = tend::prune(&context, args.older_than)?;
+            let grace = Duration::from_secs(u64::from(args.grace) * 86_400);
+            let named = args.artifacts.as_deref();
+            let pruned = tend::prune(&context, args.older_than, grace, named)?;
             if ui.is_json() {
                 ui.answer(&pruned)?;
             } else {
                 ui.data(&format!(
-                    "forgotten: {}, {}, {}, {}",
+                    "forgotten: {}, {}, {}, {}, {} in buckets ({} MB)",
                     counted(pruned.runs, "run"),
                     counted(pruned.jobs, "job"),
                     counted(pruned.workers, "worker"),
                     counted(pruned.checkpoints, "checkpoint"),
+                    counted(pruned.blobs, "file"),
+                    pruned.bytes / 1_000_000,
                 ))?;
             }
         }
@@ -94,6 +98,7 @@ fn push_run(args: &PushArgs, context: &OpsContext, ui: &Ui) -> Result<(), CliErr
         run_id: parse_run_id(&args.run_id)?,
         priority: args.priority,
         lease_seconds: args.lease_secs,
+        artifacts: args.artifacts.clone(),
     };
     let pushed = while_working(ui, "handing the run over", || push::push(context, &request))?;
     for warning in &pushed.warnings {
@@ -104,9 +109,19 @@ fn push_run(args: &PushArgs, context: &OpsContext, ui: &Ui) -> Result<(), CliErr
     } else {
         ui.data(&pushed_text(&pushed))?;
     }
+    if let Some(place) = &pushed.artifacts {
+        let (put, megabytes) = (pushed.pictures_put, pushed.bytes_put / 1_000_000);
+        ui.say(&format!(
+            "pictures in {place}: {put} put just now ({megabytes} MB), all others were there"
+        ));
+    }
     let run = shell_word(pushed.run_id.as_str());
+    let anywhere = match pushed.artifacts {
+        Some(_) => "in any folder that has adapters for it, ",
+        None => "",
+    };
     ui.hint(&format!(
-        "`archi3d run worker --run-id {run}` works on it, on as many machines as you like"
+        "`archi3d run worker --run-id {run}` works on it, {anywhere}on as many machines as you like"
     ));
     Ok(())
 }
@@ -136,11 +151,14 @@ fn pushed_text(pushed: &Pushed) -> String {
 
 fn pull_run(args: &PullArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliError> {
     let run_id = parse_run_id(&args.run_id)?;
-    let mut lacking = false;
+    let mut lacking = None;
     let mut look = || -> Result<Pulled, CliError> {
         let mut waiting = waiting::for_registry(ui);
         let pulled = pull::pull(context, &run_id, &mut waiting)?;
-        lacking = !pulled.missing.is_empty();
+        lacking = (!pulled.missing.is_empty()).then_some(match pulled.artifacts {
+            Some(_) => Exit::Store,
+            None => Exit::JobsFailed,
+        });
         Ok(pulled)
     };
     if args.watch {
@@ -152,11 +170,7 @@ fn pull_run(args: &PullArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliE
                 draw: Box::new(move |_| pulled_text(&pulled)),
             })
         })?;
-        return Ok(if lacking && ended == Exit::Done {
-            Exit::JobsFailed
-        } else {
-            ended
-        });
+        return Ok(lacking.filter(|_| ended == Exit::Done).unwrap_or(ended));
     }
     let pulled = look()?;
     if ui.is_json() {
@@ -164,11 +178,13 @@ fn pull_run(args: &PullArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliE
     } else {
         ui.data(&pulled_text(&pulled))?;
     }
-    if lacking {
-        ui.hint("results lie in the shared workspace: see that this machine shows the same folder as the workers");
-        return Ok(Exit::JobsFailed);
+    if lacking.is_some() {
+        ui.hint(match &pulled.artifacts {
+            Some(_) => "what the bucket has lost: restore it there and pull again, or make these jobs again with --redo",
+            None => "results lie in the shared workspace: see that this machine shows the same folder as the workers",
+        });
     }
-    Ok(Exit::Done)
+    Ok(lacking.unwrap_or(Exit::Done))
 }
 
 fn pulled_text(pulled: &Pulled) -> String {

@@ -14,7 +14,7 @@ use archi3d_core::adapter::{
 };
 use archi3d_core::cancel::{Cancel, StopReason};
 use archi3d_core::clock::SystemClock;
-use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::id::{AlgoKey, RunId};
 use archi3d_core::domain::job::{Entry, Status};
 use archi3d_core::domain::lease::Rhythm;
 use archi3d_core::domain::patch::WorkerFacts;
@@ -23,6 +23,7 @@ use archi3d_core::domain::time::Clock;
 use archi3d_core::engine::event::{Event, EventKind, Sink, Summary};
 use archi3d_core::engine::{self, Carrier, Conditions, PlannedJob, Source};
 use archi3d_core::store::WorkerStore;
+use archi3d_core::store::artifacts::Shared;
 use archi3d_core::store::files::FileProviders;
 use archi3d_core::workspace::paths::Workspace;
 use archi3d_core::workspace::pictures::PictureMarks;
@@ -88,6 +89,10 @@ impl Worker {
             work: Arc::new(work),
             conditions: Conditions {
                 providers: Arc::new(FileProviders::new(&workspace)),
+                artifacts: Arc::new(Shared::new(
+                    workspace.clone(),
+                    workspace.run(&RunId::parse("r1").expect("valid")),
+                )),
                 workspace,
                 worker: WorkerFacts::default(),
                 max_parallel: 1,

@@ -5,6 +5,8 @@ mod ahead;
 mod crew;
 mod handing;
 mod looking;
+#[cfg(feature = "objects")]
+mod objects;
 mod refusals;
 mod results;
 mod shipped;
@@ -69,7 +71,14 @@ impl Fleet {
     }
 
     fn invoke(&self, workspace: &TestWorkspace, words: &[&str]) -> Invocation {
-        workspace.archi3d(words).env("ARCHI3D_STORE", &self.url)
+        let mut invocation = workspace.archi3d(words).env("ARCHI3D_STORE", &self.url);
+        if let Ok(server) = std::env::var("ARCHI3D_TEST_S3") {
+            invocation = invocation
+                .env("AWS_ENDPOINT_URL", server)
+                .env("AWS_ACCESS_KEY_ID", "test")
+                .env("AWS_SECRET_ACCESS_KEY", "test");
+        }
+        invocation
     }
 
     fn run(&self, workspace: &TestWorkspace, words: &[&str]) -> Output {

@@ -259,6 +259,7 @@ fn waiting(job: &JobId) -> JobRecord {
         variant: String::new(),
         algo: Ok(AlgoKey::parse("fake").expect("a valid key")),
         images: Vec::new(),
+        blobs: Vec::new(),
         standing: Standing::Known {
             state: JobState::Enqueued { attempt: 0 },
             holder: None,

@@ -15,6 +15,7 @@ use archi3d_core::domain::lease::Lease;
 use archi3d_core::domain::patch::Patch;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
+use archi3d_core::store::artifacts::Shared;
 use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
 use archi3d_core::store::postgres::{PgStore, PgStoreOptions, migrate, view};
 use archi3d_core::store::{
@@ -120,6 +121,10 @@ impl PgBench {
             slots: 1,
             ahead: false,
             rehearsal: false,
+            artifacts: Arc::new(Shared::new(
+                self.workspace(),
+                self.workspace().run(&run_id()),
+            )),
             spool: self.spools(),
             notices: Arc::new(|_| {}),
         };

@@ -35,6 +35,8 @@ pub struct GlobalSettings {
     pub budget_day_usd: Option<f64>,
     /// Where runs live that many machines work on: the URL of a PostgreSQL database.
     pub store: Option<String>,
+    /// Where pictures and results of such runs lie, such as `s3://bucket/prefix`; nothing means in the workspace.
+    pub artifacts: Option<String>,
     /// Who is told of what happens.
     pub notify: NotifySettings,
     /// What is expected to cost more is confirmed by a person first.
@@ -127,6 +129,7 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
         budget_run_usd: number(&["budget", "run_usd"]),
         budget_day_usd: number(&["budget", "day_usd"]),
         store: text(&["store"]),
+        artifacts: text(&["artifacts"]),
         notify: NotifySettings {
             command: words(&["notify", "command"]),
             webhook: text(&["notify", "webhook"]),

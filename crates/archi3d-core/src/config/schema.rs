@@ -67,6 +67,7 @@ pub(super) const GLOBAL: Shape = Map(&[
     ("budget", Map(&[("run_usd", Money), ("day_usd", Money)])),
     ("confirm_above_usd", Money),
     ("store", Text),
+    ("artifacts", Text),
     (
         "notify",
         Map(&[
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(
             refusal("zebra: 1\n"),
             "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
-             tools, metrics, budget, confirm_above_usd, store, notify"
+             tools, metrics, budget, confirm_above_usd, store, artifacts, notify"
         );
     }
 

@@ -13,6 +13,7 @@ use crate::domain::purchase::{Billed, OpenIntent, PurchaseEnd, RequestFate};
 use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::engine::Carrier;
 use crate::engine::output::Checked;
+use crate::store::artifacts::NoInputs;
 
 /// What is said of a job that may have been bought without anybody knowing.
 const IN_DOUBT: &str = "interrupted before the provider's answer was noted: it may have been billed. \
@@ -373,5 +374,13 @@ pub(super) fn not_begun(reason: StopReason) -> Attempt {
         reason,
         begun: false,
         withdrawn: false,
+    }
+}
+
+/// What comes of an attempt whose pictures could not be had.
+pub(super) fn without_inputs(no_inputs: NoInputs) -> Attempt {
+    match no_inputs {
+        NoInputs::Unusable(reason) => Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
+        NoInputs::Stopped => not_begun(StopReason::Killed),
     }
 }

@@ -22,7 +22,7 @@ use crate::domain::retry::{ErrorClass, OnInterrupt};
 use crate::domain::text::hex;
 use crate::engine::attempt::{
     Attempt, Failure, Intent, Trade, asked_about, asked_about_intent, cut_off_class,
-    from_adapter_error, in_doubt, not_begun,
+    from_adapter_error, in_doubt, not_begun, without_inputs,
 };
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
@@ -202,14 +202,14 @@ impl Pool<'_> {
             return Attempt::Failed(failure);
         }
         let workspace = &self.conditions.workspace;
-        let images: &[String] = if self.is_bare(carrier) {
-            &[]
+        let (images, inputs): (&[String], _) = if self.is_bare(carrier) {
+            (&[], Ok(Vec::new()))
         } else {
-            &job.images
+            (&job.images, self.conditions.artifacts.inputs(lease, job))
         };
-        let used_images = match output::resolve_images(workspace, images) {
+        let used_images = match inputs {
             Ok(images) => images,
-            Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
+            Err(no_inputs) => return without_inputs(no_inputs),
         };
         for picture in self.conditions.pictures.replaced(workspace, images) {
             self.warn_once(format!(
@@ -235,6 +235,7 @@ impl Pool<'_> {
             request.used_images.truncate(1);
         }
         let mut attempt = self.call(carrier, &request, content_key.as_ref(), lease, stop);
+        self.conditions.artifacts.let_go(lease);
         if let Attempt::Made(checked) = &mut attempt {
             checked.content_key = content_key;
         }

@@ -25,7 +25,7 @@ use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::text::plural;
 use crate::domain::time::Clock;
 use crate::store::reuse::ReuseIndex;
-use crate::store::{JobRecord, Providers, StoreError, WorkerStore};
+use crate::store::{Artifacts, JobRecord, Providers, StoreError, WorkerStore};
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
 
@@ -136,6 +136,8 @@ pub type Carriers = HashMap<AlgoKey, Result<Carrier, String>>;
 pub struct Conditions {
     /// The folder everything is in.
     pub workspace: Workspace,
+    /// Where pictures and results lie.
+    pub artifacts: Arc<dyn Artifacts>,
     /// Who runs the jobs.
     pub worker: WorkerFacts,
     /// How many jobs run at once.

@@ -1,9 +1,7 @@
 //! From what an adapter left in its folder to a checked result, and from a
 //! request's pictures to paths that can be used.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -12,6 +10,7 @@ use crate::domain::budget::plain_usd;
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::patch::{Price, Product};
+use crate::store::artifacts::resolve_images;
 use crate::store::{Artifact, WorkerStore};
 use crate::workspace::artifact::{self, ArtifactError, Named};
 use crate::workspace::paths::Workspace;
@@ -126,50 +125,6 @@ pub(super) fn about(run_id: &RunId, job: &JobId, [product, variant, algo]: [&str
 /// the files without reading them.
 pub fn unusable_picture(workspace: &Workspace, images: &[String]) -> Option<String> {
     resolve_images(workspace, images).err()
-}
-
-/// Returns the pictures as absolute paths, or says which one cannot be used.
-pub(super) fn resolve_images(
-    workspace: &Workspace,
-    images: &[String],
-) -> Result<Vec<PathBuf>, String> {
-    images
-        .iter()
-        .map(|stored| resolve_image(workspace, stored))
-        .collect()
-}
-
-fn resolve_image(workspace: &Workspace, stored: &str) -> Result<PathBuf, String> {
-    let outside = || format!("input image is outside the workspace: {stored}");
-    let unreadable = |error: io::Error| format!("cannot read input image {stored}: {error}");
-    let path = workspace.absolute(stored).ok_or_else(outside)?;
-    if let Some(file) = workspace.open_plainly(&path) {
-        usable(&file.metadata().map_err(unreadable)?, stored)?;
-        return Ok(path);
-    }
-    let real = match path.canonicalize() {
-        Ok(real) => real,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(format!("input image not found: {stored}"));
-        }
-        Err(error) => return Err(unreadable(error)),
-    };
-    if !real.starts_with(workspace.root()) {
-        return Err(outside());
-    }
-    usable(&fs::metadata(&real).map_err(unreadable)?, stored)?;
-    fs::File::open(&real).map_err(unreadable)?;
-    Ok(path)
-}
-
-fn usable(metadata: &fs::Metadata, stored: &str) -> Result<(), String> {
-    if !metadata.is_file() {
-        return Err(format!("input image is not a file: {stored}"));
-    }
-    if metadata.len() == 0 {
-        return Err(format!("input image is empty: {stored}"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

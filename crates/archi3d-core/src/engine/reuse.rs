@@ -23,6 +23,7 @@ use crate::engine::event::EventKind;
 use crate::engine::output::{self, Checked};
 use crate::engine::queue::Waiting;
 use crate::engine::{Carrier, Halt, Pool};
+use crate::store::artifacts::resolve_images;
 use crate::store::reuse::{ReuseIndex, Source};
 use crate::store::{Artifact, Claim, JobRecord, ReleaseReason};
 use crate::workspace::artifact;
@@ -188,9 +189,15 @@ impl Pool<'_> {
     /// what is wrong with its adapter or its pictures is told when it runs.
     fn inputs_of(&self, job: &JobRecord) -> Option<(ContentKey, Option<String>)> {
         let carrier = self.carrier_of(job).ok()?;
-        let pictures = output::resolve_images(&self.conditions.workspace, &job.images).ok()?;
         let version = carrier.adapter.version().map(str::to_owned);
-        Some((content_key(carrier, &pictures)?, version))
+        let key = if job.blobs.is_empty() {
+            let pictures = resolve_images(&self.conditions.workspace, &job.images).ok()?;
+            content_key(carrier, &pictures)?
+        } else {
+            let sums: Vec<String> = job.blobs.iter().map(|blob| blob.sha256.clone()).collect();
+            carrier.recipe.as_ref()?.key(&sums)
+        };
+        Some((key, version))
     }
 
     fn claim_and_copy(
@@ -341,6 +348,9 @@ pub(super) fn content_key(carrier: &Carrier, pictures: &[PathBuf]) -> Option<Con
 
 /// Tells whether a result is what it was when it was made.
 fn is_sound(source: &Source) -> bool {
+    if source.in_bucket {
+        return true;
+    }
     let mut copied = source
         .artifacts
         .iter()
@@ -367,6 +377,10 @@ fn copy_result(
         if !inside {
             return Err(format!("it names {:?}", file.name));
         }
+        if source.in_bucket {
+            artifacts.push(file.clone());
+            continue;
+        }
         let to = staging.join(&file.name);
         let copied = fs::create_dir_all(to.parent().unwrap_or(staging))
             .and_then(|()| fs::copy(source.folder.join(&file.name), &to));
@@ -376,8 +390,10 @@ fn copy_result(
         }
         artifacts.push(file.clone());
     }
-    let model = staging.join(naming::GENERATED_GLB);
-    artifact::check_model(&model).map_err(|error| error.to_string())?;
+    if !source.in_bucket {
+        let model = staging.join(naming::GENERATED_GLB);
+        artifact::check_model(&model).map_err(|error| error.to_string())?;
+    }
     artifacts.push(write_metadata(source, staging, key, about, &artifacts)?);
     artifacts.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(artifacts)

@@ -58,6 +58,17 @@ fn description(context: &OpsContext, run: &RunId, job: &JobId) -> Option<Value> 
 /// Lists the files of a job: those of its result, and the text of its failure.
 pub fn artifacts(context: &OpsContext, run: &RunId, job: &JobId) -> Vec<ArtifactFile> {
     let about = description(context, run, job);
+    #[cfg(feature = "postgres")]
+    if about.is_none()
+        && let Some((_, files)) = crate::ops::fleet::files_in_bucket(context, run, job)
+    {
+        let files = files.into_iter().map(|file| ArtifactFile {
+            name: file.name,
+            bytes: file.size,
+            sha256: hex(&file.sha256),
+        });
+        return files.collect();
+    }
     let listed = about
         .as_ref()
         .and_then(|about| about["artifacts"].as_array());
@@ -99,10 +110,9 @@ pub fn open(
         return Ok(opened);
     }
     let path = context.workspace.run(run).output(job).join(&recorded.name);
-    let file = context
-        .workspace
-        .open_plainly(&path)
-        .ok_or(NoFile::Missing)?;
+    let file = context.workspace.open_plainly(&path);
+    let file = file.or_else(|| fetched(context, run, job, name));
+    let file = file.ok_or(NoFile::Missing)?;
     let found = file.metadata().map_err(|_| NoFile::Missing)?;
     if !found.is_file() || found.len() != recorded.bytes {
         return Err(NoFile::Missing);
@@ -112,6 +122,20 @@ pub fn open(
         bytes: recorded.bytes,
         sha256: Some(recorded.sha256),
     })
+}
+
+/// Opens a file of a result that was not pulled yet, from its bucket.
+#[cfg(feature = "postgres")]
+fn fetched(context: &OpsContext, run: &RunId, job: &JobId, name: &str) -> Option<File> {
+    let (url, files) = crate::ops::fleet::files_in_bucket(context, run, job)?;
+    let file = files.iter().find(|file| file.name == name)?;
+    let path = crate::ops::fleet::bytes::read(context, run, job, &url, file)?;
+    File::open(path).ok()
+}
+
+#[cfg(not(feature = "postgres"))]
+fn fetched(_: &OpsContext, _: &RunId, _: &JobId, _: &str) -> Option<File> {
+    None
 }
 
 /// Opens one of the two texts that no list has; its hash is that of what is there.

@@ -8,15 +8,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::config::Origin;
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::text::shell_word;
 use crate::ops::view::fleet::{FleetRun, FleetRuns, Schema};
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::error::IoContext;
+use crate::store::postgres::ending::File;
 use crate::store::postgres::import::{self, Run};
-use crate::store::postgres::{Connection, PgError, PgRuns, StoreUrl, Wake, migrate, view};
+use crate::store::postgres::{Connection, PgError, PgRuns, StoreUrl, Wake, migrate, reuse, view};
 use crate::workspace::fleet::{FleetMark, FleetState};
 
+pub(super) mod bytes;
 pub mod pull;
 pub mod push;
 pub mod tend;
@@ -198,6 +200,64 @@ pub(super) fn url_of_pushed(context: &OpsContext, run_id: &RunId) -> Result<Stor
         });
     }
     Ok(connection.url().clone())
+}
+
+/// Returns where a run lives that this folder knows nothing of, if it can be worked on from anywhere. Nothing if no store is
+/// named, or has no such run.
+pub(super) fn url_of_remote(
+    context: &OpsContext,
+    run_id: &RunId,
+) -> Result<Option<StoreUrl>, OpsError> {
+    if named_store(context).is_none() {
+        return Ok(None);
+    }
+    let mut connection = connect(context, "worker")?;
+    let Some(run) = import::run(&mut connection, run_id.as_str())? else {
+        return Ok(None);
+    };
+    if run.artifacts_url.is_some() {
+        return Ok(Some(connection.url().clone()));
+    }
+    let known = parameters(&run);
+    let workspace = known["workspace"].as_str().unwrap_or("another workspace");
+    Err(OpsError::Setup {
+        message: format!("run {run_id} has its files in {workspace}, and this is another folder"),
+        hint: Some(
+            "work there, or on a drive that all share; a run that is pushed with --artifacts can be worked on from anywhere"
+                .into(),
+        ),
+    })
+}
+
+/// Returns the files of a job's result, and the bucket they lie in; nothing where they lie in the workspace.
+pub(super) fn files_in_bucket(
+    context: &OpsContext,
+    run_id: &RunId,
+    job: &JobId,
+) -> Option<(String, Vec<File>)> {
+    context
+        .workspace
+        .run(run_id)
+        .fleet()
+        .exists()
+        .then_some(())?;
+    let runs = runs_of(context, run_id).ok()?;
+    let found = runs.ask(|c| {
+        let Some(url) = import::run(c, run_id.as_str())?.and_then(|run| run.artifacts_url) else {
+            return Ok(None);
+        };
+        let jobs = view::jobs_named(c, run_id.as_str(), job.as_str(), 2)?;
+        let Some(named) = jobs.iter().find(|one| one.job_id == job.as_str()) else {
+            return Ok(None);
+        };
+        let attempts = view::attempts(c, &[named.job_no])?;
+        let brought = attempts.iter().filter(|one| one.status == "succeeded");
+        match brought.max_by_key(|one| one.hold.number) {
+            Some(last) => Ok(Some((url, reuse::files(c, &last.hold)?))),
+            None => Ok(None),
+        }
+    });
+    found.ok().flatten()
 }
 
 /// Returns the runs of the server that a run was handed over to, once it is known to have that very run. The connection

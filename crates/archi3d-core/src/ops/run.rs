@@ -16,12 +16,13 @@ use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
+use crate::store::artifacts::Shared;
 use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
 #[cfg(feature = "postgres")]
 use crate::store::postgres::{PgBudget, PgProviders};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{
-    Budget, NoticeSink, Providers, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
+    Artifacts, Budget, NoticeSink, Providers, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::pictures::PictureMarks;
 
@@ -85,6 +86,7 @@ pub fn run_worker_asking(
             budget,
             files: None,
             served: fleet::algos_to_serve(request, &store)?,
+            artifacts: store.artifacts(),
             rhythm: store.rhythm(),
             begin: &|algos| store.perform_rehearsed(algos),
             store: &store,
@@ -110,6 +112,10 @@ pub fn run_worker_asking(
         budget: Arc::<FileBudget>::clone(&budget),
         files: Some(Arc::clone(&budget)),
         served: None,
+        artifacts: Arc::new(Shared::new(
+            context.workspace.clone(),
+            context.workspace.run(&request.run_id),
+        )),
         rhythm: request.rhythm,
         begin: &|_| Ok(0),
         store: &store,
@@ -182,6 +188,7 @@ struct Crew<'a> {
     /// The algorithms whose jobs the store hands out, with how many wait; nothing where jobs
     /// are listed.
     served: Option<Vec<(AlgoKey, usize)>>,
+    artifacts: Arc<dyn Artifacts>,
     rhythm: Rhythm,
     /// Has jobs that were only rehearsed handed out too, and tells how many.
     begin: &'a (dyn Fn(&[AlgoKey]) -> Result<usize, StoreError> + Sync),
@@ -233,6 +240,7 @@ fn work(
     let money = spending::money(reporter, request, crew).inspect_err(|_| close())?;
     let conditions = Conditions {
         workspace: context.workspace.clone(),
+        artifacts: Arc::clone(&crew.artifacts),
         worker: crew.identity.facts.clone(),
         max_parallel,
         dry_run: request.dry_run,

@@ -64,7 +64,7 @@ pub struct WorkerRequest {
 }
 
 /// How a worker takes part in a fleet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FleetRequest {
     /// How long a lease lasts without a beat; `None` means what the run says.
     pub lease: Option<Duration>,
@@ -78,6 +78,24 @@ pub struct FleetRequest {
     pub until_idle: Option<Duration>,
     /// What it is called; `None` means a name of its own at every start.
     pub worker_id: Option<String>,
+    /// How many gigabytes of fetched pictures are kept; `None` means as usual.
+    pub cache_gb: Option<f64>,
+    /// Whether it works on jobs, rather than only changing them.
+    pub works: bool,
+}
+
+impl Default for FleetRequest {
+    fn default() -> Self {
+        Self {
+            lease: None,
+            auto_lease: false,
+            wake: None,
+            until_idle: None,
+            worker_id: None,
+            cache_gb: None,
+            works: true,
+        }
+    }
 }
 
 /// How much a worker may spend, and in which order.

@@ -36,11 +36,14 @@ use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
 use crate::workspace::artifact::CheckedFile;
 
+pub mod artifacts;
 pub mod attempt;
 pub mod budget;
 pub mod error;
 pub mod files;
 mod made;
+#[cfg(feature = "objects")]
+pub mod objects;
 pub mod overview;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -50,6 +53,7 @@ pub mod runs;
 mod shelf;
 mod worker;
 
+pub use artifacts::{Artifacts, Blob};
 pub use budget::{Billing, Budget};
 pub use error::StoreError;
 pub use made::Made;
@@ -94,6 +98,8 @@ pub struct JobRecord {
     pub algo: Result<AlgoKey, String>,
     /// The pictures, as the manifest names them.
     pub images: Vec<String>,
+    /// Their bytes, one for one, where they lie in a bucket; nothing where they lie in the workspace.
+    pub blobs: Vec<Blob>,
     /// Where it stands.
     pub standing: Standing,
 }

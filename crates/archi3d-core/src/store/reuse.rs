@@ -26,6 +26,8 @@ pub struct Source {
     pub algo_version: Option<String>,
     /// Where its files are.
     pub folder: PathBuf,
+    /// Whether their bytes lie in a bucket, so that a copy need only name them; `folder` has what is read.
+    pub in_bucket: bool,
     /// Its files.
     pub artifacts: Vec<Artifact>,
 }

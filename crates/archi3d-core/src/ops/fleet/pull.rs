@@ -3,6 +3,7 @@
 //! Files are looked at before rows: a row says `completed` only if its result is where it should be, with the bytes that
 //! the fleet has on record. What a row says already is not written again.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use super::bytes::{self, Lacking, Wanted};
 use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::job::Status;
 use crate::domain::naming;
@@ -21,7 +23,7 @@ use crate::platform::{self, fault};
 use crate::store::error::IoContext;
 use crate::store::files::{PulledRow, Pulling, refuse_links_outside};
 use crate::store::postgres::ending::File;
-use crate::store::postgres::export::{self, ExportedResult, ExportedRow};
+use crate::store::postgres::export::{self, ExportedResult, ExportedRow, LateResult};
 use crate::store::postgres::{keep, money};
 use crate::workspace::durable;
 use crate::workspace::paths::RunPaths;
@@ -55,8 +57,10 @@ pub fn pull(
         rows_restored: 0,
         published: 0,
         missing: Vec::new(),
+        artifacts: run.artifacts_url.clone(),
         over: false,
     };
+    let mut unasked = None;
     let mut pulling = Pulling::new(&context.workspace, run_id);
     let mut after = -1;
     loop {
@@ -69,9 +73,14 @@ pub fn pull(
             rows.push(wanted(row, &mut pulled)?);
         }
         let new = pulling.would_change(&rows)?;
+        let mut lost = match &run.artifacts_url {
+            Some(url) => bring(context, url, &paths, (&page, &new), &mut unasked)?,
+            None => HashMap::new(),
+        };
         let mut present = Vec::new();
         for (at, row) in rows.into_iter().enumerate() {
-            if result_is_there(&paths, &page[at], new[at], &mut pulled)? && new[at] {
+            let lost = lost.remove(&at);
+            if result_is_there(&paths, &page[at], new[at], lost, &mut pulled)? && new[at] {
                 present.push(row);
             }
         }
@@ -85,6 +94,14 @@ pub fn pull(
         if !full {
             break;
         }
+    }
+    if let Some(error) = unasked {
+        // What arrived is in its place; the rest comes with the next pull.
+        return Err(error);
+    }
+    if let Some(url) = &run.artifacts_url {
+        let late = export::late(&mut connection, run.run_no)?;
+        bring_late(context, url, &paths, &late, &mut pulled)?;
     }
     pulled.over = pulled.enqueued + pulled.running == 0;
     let news = pulled.rows_changed + pulled.rows_restored > 0 || run.closed.is_none();
@@ -140,6 +157,7 @@ fn result_is_there(
     paths: &RunPaths,
     row: &ExportedRow,
     thoroughly: bool,
+    lost: Option<String>,
     pulled: &mut Pulled,
 ) -> Result<bool, OpsError> {
     let Some(result) = row.result.as_ref().filter(|_| row.status == "succeeded") else {
@@ -160,9 +178,89 @@ fn result_is_there(
     let shown = paths.stored(&output).unwrap_or_default();
     pulled.missing.push(MissingResult {
         job_id: row.job_id.clone(),
-        what: format!("{shown}/{what}"),
+        what: lost.unwrap_or_else(|| format!("{shown}/{what}")),
     });
     Ok(false)
+}
+
+/// Fetches the results of a page that are not here into the folders of their attempts, from where they are published.
+/// Returns which are lost, by their place in the page; what could not be asked is left in `unasked`.
+fn bring(
+    context: &OpsContext,
+    url: &str,
+    paths: &RunPaths,
+    (page, new): (&[ExportedRow], &[bool]),
+    unasked: &mut Option<OpsError>,
+) -> Result<HashMap<usize, String>, OpsError> {
+    let mut at = Vec::new();
+    let mut wanted = Vec::new();
+    for (index, row) in page.iter().enumerate() {
+        let result = row.result.as_ref().filter(|_| row.status == "succeeded");
+        let (Some(result), Ok(job)) = (result, JobId::parse(&row.job_id)) else {
+            continue;
+        };
+        let here = |folder: &Path| compare(folder, &result.files, new[index]).is_ok();
+        let Some(attempt_id) = result.attempt_id.filter(|_| !here(&paths.output(&job))) else {
+            continue;
+        };
+        let name = naming::staging_dir(&job, result.number, &nonces(attempt_id)[0]);
+        at.push(index);
+        wanted.push(Wanted {
+            folder: paths.staging().join(name),
+            files: &result.files,
+        });
+    }
+    let mut lost = HashMap::new();
+    for (index, staged) in at.into_iter().zip(bytes::stage(context, url, &wanted)?) {
+        match staged {
+            Ok(()) => {}
+            Err(Lacking::Lost(what)) => drop(lost.insert(index, what)),
+            Err(Lacking::Unasked(error)) => drop(unasked.get_or_insert(error)),
+        }
+    }
+    Ok(lost)
+}
+
+/// Fetches what came too late to where it is kept.
+fn bring_late(
+    context: &OpsContext,
+    url: &str,
+    paths: &RunPaths,
+    late: &[LateResult],
+    pulled: &mut Pulled,
+) -> Result<(), OpsError> {
+    let mut there = Vec::new();
+    let mut wanted = Vec::new();
+    for one in late {
+        let name = Path::new(&one.kept_at).file_name().unwrap_or_default();
+        let to = paths.late().join(name);
+        if compare(&to, &one.files, false).is_ok() {
+            continue;
+        }
+        let mut folder = std::ffi::OsString::from(".late-");
+        folder.push(name);
+        wanted.push(Wanted {
+            folder: paths.staging().join(folder),
+            files: &one.files,
+        });
+        there.push((one, to));
+    }
+    let staged = bytes::stage(context, url, &wanted)?;
+    for ((one, to), (wanted, staged)) in there.into_iter().zip(wanted.iter().zip(staged)) {
+        match staged {
+            Ok(()) => {
+                let late = paths.late();
+                fs::create_dir_all(&late).context("create", &late)?;
+                platform::rename_replace(&wanted.folder, &to).context("publish", &to)?;
+            }
+            Err(Lacking::Lost(what)) => pulled.missing.push(MissingResult {
+                job_id: one.job_id.clone(),
+                what: format!("{}: {what}", one.kept_at),
+            }),
+            Err(Lacking::Unasked(error)) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Returns the folder of the attempt, if all of the result is still in it.

@@ -10,6 +10,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use super::bytes::{self, Pictures};
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::text::shell_word;
@@ -23,6 +24,7 @@ use crate::store::files::{
 };
 use crate::store::postgres::hand_over::{self, ComingJob};
 use crate::store::postgres::import::{self, NewJob, NewRun};
+use crate::store::postgres::record::{Payload, Picture};
 use crate::store::postgres::{Connection, PgError};
 use crate::store::{Runs as _, WorkerStore as _};
 use crate::workspace::fleet::{FleetMark, FleetState};
@@ -44,6 +46,8 @@ pub struct PushRequest {
     pub priority: i16,
     /// How long a lease lasts, in seconds, where no worker says otherwise.
     pub lease_seconds: u32,
+    /// Where pictures and results lie; `None` means as configured, else in the workspace.
+    pub artifacts: Option<String>,
 }
 
 /// Hands a run over, or what is new of one that was handed over before.
@@ -165,7 +169,26 @@ impl Push<'_> {
         let options = self.context.store_options(&self.request.run_id);
         let store = FileStore::open_any(options)?;
         let warnings = self.settle(&store, now)?;
-        let imported = self.import(connection, &store, now)?;
+        let run = import::run(connection, self.request.run_id.as_str())?;
+        let (again, known) = (run.is_some(), run.and_then(|run| run.artifacts_url));
+        let said = self.request.artifacts.as_deref();
+        let pictures = if again && known.is_none() && said.is_none() {
+            Pictures::default()
+        } else {
+            let known = known.as_deref();
+            bytes::put_pictures(self.context, said, known, self.paths, connection)?
+        };
+        if again && known.is_none() && pictures.place.is_some() {
+            return Err(OpsError::Setup {
+                message: format!(
+                    "run {} was pushed before, with its files in the workspace",
+                    self.request.run_id
+                ),
+                hint: Some("leave --artifacts out; a new run can have its files elsewhere".into()),
+            });
+        }
+        fault::here("push.pictures_put");
+        let imported = self.import(connection, &store, &pictures, now)?;
         fault::here("push.committed");
         drop(store);
         if self.mark.state == FleetState::Pushing {
@@ -184,6 +207,9 @@ impl Push<'_> {
             known: imported.handed.jobs - imported.added.min(imported.handed.jobs),
             again: imported.again,
             pushed_by: self.mark.pushed_by.clone(),
+            artifacts: pictures.place,
+            pictures_put: pictures.sent,
+            bytes_put: pictures.bytes,
             warnings: [warnings, imported.handed.warnings].concat(),
         })
     }
@@ -214,6 +240,7 @@ impl Push<'_> {
         &mut self,
         connection: &mut Connection,
         store: &FileStore,
+        pictures: &Pictures,
         now: Timestamp,
     ) -> Result<Imported, OpsError> {
         let header = store.registry_header()?;
@@ -226,7 +253,8 @@ impl Push<'_> {
         let (context, request, mark) = (self.context, self.request, &self.mark);
         let imported = connection.transaction(|connection| {
             hand_over::prepare(connection)?;
-            let run = add_run(connection, request, mark, context, &header)?;
+            let place = pictures.place.as_deref();
+            let run = add_run(connection, request, mark, context, (&header, place))?;
             let mut position = hand_over::last_position(connection, run.run_no)?;
             let mut added = 0;
             let mut page = |jobs: Vec<HandedJob>| -> Result<(), Trouble> {
@@ -234,7 +262,7 @@ impl Push<'_> {
                     .into_iter()
                     .map(|job| {
                         position += 1;
-                        coming(context, job, position)
+                        coming(context, job, position, pictures)
                     })
                     .collect();
                 added += hand_over::add(
@@ -323,7 +351,7 @@ fn add_run(
     request: &PushRequest,
     mark: &FleetMark,
     context: &OpsContext,
-    header: &[u8],
+    (header, artifacts_url): (&[u8], Option<&str>),
 ) -> Result<import::AddedRun, PgError> {
     let parameters = json!({
         "push": mark.push,
@@ -337,18 +365,27 @@ fn add_run(
         payload_hash: &Sha256::digest(parameters.as_bytes()),
         header,
         lease_seconds: request.lease_seconds,
-        artifacts_url: None,
+        artifacts_url,
     };
     import::add_run(connection, &run)
 }
 
-fn coming(context: &OpsContext, job: HandedJob, position: i64) -> ComingJob {
-    let payload = json!({
-        "images": job.listed.images,
-        "created_at": job.created_at,
-        "image_set_hash": job.image_set_hash,
-    })
-    .to_string();
+fn coming(context: &OpsContext, job: HandedJob, position: i64, pictures: &Pictures) -> ComingJob {
+    let images = job.listed.images.into_iter();
+    let payload = Payload {
+        images: images
+            .map(|path| match pictures.blobs.get(&path) {
+                Some(blob) => Picture::Put {
+                    path,
+                    blob: blob.clone(),
+                },
+                None => Picture::Named(path),
+            })
+            .collect(),
+        created_at: job.created_at,
+        image_set_hash: job.image_set_hash,
+    };
+    let payload = json!(payload).to_string();
     let settings = context.settings.algo(&job.listed.algo);
     let provider = settings.and_then(|settings| adapters::provider_of(settings).ok());
     ComingJob {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::bytes;
 use crate::domain::id::RunId;
 use crate::ops::view::fleet::{PruneReport, SweepReport, WorkerLine, Workers};
 use crate::ops::{OpsContext, OpsError};
@@ -86,10 +87,21 @@ pub fn sweep(context: &OpsContext) -> Result<SweepReport, OpsError> {
 
 /// Forgets what is older than so many days: error boundaries, workers that are gone, and runs of which everything was
 /// pulled.
-pub fn prune(context: &OpsContext, days: u32) -> Result<PruneReport, OpsError> {
+///
+/// Then what nothing refers to goes from the buckets, if it has been there for longer than `grace`: a result that was not
+/// pulled is referred to by its run.
+pub fn prune(
+    context: &OpsContext,
+    days: u32,
+    grace: Duration,
+    artifacts: Option<&str>,
+) -> Result<PruneReport, OpsError> {
     let mut connection = super::connect(context, "prune")?;
     let pruned = keep::prune(&mut connection, CHECKPOINTS, days)?;
+    let removed = bytes::remove_unreferred(context, &mut connection, artifacts, grace)?;
     Ok(PruneReport {
+        blobs: removed.blobs,
+        bytes: removed.bytes,
         checkpoints: pruned.checkpoints,
         workers: pruned.workers,
         keys: pruned.keys,

@@ -1,6 +1,7 @@
 //! How a worker comes to a run that lives in PostgreSQL.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
@@ -11,8 +12,9 @@ use crate::domain::order::JobOrder;
 use crate::domain::text::hex;
 use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError, fleet};
+use crate::store::artifacts::Shared;
 use crate::store::postgres::{Connection, PgStore, PgStoreOptions, StoreUrl, import, view};
-use crate::store::{NoticeSink, WorkerIdentity};
+use crate::store::{Artifacts, NoticeSink, WorkerIdentity};
 
 /// So many results tell how long a lease should last.
 const LATELY: usize = 1_000;
@@ -30,10 +32,14 @@ pub(super) fn url_of_run(
     context: &OpsContext,
     run_id: &RunId,
 ) -> Result<Option<StoreUrl>, OpsError> {
-    if !is_pushed(context, run_id) {
+    if is_pushed(context, run_id) {
+        return fleet::url_of_pushed(context, run_id).map(Some);
+    }
+    if context.workspace.run(run_id).manifest().exists() {
         return Ok(None);
     }
-    fleet::url_of_pushed(context, run_id).map(Some)
+    // Not of this folder: perhaps one that is worked on from anywhere.
+    fleet::url_of_remote(context, run_id)
 }
 
 /// Opens a run that lives in PostgreSQL for a worker.
@@ -44,7 +50,8 @@ pub(super) fn open_run(
     identity: &WorkerIdentity,
     notices: NoticeSink,
 ) -> Result<PgStore, OpsError> {
-    let spool = spool_of(context, request, &url);
+    let artifacts = artifacts_of(context, request, &url, &notices)?;
+    let spool = spool_of(context, request, &url, artifacts.is_remote());
     let wake = context.wake(request.fleet.wake.as_deref())?;
     let lease = if request.fleet.auto_lease {
         advised_lease(&url, &request.run_id)?
@@ -60,6 +67,7 @@ pub(super) fn open_run(
         slots: request.max_parallel,
         ahead: request.fleet.ahead > 0,
         rehearsal: request.dry_run,
+        artifacts,
         spool,
         notices,
     })?;
@@ -67,6 +75,30 @@ pub(super) fn open_run(
         store.hear_from(wake);
     }
     Ok(store)
+}
+
+/// Returns where pictures and results of a run lie: where its push said.
+fn artifacts_of(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    url: &StoreUrl,
+    notices: &NoticeSink,
+) -> Result<Arc<dyn Artifacts>, OpsError> {
+    let run_id = &request.run_id;
+    let mut connection = Connection::open(url, "archi3d/artifacts")?;
+    let run = import::run(&mut connection, run_id.as_str())?;
+    let place = run.and_then(|run| run.artifacts_url);
+    let workspace = context.workspace.clone();
+    match place.filter(|_| request.fleet.works) {
+        Some(place) => {
+            let cache_gb = request.fleet.cache_gb;
+            fleet::bytes::remote(context, run_id, &place, cache_gb, notices.clone())
+        }
+        None => Ok(Arc::new(Shared::new(
+            workspace.clone(),
+            workspace.run(run_id),
+        ))),
+    }
 }
 
 /// Returns how long leases should last, by how long jobs of the run took; nothing where none has ended.
@@ -91,13 +123,14 @@ pub(in crate::ops) fn open_in_fleet(
     let Some(url) = url_of_run(context, run_id)? else {
         return Ok(None);
     };
-    let request = WorkerRequest::plain(run_id.clone());
+    let mut request = WorkerRequest::plain(run_id.clone());
+    request.fleet.works = false;
     open_run(context, &request, url, identity, notices.clone()).map(Some)
 }
 
 /// Returns the folder on this machine for what workers of a run could not send. It outlives
 /// them, so that the next one sends it.
-fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl) -> PathBuf {
+fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl, alone: bool) -> PathBuf {
     let known = context.variables().now(&[SPOOL, "XDG_STATE_HOME", "HOME"]);
     let named = |name: &str| {
         let text = known.get(name).filter(|text| !text.is_empty());
@@ -111,7 +144,12 @@ fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl) -> Pa
     let run = context.workspace.run(&request.run_id);
     let base = named(SPOOL).or_else(state);
     let base = base.unwrap_or_else(|| run.root().join("spool"));
-    let server = Sha256::digest(url.to_string().as_bytes());
+    let mut server = Sha256::new_with_prefix(url.to_string().as_bytes());
+    if alone {
+        // What was made lies in this very folder, so nobody else can tell of it.
+        server.update(context.workspace.root().as_os_str().as_encoded_bytes());
+    }
+    let server = server.finalize();
     base.join(format!("{}-{}", request.run_id, hex(&server[..4])))
 }
 

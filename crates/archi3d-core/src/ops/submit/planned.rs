@@ -95,6 +95,7 @@ pub(super) fn planned(
             variant: job.item.variant.clone(),
             algo: Ok(job.algo.clone()),
             images: job.item.images.clone(),
+            blobs: Vec::new(),
             standing: Standing::Known {
                 state: JobState::Enqueued { attempt: 0 },
                 holder: None,

@@ -39,6 +39,12 @@ pub struct Pushed {
     pub again: bool,
     /// Who handed it over first.
     pub pushed_by: String,
+    /// Where its pictures and results lie; nothing means in the workspace.
+    pub artifacts: Option<String>,
+    /// Pictures that were put there just now; all others were there.
+    pub pictures_put: usize,
+    /// How many bytes these were.
+    pub bytes_put: u64,
     /// What was left out and why, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -68,6 +74,8 @@ pub struct Pulled {
     pub published: usize,
     /// Results of which files are missing or differ; their rows were left as they are.
     pub missing: Vec<MissingResult>,
+    /// Where results came from; nothing means that they lie in the workspace.
+    pub artifacts: Option<String>,
     /// Whether nothing waits or runs any more.
     pub over: bool,
 }
@@ -187,4 +195,8 @@ pub struct PruneReport {
     pub jobs: usize,
     /// Such runs of which nothing is left.
     pub runs: usize,
+    /// Files in buckets that nothing refers to.
+    pub blobs: usize,
+    /// How many bytes these were.
+    pub bytes: u64,
 }

@@ -102,6 +102,7 @@ impl FileReuse {
             metadata.is_ok_and(|found| found.is_file() && found.len() == file.size)
         });
         Ok(there.then(|| Source {
+            in_bucket: false,
             run_id: made.run_id.clone(),
             job_id: made.job_id.clone(),
             attempt: made.attempt,

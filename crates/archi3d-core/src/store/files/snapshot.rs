@@ -332,6 +332,7 @@ fn record(entry: ManifestRow, standing: Standing, algos: &mut Vec<AlgoKey>) -> J
         product_id: entry.product_id,
         variant: entry.variant,
         images: entry.images,
+        blobs: Vec::new(),
         standing,
     }
 }

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::link::{Link, nonce};
+use super::record;
 use super::reuse;
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Lease;
-use crate::domain::text::hex;
+use crate::domain::naming::METADATA_JSON;
 use crate::store::reuse::{ReuseIndex, Source};
-use crate::store::{Artifact, StoreError};
+use crate::store::{Artifacts, StoreError};
 use crate::workspace::paths::Workspace;
 
 /// How long a question waits for a server that is away.
@@ -23,6 +24,7 @@ pub(super) struct PgReuse {
     /// Whose attempts make results; nobody's where a person only looks.
     link: Option<Arc<Link>>,
     workspace: Workspace,
+    artifacts: Option<Arc<dyn Artifacts>>,
     refused: Mutex<HashSet<(RunId, JobId)>>,
 }
 
@@ -31,11 +33,17 @@ pub(super) type Ask =
     dyn Fn(&[u8], Option<&str>) -> Result<Option<reuse::Source>, StoreError> + Send + Sync;
 
 impl PgReuse {
-    pub(super) fn new(ask: Box<Ask>, link: Option<Arc<Link>>, workspace: Workspace) -> Self {
+    pub(super) fn new(
+        ask: Box<Ask>,
+        link: Option<Arc<Link>>,
+        workspace: Workspace,
+        artifacts: Option<Arc<dyn Artifacts>>,
+    ) -> Self {
         Self {
             ask,
             link,
             workspace,
+            artifacts: artifacts.filter(|artifacts| artifacts.is_remote()),
             refused: Mutex::default(),
         }
     }
@@ -59,19 +67,25 @@ impl ReuseIndex for PgReuse {
         if refused.contains(&(run_id.clone(), job_id.clone())) {
             return Ok(None);
         }
-        let folder = self.workspace.run(&run_id).output(&job_id);
+        let artifacts = record::artifacts(&found.files);
+        let mut folder = self.workspace.run(&run_id).output(&job_id);
         // Another machine's results may not be here.
-        let here = folder.is_dir();
-        let artifacts = found.files.into_iter().map(|file| Artifact {
-            name: file.name,
-            size: file.size,
-            sha256: hex(&file.sha256),
-        });
+        let mut here = folder.is_dir();
+        let in_bucket = self.artifacts.is_some();
+        if let Some(bucket) = &self.artifacts {
+            let about = artifacts.iter().find(|file| file.name == METADATA_JSON);
+            let about = about.map_or(Ok(None), |about| bucket.read(&job_id, about))?;
+            here = !artifacts.is_empty() && about.is_some() && bucket.holds(&artifacts)?;
+            folder = about
+                .and_then(|path| Some(path.parent()?.to_owned()))
+                .unwrap_or(folder);
+        }
         Ok(here.then(|| Source {
             attempt: found.hold.number,
             nonce: nonce(found.hold.attempt_id),
             algo_version: found.algo_version,
-            artifacts: artifacts.collect(),
+            artifacts,
+            in_bucket,
             run_id,
             job_id,
             folder,

@@ -184,6 +184,46 @@ pub fn fenced(connection: &mut Connection, late: &[(Hold, Option<String>)]) -> P
         .map(drop)
 }
 
+/// Notes the files of an attempt that were kept aside, and where.
+pub fn keep(
+    connection: &mut Connection,
+    hold: &Hold,
+    kept_at: Option<&str>,
+    files: &[File],
+) -> PgResult<()> {
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let size = |file: &File| i64::try_from(file.size).unwrap_or(i64::MAX);
+    let sizes: Vec<i64> = files.iter().map(size).collect();
+    let sums: Vec<&[u8]> = files.iter().map(|file| file.sha256.as_slice()).collect();
+    let number = small(hold.number);
+    let parameters: [super::connect::Parameter<'_>; 7] = [
+        &hold.job_no,
+        &hold.attempt_id,
+        &number,
+        &kept_at,
+        &names,
+        &sizes,
+        &sums,
+    ];
+    connection.rows(&statements::KEEP, &parameters).map(drop)
+}
+
+/// Leaves a job whose result is made and lies on its worker's own disk: to the next start there, or to whoever can fetch
+/// what was bought. Tells whether it was still ours.
+pub fn left_behind(
+    connection: &mut Connection,
+    hold: &Hold,
+    line: &str,
+    free: bool,
+) -> PgResult<bool> {
+    let number = small(hold.number);
+    let left = connection.row(
+        &statements::LEFT_BEHIND,
+        &[&hold.job_no, &hold.attempt_id, &number, &clean(line), &free],
+    )?;
+    Ok(left.is_some())
+}
+
 /// An attempt without a result, and its job's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {

@@ -60,21 +60,53 @@ pub fn page(
         };
         let number: Option<i32> = cells.take()?;
         let attempt_id = cells.take()?;
-        let (names, sizes, sums): (Vec<String>, Vec<i64>, Vec<Vec<u8>>) =
-            (cells.take()?, cells.take()?, cells.take()?);
-        let files = names.into_iter().zip(sizes).zip(sums);
-        let files = files.map(|((name, size), sha256)| File {
-            name,
-            size: u64::try_from(size).unwrap_or_default(),
-            sha256,
-            url: None,
-        });
+        let files = files(&mut cells)?;
         exported.result = number.map(|number| ExportedResult {
             number: u32::try_from(number).unwrap_or_default(),
             attempt_id,
-            files: files.collect(),
+            files,
         });
         Ok(exported)
     };
     rows.iter().map(read).collect()
+}
+
+/// A result that came too late, or was kept aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateResult {
+    /// The job.
+    pub job_id: String,
+    /// Where it belongs, relative to the workspace.
+    pub kept_at: String,
+    /// Its files.
+    pub files: Vec<File>,
+}
+
+/// Returns the results of a run that came too late and whose bytes lie elsewhere.
+pub fn late(connection: &mut Connection, run_no: i64) -> PgResult<Vec<LateResult>> {
+    let sql = &statements::LATE;
+    let rows = connection.rows(sql, &[&run_no])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(LateResult {
+            job_id: cells.take()?,
+            kept_at: cells.take()?,
+            files: files(&mut cells)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Reads files whose names, sizes and hashes came as three lists.
+fn files(cells: &mut Reader<'_>) -> PgResult<Vec<File>> {
+    let (names, sizes, sums): (Vec<String>, Vec<i64>, Vec<Vec<u8>>) =
+        (cells.take()?, cells.take()?, cells.take()?);
+    let files = names.into_iter().zip(sizes).zip(sums);
+    let file = |((name, size), sha256)| File {
+        name,
+        size: u64::try_from(size).unwrap_or_default(),
+        sha256,
+        url: None,
+    };
+    Ok(files.map(file).collect())
 }

@@ -36,10 +36,14 @@ impl PgStore {
         };
         if published {
             let kept = naming::kept_dir(&job, attempt.saturating_sub(1), &nonce);
-            shelf::place(&self.paths, &folder, &job, &kept, success.simulated)?;
+            self.artifacts
+                .place(&folder, &job, &kept, success.simulated)?;
+            self.forget_ending(name);
             return Ok(None);
         }
-        self.keep_late(&folder, &job, &nonce, success.hold)
+        let kept = self.keep_late(&folder, &job, &nonce, success.hold)?;
+        self.forget_ending(name);
+        Ok(kept)
     }
 
     /// Keeps the files of an attempt that lost its job, and notes where.
@@ -50,8 +54,7 @@ impl PgStore {
         nonce: &Nonce,
         hold: Hold,
     ) -> Result<Option<String>, StoreError> {
-        let kept = shelf::keep_late(&self.paths, folder, job, hold.number, nonce)?;
-        let kept = kept.and_then(|path| self.workspace.relative(&path));
+        let kept = self.aside(folder, job, hold.number, nonce)?;
         let noted = self.link.ask(self.patience(), |c| {
             ending::fenced(c, &[(hold, kept.clone())])
         });
@@ -68,8 +71,8 @@ impl PgStore {
         hold: Hold,
         success: Success,
     ) -> Result<Finish, StoreError> {
-        if !success.simulated && !success.files.is_empty() {
-            artifact::sync_files(&lease.staging).context("sync", &lease.staging)?;
+        if !success.files.is_empty() {
+            self.publish(lease, &success)?;
         }
         if self.may_wait(lease, &success) {
             let success = success.clone();
@@ -147,7 +150,7 @@ impl PgStore {
         nonce: &Nonce,
     ) -> Result<(), StoreError> {
         if artifact::may_hold_model(folder) {
-            shelf::keep_late(&self.paths, folder, job, attempt, nonce)?;
+            self.aside(folder, job, attempt, nonce)?;
         } else {
             // What is left of it is found by the next start.
             let _ = artifact::discard(folder);

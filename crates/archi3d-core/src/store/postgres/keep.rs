@@ -1,5 +1,7 @@
 //! What is forgotten in time, and runs that may be.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 
 use super::connect::Connection;
@@ -70,6 +72,22 @@ pub fn close_run(connection: &mut Connection, run_no: i64, by: DateTime<Utc>) ->
 /// Returns the time by the database's clock.
 pub fn now(connection: &mut Connection) -> PgResult<DateTime<Utc>> {
     let sql = &statements::NOW;
+    let row = connection.one(sql, &[])?;
+    Reader::new(&row, sql).take()
+}
+
+/// Returns every blob that something refers to, by its SHA-256 in hexadecimal digits.
+pub fn referred(connection: &mut Connection) -> PgResult<HashSet<String>> {
+    let sql = &statements::REFERRED;
+    let rows = connection.rows(sql, &[])?;
+    rows.iter()
+        .map(|row| Reader::new(row, sql).take())
+        .collect()
+}
+
+/// Returns what tells this database from others that use the same bucket.
+pub fn fleet_name(connection: &mut Connection) -> PgResult<String> {
+    let sql = &statements::FLEET_NAME;
     let row = connection.one(sql, &[])?;
     Reader::new(&row, sql).take()
 }

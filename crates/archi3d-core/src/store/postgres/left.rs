@@ -18,7 +18,6 @@ use crate::domain::budget::Stake;
 use crate::domain::id::JobId;
 use crate::domain::naming;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::shelf;
 use crate::workspace::artifact;
 
 /// What became of the entries of a spool.
@@ -44,6 +43,11 @@ impl Dead {
         let told = self.0.iter().filter(|(_, spool)| is_told(&lock(spool)));
         let names = told.filter_map(|(path, _)| path.file_name());
         names.filter_map(|name| name.to_str()).collect()
+    }
+
+    /// Tells whether the spool of a folder is among them.
+    pub(super) fn has(&self, folder: &Path) -> bool {
+        self.0.iter().any(|(path, _)| path == folder)
     }
 
     /// Removes those that are empty and whole.
@@ -105,9 +109,11 @@ impl PgStore {
                 ));
             }
         }
-        let sent = self.send_all(&dead)?;
+        let mut sent = self.send_all(&dead)?;
+        self.send_endings(&dead, &mut sent)?;
         self.sweep(None)?;
         let finished = self.tidy_staging(&dead)?;
+        self.send_late();
         dead.remove();
         Ok((sent, finished))
     }
@@ -216,6 +222,10 @@ impl PgStore {
         let Some((job, attempt, nonce)) = record::split_staging(name) else {
             return Ok(false);
         };
+        if self.has_ending(name) {
+            // What was made waits to be put where it belongs.
+            return Ok(false);
+        }
         if attempt == 0 {
             // A rehearsal that was on its way out.
             self.drop_folder(path, &job, attempt, &nonce)?;
@@ -242,11 +252,11 @@ impl PgStore {
                 };
                 if attempts.iter().any(is_newer) {
                     // Its move died, and the job was made again since.
-                    shelf::keep_late(&self.paths, path, &job, attempt, &nonce)?;
+                    self.aside(path, &job, attempt, &nonce)?;
                     return Ok(false);
                 }
                 let kept = naming::kept_dir(&job, attempt.saturating_sub(1), &nonce);
-                shelf::place(&self.paths, path, &job, &kept, false)?;
+                self.artifacts.place(path, &job, &kept, false)?;
                 Ok(true)
             }
             Some(Became::Lost) => {

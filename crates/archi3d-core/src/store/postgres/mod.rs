@@ -34,6 +34,7 @@ mod handing;
 mod history;
 pub mod import;
 pub mod keep;
+mod leaving;
 mod left;
 mod link;
 pub mod listen;

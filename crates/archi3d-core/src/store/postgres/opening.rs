@@ -19,7 +19,7 @@ use super::url::StoreUrl;
 use super::worker::{POLL, PgStore};
 use crate::domain::id::RunId;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{NoticeSink, StoreNotice, WorkerIdentity};
+use crate::store::{Artifacts, NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
 
 /// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
@@ -53,6 +53,8 @@ pub struct PgStoreOptions {
     pub ahead: bool,
     /// Whether it rehearses: nothing is bought.
     pub rehearsal: bool,
+    /// Where pictures and results lie.
+    pub artifacts: Arc<dyn Artifacts>,
     /// A folder on this machine's own disk for what cannot be sent.
     pub spool: PathBuf,
     /// Where notices go.
@@ -154,6 +156,7 @@ impl PgStore {
         let store = Self {
             link: Arc::new(link),
             paths,
+            artifacts: options.artifacts,
             workspace: options.workspace,
             identity: options.identity,
             rehearsal: options.rehearsal,

@@ -15,14 +15,32 @@ use crate::domain::patch::Patch;
 use crate::domain::purchase::OpenIntent;
 use crate::domain::text::{hex, one_line};
 use crate::domain::time::Timestamp;
-use crate::store::{Beat, Ending, Holder, JobRecord, Outcome, Progress, ReleaseReason, Standing};
+use crate::store::{
+    Artifact, Beat, Blob, Ending, Holder, JobRecord, Outcome, Progress, ReleaseReason, Standing,
+};
+
+/// A picture of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Picture {
+    /// As the manifest names it; it lies in the workspace.
+    Named(String),
+    /// Its bytes lie in a bucket too.
+    Put {
+        /// As the manifest names it.
+        path: String,
+        /// Its bytes.
+        #[serde(flatten)]
+        blob: Blob,
+    },
+}
 
 /// What a run hands over of a job beside its names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payload {
-    /// The pictures, as the manifest names them.
+    /// The pictures.
     #[serde(default)]
-    pub images: Vec<String>,
+    pub images: Vec<Picture>,
     /// When its row was made; a part of its purchases' keys.
     #[serde(default)]
     pub created_at: String,
@@ -36,6 +54,23 @@ impl Payload {
     /// is to run.
     pub fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// Returns the names of the pictures, and their bytes if all of them lie in a bucket.
+    fn pictures(self) -> (Vec<String>, Vec<Blob>) {
+        let mut blobs = Vec::new();
+        let images = self.images.into_iter().map(|picture| match picture {
+            Picture::Named(path) => path,
+            Picture::Put { path, blob } => {
+                blobs.push(blob);
+                path
+            }
+        });
+        let images: Vec<String> = images.collect();
+        if blobs.len() != images.len() {
+            blobs.clear();
+        }
+        (images, blobs)
     }
 }
 
@@ -100,12 +135,14 @@ pub(super) fn of_claim(
         staging: std::path::PathBuf::new(),
     };
     link.note_job(&job_id, claimed.hold.job_no);
+    let (images, blobs) = payload.pictures();
     let record = JobRecord {
         job_id,
         product_id: claimed.product_id,
         variant: claimed.variant,
         algo: AlgoKey::parse(&claimed.algo).map_err(|error| error.to_string()),
-        images: payload.images,
+        images,
+        blobs,
         standing: Standing::Known {
             state: crate::domain::job::JobState::Running {
                 attempt: claimed.hold.number,
@@ -129,12 +166,14 @@ pub(super) fn of_claim(
 pub(super) fn of_view(view: JobView) -> Option<JobRecord> {
     let holder = view.holder.as_ref().map(|one| Box::new(holder(one)));
     let doubtful = view.is_doubtful();
+    let (images, blobs) = Payload::read(&view.payload).pictures();
     Some(JobRecord {
         job_id: JobId::parse(&view.job_id).ok()?,
         product_id: view.product_id,
         variant: view.variant,
         algo: AlgoKey::parse(&view.algo).map_err(|error| error.to_string()),
-        images: Payload::read(&view.payload).images,
+        images,
+        blobs,
         standing: Standing::Known {
             state: view.state,
             holder,
@@ -200,16 +239,10 @@ pub(super) fn success(lease: &Lease, hold: Hold, ending: Ending, seconds: Option
         Outcome::Failed { .. } => (false, Vec::new()),
     };
     let mut whole = Sha256::new();
-    let mut files = Vec::new();
-    for file in artifacts {
+    for file in &artifacts {
         whole.update(format!("{}\0{}\0{}\n", file.name, file.size, file.sha256).as_bytes());
-        files.push(File {
-            sha256: unhex(&file.sha256),
-            name: file.name,
-            size: file.size,
-            url: None,
-        });
     }
+    let files = artifacts.iter().map(file).collect();
     let cell = |name: &str| ending.patch.get(name).filter(|cell| !cell.is_empty());
     // What has no files has no folder either.
     let staging = lease.staging.file_name().filter(|_| !files.is_empty());
@@ -229,6 +262,26 @@ pub(super) fn success(lease: &Lease, hold: Hold, ending: Ending, seconds: Option
         files,
         patch: ending.patch,
     }
+}
+
+/// Returns a file of a result as the database has it.
+pub(super) fn file(file: &Artifact) -> File {
+    File {
+        name: file.name.clone(),
+        size: file.size,
+        sha256: unhex(&file.sha256),
+        url: None,
+    }
+}
+
+/// Returns the files of a result in the store's words.
+pub(super) fn artifacts(files: &[File]) -> Vec<Artifact> {
+    let artifact = |file: &File| Artifact {
+        name: file.name.clone(),
+        size: file.size,
+        sha256: hex(&file.sha256),
+    };
+    files.iter().map(artifact).collect()
 }
 
 /// Returns the line that a failure is remembered by.

@@ -308,7 +308,8 @@ impl Runs for PgRuns {
         let runs = self.clone();
         let ask =
             move |key: &[u8], version: Option<&str>| runs.ask(|c| reuse::find(c, key, version));
-        Arc::new(PgReuse::new(Box::new(ask), None, self.workspace.clone()))
+        let workspace = self.workspace.clone();
+        Arc::new(PgReuse::new(Box::new(ask), None, workspace, None))
     }
 }
 

@@ -67,6 +67,21 @@ statements! {
     FENCED = "fenced",
         [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY]
         => [INT8];
+    KEEP = "keep",
+        [INT8, UUID, INT4, TEXT, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY]
+        => [INT8];
+    LEFT_BEHIND = "left_behind",
+        [INT8, UUID, INT4, TEXT, BOOL]
+        => [INT8];
+    LATE = "late",
+        [INT8]
+        => [TEXT, TEXT, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY];
+    REFERRED = "referred",
+        []
+        => [TEXT];
+    FLEET_NAME = "fleet_name",
+        []
+        => [TEXT];
     FAIL = "fail",
         [INT8, UUID, INT4, TEXT, TEXT, INT8, BOOL, TEXT, TEXT, FLOAT8]
         => [TEXT, TEXT];

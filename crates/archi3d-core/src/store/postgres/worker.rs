@@ -30,10 +30,10 @@ use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::reuse::ReuseIndex;
-use crate::store::shelf;
 use crate::store::{
-    Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, Trial, Want, Withdrawal, WorkerIdentity, WorkerStore,
+    Artifacts, Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery,
+    ReleaseReason, Restored, RunJobs, Setback, Trial, Want, Withdrawal, WorkerIdentity,
+    WorkerStore,
 };
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -52,6 +52,7 @@ pub struct PgStore {
     pub(super) link: Arc<Link>,
     pub(super) workspace: Workspace,
     pub(super) paths: RunPaths,
+    pub(super) artifacts: Arc<dyn Artifacts>,
     pub(super) identity: WorkerIdentity,
     pub(super) rehearsal: bool,
     pub(super) cursors: Mutex<Cursors>,
@@ -96,7 +97,13 @@ impl PgStore {
             Box::new(ask),
             Some(own),
             self.workspace.clone(),
+            Some(Arc::clone(&self.artifacts)),
         ))
+    }
+
+    /// Returns where its pictures and results lie.
+    pub fn artifacts(&self) -> Arc<dyn Artifacts> {
+        Arc::clone(&self.artifacts)
     }
 
     /// How long a question waits for a server that is away before the answer is spooled.
@@ -461,9 +468,7 @@ impl WorkerStore for PgStore {
     }
 
     fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
-        let (job, nonce) = (&lease.job_id, &lease.nonce);
-        let kept = shelf::keep_late(&self.paths, &lease.staging, job, lease.attempt, nonce)?;
-        Ok(kept.and_then(|path| self.workspace.relative(&path)))
+        self.aside(&lease.staging, &lease.job_id, lease.attempt, &lease.nonce)
     }
 
     fn is_safe(&self, lease: &Lease) -> bool {
@@ -586,6 +591,7 @@ impl WorkerStore for PgStore {
 
     fn hurry(&self) {
         self.link.hurry();
+        self.artifacts.hurry();
     }
 
     fn output_dir(&self, job: &JobId) -> PathBuf {

@@ -10,7 +10,7 @@ WITH t AS (
 ), was AS (
   SELECT t.*, j.status AS was_status, j.request_id FROM archi3d.jobs j JOIN t ON j.id = t.id
   WHERE (j.current_attempt_id = t.attempt_id
-      OR j.status IN ('pending','failed_retryable') AND j.attempt_count = t.number
+      OR j.status IN ('pending','failed_retryable','failed_terminal') AND j.attempt_count = t.number
          AND EXISTS (SELECT FROM archi3d.attempts a WHERE a.job_no = t.id AND a.number = t.number AND a.attempt_id = t.attempt_id AND a.status = 'lost'))
     AND NOT (t.simulated AND EXISTS (SELECT FROM archi3d.results r WHERE r.job_no = t.id AND NOT r.simulated))
   ORDER BY j.id FOR NO KEY UPDATE OF j

@@ -1,0 +1,277 @@
+//! One bucket: what is asked of it, and who waits.
+
+use std::path::Path as File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures_util::future::{Either, select};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+use super::error::{BucketError, no_credentials, told};
+use super::place::Place;
+use crate::store::artifacts::Blob;
+
+/// What is older than this is made young before somebody refers to it anew.
+const OLD: Duration = Duration::from_secs(86_400);
+
+const BLOBS: &str = "blobs/sha256";
+const FLEETS: &str = "fleets";
+const PROBES: &str = "probes";
+
+/// Whether bytes had to travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// They were put.
+    Sent,
+    /// They were there.
+    There,
+}
+
+/// A blob as a listing tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its SHA-256, in hexadecimal digits; nothing for what is no blob.
+    pub sha256: Option<String>,
+    /// How large it is.
+    pub size: u64,
+    /// When it was put there, by the bucket's clock.
+    pub at: DateTime<Utc>,
+    pub(super) key: Path,
+}
+
+/// A bucket, and the small runtime that talks to it.
+pub struct Bucket {
+    pub(super) place: Place,
+    pub(super) store: Arc<dyn ObjectStore>,
+    prefix: Path,
+    /// Whether any variable says who we are.
+    has_keys: bool,
+    runtime: Runtime,
+    stopped: AtomicBool,
+    stop: Notify,
+}
+
+impl Bucket {
+    /// Names a bucket; `variable` says who we are. Nothing is asked yet.
+    pub fn open(
+        place: Place,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, BucketError> {
+        // Whoever was first is the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (store, prefix) = place.open(variable)?;
+        let has_keys = place.has_keys(variable);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("bucket")
+            .enable_all()
+            .build()
+            .map_err(|error| BucketError::disk("start a thread for", File::new("bucket"), error))?;
+        Ok(Self {
+            place,
+            store,
+            prefix,
+            has_keys,
+            runtime,
+            stopped: AtomicBool::new(false),
+            stop: Notify::new(),
+        })
+    }
+
+    /// Returns where it is, without any secret.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Ends what is under way and all that would come.
+    pub fn hurry(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.stop.notify_waiters();
+    }
+
+    /// Tells whether it was told to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Waits so long, or until it is told to stop.
+    pub(super) fn pause(&self, pause: Duration) {
+        let _ = self.wait("", async {
+            tokio::time::sleep(pause).await;
+            Ok(())
+        });
+    }
+
+    /// Waits for an answer, or until it is told to stop.
+    pub(super) fn wait<T>(
+        &self,
+        shown: &str,
+        answer: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, BucketError> {
+        self.attend(async {
+            let answer = answer.await;
+            answer.map_err(|error| {
+                match told(&error, &self.place.to_string(), shown) {
+                    // Neither a variable nor the machine we run on told who we are.
+                    BucketError::Refused { .. } | BucketError::Away(_) if !self.has_keys => {
+                        no_credentials(&self.place.to_string())
+                    }
+                    error => error,
+                }
+            })
+        })
+    }
+
+    /// The same for what knows its own errors.
+    pub(super) fn attend<T>(
+        &self,
+        answer: impl Future<Output = Result<T, BucketError>>,
+    ) -> Result<T, BucketError> {
+        self.runtime.block_on(async {
+            let stop = self.stop.notified();
+            let (mut stop, answer) = (std::pin::pin!(stop), std::pin::pin!(answer));
+            stop.as_mut().enable();
+            if self.is_stopped() {
+                return Err(BucketError::Stopped);
+            }
+            match select(answer, stop).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right(_) => Err(BucketError::Stopped),
+            }
+        })
+    }
+
+    fn key(&self, below: &str) -> Path {
+        match self.prefix.as_ref() {
+            "" => Path::from(below),
+            prefix => Path::from(format!("{prefix}/{below}")),
+        }
+    }
+
+    pub(super) fn key_of(&self, blob: &Blob) -> Result<Path, BucketError> {
+        let sum = &blob.sha256;
+        let digits = sum
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if sum.len() != 64 || !digits {
+            return Err(BucketError::Damaged("a hash that is none".to_owned()));
+        }
+        Ok(self.key(&format!("{BLOBS}/{}/{}", &sum[..2], &sum[2..])))
+    }
+
+    /// Returns what the bucket says of a key; nothing if it has none.
+    pub(super) fn head(&self, key: &Path) -> Result<Option<ObjectMeta>, BucketError> {
+        match self.wait("a blob", self.store.head(key)) {
+            Ok(found) => Ok(Some(found)),
+            Err(BucketError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether a blob is there, in the right size.
+    pub fn has(&self, blob: &Blob) -> Result<bool, BucketError> {
+        let found = self.head(&self.key_of(blob)?)?;
+        Ok(found.is_some_and(|found| found.size == blob.size))
+    }
+
+    /// Tells whether a blob is there and will be for a while: one that is old is made young.
+    pub(super) fn has_young(&self, blob: &Blob) -> Result<bool, BucketError> {
+        let key = self.key_of(blob)?;
+        let Some(found) = self.head(&key)?.filter(|found| found.size == blob.size) else {
+            return Ok(false);
+        };
+        let age = now().signed_duration_since(found.last_modified);
+        if age.to_std().is_ok_and(|age| age > OLD) {
+            // Nobody may copy a thing onto itself; whoever prunes it meanwhile finds it made again.
+            let beside = self.key(&format!("{PROBES}/{}", uuid::Uuid::new_v4().simple()));
+            self.wait("a copy of a blob", self.store.copy(&key, &beside))?;
+            let back = self.wait("a copy of a blob", self.store.copy(&beside, &key));
+            let _ = self.wait("a copy of a blob", self.store.delete(&beside));
+            back?;
+        }
+        Ok(true)
+    }
+
+    /// Finds out whether we may list, put, read and delete, before anything is bought.
+    pub fn probe(&self) -> Result<(), BucketError> {
+        let fleets = self.key(FLEETS);
+        self.wait("a list", async {
+            let mut listed = self.store.list(Some(&fleets));
+            listed.next().await.transpose().map(drop)
+        })?;
+        let key = self.key(&format!("{PROBES}/{}", uuid::Uuid::new_v4().simple()));
+        let put = self.store.put(&key, b"archi3d".to_vec().into());
+        self.wait("putting a file", put)?;
+        self.wait("reading a file", self.store.head(&key))?;
+        self.wait("deleting a file", self.store.delete(&key))
+    }
+
+    /// Notes that a database uses this bucket.
+    pub fn enrol(&self, fleet: &str, about: &str) -> Result<(), BucketError> {
+        let key = self.key(&format!("{FLEETS}/{fleet}"));
+        let options = PutOptions::from(PutMode::Create);
+        let put = self
+            .store
+            .put_opts(&key, about.as_bytes().to_vec().into(), options);
+        self.wait("putting a file", async {
+            match put.await {
+                Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+                put => put.map(drop),
+            }
+        })
+    }
+
+    /// Returns the databases that use this bucket.
+    pub fn fleets(&self) -> Result<Vec<String>, BucketError> {
+        let below = self.key(FLEETS);
+        let listed = self.store.list(Some(&below)).try_collect();
+        let listed: Vec<ObjectMeta> = self.wait("a list", listed)?;
+        let names = listed.iter().filter_map(|one| one.location.filename());
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Lists every blob, and what workers left that died while they tried.
+    pub fn list(&self) -> Result<Vec<Found>, BucketError> {
+        let mut all = Vec::new();
+        for below in [BLOBS, PROBES] {
+            let listed = self.store.list(Some(&self.key(below))).try_collect();
+            let listed: Vec<ObjectMeta> = self.wait("a list", listed)?;
+            all.extend(listed.into_iter().map(|one| {
+                let parts: Vec<_> = one.location.parts().collect();
+                let end: String = parts[parts.len().saturating_sub(2)..]
+                    .iter()
+                    .map(|part| part.as_ref().to_owned())
+                    .collect();
+                Found {
+                    sha256: (below == BLOBS && end.len() == 64).then_some(end),
+                    size: one.size,
+                    at: one.last_modified,
+                    key: one.location,
+                }
+            }));
+        }
+        Ok(all)
+    }
+
+    /// Removes what a listing told of.
+    pub fn delete(&self, found: &Found) -> Result<(), BucketError> {
+        match self.wait("deleting a file", self.store.delete(&found.key)) {
+            Err(BucketError::Missing(_)) => Ok(()),
+            deleted => deleted,
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "about how old a blob is; a day more or less changes nothing but a copy"
+)]
+fn now() -> DateTime<Utc> {
+    Utc::now()
+}

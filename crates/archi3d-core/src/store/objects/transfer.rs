@@ -1,0 +1,229 @@
+//! Bytes on their way: whole before they have a name, at either end.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use object_store::{
+    Error, GetOptions, GetRange, MultipartUpload, ObjectStoreExt as _, PutMode, PutOptions,
+};
+use sha2::{Digest as _, Sha256};
+
+use super::bucket::{Bucket, Put};
+use super::error::{BucketError, told};
+use crate::domain::text::hex;
+use crate::platform::{self, fault};
+use crate::store::artifacts::Blob;
+use crate::workspace::durable;
+
+/// From here on bytes go in parts of this size.
+const PART: u64 = 8 << 20;
+
+/// So many parts of a file are under way at once.
+const AT_ONCE: usize = 4;
+
+/// No cloud takes more parts than this.
+const MOST_PARTS: u64 = 9_000;
+
+/// A download is picked up so often without a single byte more.
+const PICKED_UP: u32 = 4;
+
+impl Bucket {
+    /// Puts a file under its hash, unless it is there. What has changed since it was hashed is put nowhere.
+    pub fn put(&self, path: &Path, blob: &Blob) -> Result<Put, BucketError> {
+        if self.has_young(blob)? {
+            return Ok(Put::There);
+        }
+        fault::here("objects.putting");
+        let opened = durable::open_plain(path);
+        let mut file = opened.map_err(|error| BucketError::disk("read", path, error))?;
+        if blob.size > PART {
+            self.put_parts(&mut file, path, blob)?;
+        } else {
+            self.put_whole(&mut file, path, blob)?;
+        }
+        fault::here("objects.put");
+        Ok(Put::Sent)
+    }
+
+    fn put_whole(&self, file: &mut File, path: &Path, blob: &Blob) -> Result<(), BucketError> {
+        let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or_default());
+        let read = file.take(PART + 1).read_to_end(&mut bytes);
+        read.map_err(|error| BucketError::disk("read", path, error))?;
+        if hex(&Sha256::digest(&bytes)) != blob.sha256 {
+            return Err(changed(path));
+        }
+        let key = self.key_of(blob)?;
+        let create = PutOptions::from(PutMode::Create);
+        let payload = object_store::PutPayload::from(bytes);
+        self.wait("putting a file", async {
+            match self.store.put_opts(&key, payload.clone(), create).await {
+                Ok(_) => Ok(()),
+                Err(Error::AlreadyExists { .. }) => {
+                    if self.store.head(&key).await?.size == blob.size {
+                        return Ok(());
+                    }
+                    // Under its hash only these bytes can be right.
+                    self.store.put(&key, payload).await.map(drop)
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn put_parts(&self, file: &mut File, path: &Path, blob: &Blob) -> Result<(), BucketError> {
+        let key = self.key_of(blob)?;
+        let mut upload = self.wait("putting a file", self.store.put_multipart(&key))?;
+        let sent = self.attend(self.send_parts(upload.as_mut(), file, path, blob));
+        if sent.is_err() && !self.is_stopped() {
+            // What is left of it has no name; a rule of the bucket takes away what a dead worker began.
+            let _ = self.wait("giving a file up", upload.abort());
+        }
+        sent
+    }
+
+    async fn send_parts(
+        &self,
+        upload: &mut dyn MultipartUpload,
+        file: &mut File,
+        path: &Path,
+        blob: &Blob,
+    ) -> Result<(), BucketError> {
+        let said = |error: &Error| told(error, &self.place.to_string(), "putting a file");
+        let part = PART.max(blob.size / MOST_PARTS + 1);
+        let mut hash = Sha256::new();
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let mut bytes = Vec::with_capacity(usize::try_from(part).unwrap_or_default());
+            let read = file.take(part).read_to_end(&mut bytes);
+            let read = read.map_err(|error| BucketError::disk("read", path, error))?;
+            if read == 0 {
+                break;
+            }
+            hash.update(&bytes);
+            if under_way.len() >= AT_ONCE {
+                let done: Option<object_store::Result<()>> = under_way.next().await;
+                done.transpose().map_err(|error| said(&error))?;
+            }
+            under_way.push(tokio::spawn(upload.put_part(bytes.into())).map_joined());
+        }
+        while let Some(done) = under_way.next().await {
+            done.map_err(|error| said(&error))?;
+        }
+        if hex(&hash.finalize()) != blob.sha256 {
+            return Err(changed(path));
+        }
+        fault::here("objects.parts_sent");
+        upload.complete().await.map_err(|error| said(&error))?;
+        Ok(())
+    }
+
+    /// Fetches a blob to a path, which is there, whole and as it should be, or not at all.
+    pub fn fetch(&self, blob: &Blob, to: &Path) -> Result<(), BucketError> {
+        let tag = uuid::Uuid::new_v4().simple().to_string();
+        let part = durable::temporary_path(to, &tag);
+        let fetched = self.fetch_part(blob, &part).and_then(|()| {
+            fault::here("objects.fetched");
+            platform::rename_replace(&part, to)
+                .map_err(|error| BucketError::disk("write", to, error))
+        });
+        if fetched.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        fetched
+    }
+
+    fn fetch_part(&self, blob: &Blob, part: &Path) -> Result<(), BucketError> {
+        let disk = |error| BucketError::disk("write", part, error);
+        let key = self.key_of(blob)?;
+        let mut file = File::create(part).map_err(disk)?;
+        let mut hash = Sha256::new();
+        let (mut have, mut vain) = (0u64, 0u32);
+        while have < blob.size {
+            let before = have;
+            let options = GetOptions {
+                range: (have > 0).then_some(GetRange::Offset(have)),
+                ..GetOptions::default()
+            };
+            let said = |error: &Error| told(error, &self.place.to_string(), &blob.sha256);
+            let came = self.attend(async {
+                let got = self.store.get_opts(&key, options).await;
+                let mut stream = got.map_err(|error| said(&error))?.into_stream();
+                while let Some(bytes) = stream.next().await {
+                    let bytes = bytes.map_err(|error| said(&error))?;
+                    have += bytes.len() as u64;
+                    hash.update(&bytes);
+                    file.write_all(&bytes).map_err(disk)?;
+                    fault::here("objects.fetching");
+                    if have > blob.size {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            vain = if have > before { 0 } else { vain + 1 };
+            match came {
+                Err(BucketError::Away(_)) if vain < PICKED_UP => {
+                    self.pause(Duration::from_millis(200 << vain));
+                }
+                Ok(()) if have < blob.size && vain < PICKED_UP => {}
+                Ok(()) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if have != blob.size || hex(&hash.finalize()) != blob.sha256 {
+            return Err(BucketError::Damaged(blob.sha256.clone()));
+        }
+        file.sync_data().map_err(disk)
+    }
+}
+
+fn changed(path: &Path) -> BucketError {
+    let what = "it changed while it was read";
+    BucketError::disk("put", path, std::io::Error::other(what))
+}
+
+/// A part that travels in a task of its own.
+trait Joined {
+    async fn map_joined(self) -> object_store::Result<()>;
+}
+
+impl Joined for tokio::task::JoinHandle<object_store::Result<()>> {
+    async fn map_joined(self) -> object_store::Result<()> {
+        self.await?
+    }
+}
+
+/// Does something with each of many things, a few at a time, and answers one for one.
+pub fn side_by_side<T: Sync, R: Send>(
+    all: &[T],
+    most: usize,
+    act: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, R)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..most.min(all.len()) {
+            scope.spawn(|| {
+                while let Some((at, one)) = {
+                    let at = next.fetch_add(1, Ordering::SeqCst);
+                    all.get(at).map(|one| (at, one))
+                } {
+                    let came = act(one);
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((at, came));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, came)| came).collect()
+}

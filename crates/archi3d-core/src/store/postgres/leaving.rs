@@ -1,0 +1,257 @@
+//! What was made and is on its way to where it belongs, for runs whose bytes lie elsewhere than in a common folder.
+//!
+//! Before the first byte leaves, the ending is written beside the folder of the attempt. So whatever dies, the next start in
+//! this folder knows all that is to be told, puts the bytes, and tells it. What came too late is put as well.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::Hold;
+use super::ending::{self, File, Published, Success};
+use super::left::{Dead, Sent};
+use super::record;
+use super::view;
+use super::worker::PgStore;
+use crate::domain::id::{JobId, Nonce};
+use crate::domain::lease::Lease;
+use crate::platform::fault;
+use crate::store::WorkerStore as _;
+use crate::store::artifacts::Patience;
+use crate::store::error::{IoContext, StoreError};
+use crate::workspace::{artifact, durable};
+
+/// An ending is small; a larger file is none.
+const LONGEST: u64 = 16 << 20;
+
+const ENDING: &str = ".ending";
+
+/// An ending that could not be told yet.
+#[derive(Serialize, Deserialize)]
+struct Waiting {
+    worker: String,
+    success: Success,
+}
+
+impl PgStore {
+    fn ending_path(&self, name: &str) -> PathBuf {
+        self.paths.staging().join(format!("{name}{ENDING}"))
+    }
+
+    pub(super) fn has_ending(&self, name: &str) -> bool {
+        self.ending_path(name).exists()
+    }
+
+    pub(super) fn forget_ending(&self, name: &str) {
+        // One that stays is told again, which changes nothing.
+        let _ = fs::remove_file(self.ending_path(name));
+    }
+
+    /// Makes a result outlive this machine, before it is told. What cannot be put stays here, and its job is left to
+    /// the next start in this folder, or to whoever can fetch what was bought.
+    pub(super) fn publish(&self, lease: &Lease, success: &Success) -> Result<(), StoreError> {
+        let files = record::artifacts(&success.files);
+        let folder = &lease.staging;
+        if !self.artifacts.is_remote() {
+            if success.simulated {
+                return Ok(());
+            }
+            return self.artifacts.publish(folder, &files, Patience::None);
+        }
+        artifact::sync_files(folder).context("sync", folder)?;
+        let waiting = Waiting {
+            worker: self.link.worker.clone(),
+            success: success.clone(),
+        };
+        if let Some(name) = &success.result_ref {
+            let path = self.ending_path(name);
+            let text = serde_json::to_vec(&waiting).unwrap_or_default();
+            durable::replace(&path, &text, self.identity.worker_id.as_str())
+                .context("write", &path)?;
+        }
+        fault::here("objects.ending_written");
+        let published = self.while_beating(lease, || {
+            self.artifacts
+                .publish(folder, &files, Patience::UntilStopped)
+        });
+        published.map_err(|error| self.left_behind(lease, success, &error))
+    }
+
+    /// Does something that may take longer than a lease, and shows meanwhile that the holder lives.
+    fn while_beating<T>(&self, lease: &Lease, act: impl FnOnce() -> T) -> T {
+        let (over, heard) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while heard.recv_timeout(self.link.lease / 6) == Err(RecvTimeoutError::Timeout) {
+                    // A lease that was lost meanwhile is found out by the ending.
+                    let _ = self.beat(lease, lease.claimed_at);
+                }
+            });
+            let done = act();
+            drop(over);
+            done
+        })
+    }
+
+    /// Says of a job that its result is made and lies here.
+    fn left_behind(&self, lease: &Lease, success: &Success, error: &StoreError) -> StoreError {
+        let host = &self.identity.facts.host;
+        let what = format!(
+            "made, and its files could not be put: {error}; they wait in {} on {host}",
+            lease.staging.display()
+        );
+        let free = success.cost_micros == Some(0);
+        let line = what.clone();
+        let hold = success.hold;
+        let told = self.link.ask(Duration::ZERO, |c| {
+            ending::left_behind(c, &hold, &line, free)
+        });
+        if told.is_ok() {
+            self.over(lease, hold);
+        }
+        StoreError::Server {
+            what,
+            hint: "start a worker in the same folder once the bucket answers: it puts them first"
+                .to_owned(),
+            setup: false,
+        }
+    }
+
+    /// Puts and tells what workers that are gone had made in this folder.
+    pub(super) fn send_endings(&self, dead: &Dead, sent: &mut Sent) -> Result<(), StoreError> {
+        if !self.artifacts.is_remote() {
+            return Ok(());
+        }
+        for (name, path) in self.staged_endings() {
+            let read = durable::read_plain(&path, LONGEST);
+            let Some(waiting) = read
+                .ok()
+                .and_then(|bytes| serde_json::from_slice::<Waiting>(&bytes).ok())
+            else {
+                self.link
+                    .warn(format!("{} cannot be read and is left", path.display()));
+                continue;
+            };
+            if self.is_at_work(&waiting.worker, dead) {
+                continue;
+            }
+            let success = waiting.success;
+            let folder = self.paths.staging().join(&name);
+            let files = record::artifacts(&success.files);
+            if let Err(error) = self.artifacts.publish(&folder, &files, Patience::None) {
+                self.link
+                    .warn(format!("a result waits in {}: {error}", folder.display()));
+                continue;
+            }
+            let answers = self.link.ask(self.patience(), |c| {
+                ending::succeed(c, std::slice::from_ref(&success))
+            })?;
+            let published = answers.first().is_some_and(|one| *one != Published::Fenced);
+            self.shelve(&success, published)?;
+            sent.count += 1;
+            if published {
+                let job = record::split_staging(&name).map(|(job, ..)| job);
+                sent.published.extend(job);
+            }
+        }
+        Ok(())
+    }
+
+    fn staged_endings(&self) -> Vec<(String, PathBuf)> {
+        let entries = fs::read_dir(self.paths.staging());
+        let entries = entries.into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| {
+                let name = entry.file_name().to_str()?.strip_suffix(ENDING)?.to_owned();
+                Some((name, entry.path()))
+            })
+            .collect()
+    }
+
+    /// Tells whether a worker of this folder lives: it holds the lock of its spool, which nobody else could open.
+    fn is_at_work(&self, worker: &str, dead: &Dead) -> bool {
+        let folder = self.spools.join(worker);
+        worker == self.link.worker || folder.is_dir() && !dead.has(&folder)
+    }
+
+    /// Moves what an attempt made out of the way, never away; returns where it is, relative to the workspace.
+    pub(super) fn aside(
+        &self,
+        folder: &Path,
+        job: &JobId,
+        attempt: u32,
+        nonce: &Nonce,
+    ) -> Result<Option<String>, StoreError> {
+        let kept = self.artifacts.set_aside(folder, job, attempt, nonce)?;
+        if let Some(path) = &kept {
+            self.send_one_late(path);
+        }
+        Ok(kept.and_then(|path| self.workspace.relative(&path)))
+    }
+
+    /// Puts what was kept aside in this folder.
+    pub(super) fn send_late(&self) {
+        let entries = fs::read_dir(self.paths.late());
+        for entry in entries.into_iter().flatten().flatten() {
+            self.send_one_late(&entry.path());
+        }
+    }
+
+    fn send_one_late(&self, path: &Path) {
+        if !self.artifacts.is_remote() {
+            return;
+        }
+        if let Err(error) = self.try_one_late(path) {
+            self.link.warn(format!(
+                "a late result stays in {}: {error}",
+                path.display()
+            ));
+        }
+    }
+
+    fn try_one_late(&self, path: &Path) -> Result<(), StoreError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(hold) = self.hold_of_late(&name)? else {
+            return Ok(());
+        };
+        let files = artifact::inventory(path).map_err(|error| StoreError::Content {
+            what: error.to_string(),
+            path: path.to_owned(),
+            hint: "look at it by hand".to_owned(),
+        })?;
+        let files: Vec<_> = files.into_iter().map(Into::into).collect();
+        self.artifacts.publish(path, &files, Patience::None)?;
+        let kept_at = self.workspace.relative(path);
+        let files: Vec<File> = files.iter().map(record::file).collect();
+        self.link.ask(self.patience(), |c| {
+            ending::keep(c, &hold, kept_at.as_deref(), &files)
+        })?;
+        let _ = artifact::discard(path);
+        Ok(())
+    }
+
+    /// Finds the attempt whose files were kept under a name.
+    fn hold_of_late(&self, name: &str) -> Result<Option<Hold>, StoreError> {
+        let parts = name.rsplit_once('-').and_then(|(rest, short)| {
+            let (job, number) = rest.rsplit_once('.')?;
+            Some((JobId::parse(job).ok()?, number.parse::<u32>().ok()?, short))
+        });
+        let Some((job, number, short)) = parts else {
+            return Ok(None);
+        };
+        let Some(job_no) = self.link.job_no(self.patience(), &job)? else {
+            return Ok(None);
+        };
+        let attempts = self
+            .link
+            .ask(self.patience(), |c| view::attempts(c, &[job_no]))?;
+        let short: String = short.chars().take(8).collect();
+        let is_it = |hold: &Hold| {
+            hold.number == number && hold.attempt_id.simple().to_string().starts_with(&short)
+        };
+        Ok(attempts.into_iter().map(|one| one.hold).find(is_it))
+    }
+}
