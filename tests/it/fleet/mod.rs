@@ -4,8 +4,10 @@ mod acceptance;
 mod crew;
 mod handing;
 mod looking;
+mod redis;
 mod refusals;
 mod results;
+mod serving;
 mod working;
 
 use archi3d_core::store::postgres::migrate;

@@ -120,6 +120,7 @@ impl PgBench {
             slots: 1,
             rehearsal: false,
             spool: self.spools(),
+            lines: None,
             notices: Arc::new(|_| {}),
         };
         PgStore::open(options)

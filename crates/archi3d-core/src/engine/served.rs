@@ -16,6 +16,7 @@ use crate::engine::breaker::PAUSE;
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
 use crate::engine::lanes::Admitted;
+use crate::engine::places::Place;
 use crate::engine::queue::Waiting;
 use crate::engine::waits::Cause;
 use crate::engine::{Halt, PlannedJob, Pool};
@@ -54,6 +55,8 @@ struct Handed {
     waiting: Waiting,
     lease: Lease,
     admitted: Admitted,
+    /// Its place among the jobs of all runs, where pools share them.
+    place: Option<Place>,
 }
 
 /// The places that were taken for the jobs of one lane.
@@ -165,7 +168,7 @@ impl Pool<'_> {
             Some(limit) => most.min(limit.saturating_sub(self.starts().started)),
             None => most,
         };
-        let asked = self.ask_store(served, most);
+        let asked = self.ask_within_share(served, most);
         let mut buffer = served.buffer();
         buffer.asking = false;
         match asked {
@@ -178,7 +181,23 @@ impl Pool<'_> {
         asked
     }
 
-    fn ask_store(&self, served: &Served, most: usize) -> Asked {
+    /// Asks the store for as many jobs as there are places that the pools of other runs leave.
+    fn ask_within_share(&self, served: &Served, most: usize) -> Asked {
+        let Some(share) = &self.conditions.share else {
+            return self.ask_store(served, most, &mut Vec::new());
+        };
+        let mut places = share.take(most);
+        if places.is_empty() {
+            return Asked::Nothing(LONGEST_WAIT);
+        }
+        let asked = self.ask_store(served, places.len(), &mut places);
+        if !places.is_empty() {
+            share.is_content();
+        }
+        asked
+    }
+
+    fn ask_store(&self, served: &Served, most: usize, shared: &mut Vec<Place>) -> Asked {
         let mut rooms = self.rooms(most);
         if rooms.is_empty() {
             return Asked::Drained;
@@ -193,7 +212,8 @@ impl Pool<'_> {
             Ok(Next::Jobs(jobs)) => {
                 let mut buffer = served.buffer();
                 for (job, lease) in jobs {
-                    if let Some(handed) = self.handed(&mut rooms, &buffer, job, lease) {
+                    if let Some(mut handed) = self.handed(&mut rooms, &buffer, job, lease) {
+                        handed.place = shared.pop();
                         buffer.ready.push_back(handed);
                     }
                 }
@@ -249,6 +269,7 @@ impl Pool<'_> {
             waiting,
             lease,
             admitted,
+            place: None,
         })
     }
 
@@ -435,6 +456,7 @@ impl Pool<'_> {
             waiting,
             lease,
             admitted,
+            place: _until_it_ended,
         } = handed;
         self.starts().started += usize::from(lease.failures == 0);
         let Some((waiting, _first)) = self.copy_handed(waiting, &lease) else {

@@ -1,18 +1,26 @@
 //! How a worker comes to a run that lives in PostgreSQL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::id::{AlgoKey, RunId, WorkerId};
 use crate::domain::lease::advice;
 use crate::domain::order::JobOrder;
 use crate::domain::text::hex;
-use crate::ops::select::WorkerRequest;
-use crate::ops::{OpsContext, OpsError, fleet};
-use crate::store::postgres::{Connection, PgStore, PgStoreOptions, StoreUrl, import, view};
-use crate::store::{NoticeSink, WorkerIdentity};
+use crate::engine::Share;
+use crate::engine::event::Summary;
+use crate::ops::select::{FleetRequest, WorkerRequest};
+use crate::ops::{OpsContext, OpsError, fleet, reuse};
+use crate::store::postgres::{
+    Connection, Lines, PgBudget, PgProviders, PgStore, PgStoreOptions, StoreUrl, import, view,
+};
+use crate::store::reuse::ReuseIndex;
+use crate::store::{NoticeSink, WorkerIdentity, WorkerStore as _};
+
+use super::{Crew, Task, run_with};
 
 /// So many results tell how long a lease should last.
 const LATELY: usize = 1_000;
@@ -36,15 +44,73 @@ pub(super) fn url_of_run(
     fleet::url_of_pushed(context, run_id).map(Some)
 }
 
+/// Gives a worker the name that was asked for.
+pub(super) fn named(identity: WorkerIdentity, request: &FleetRequest) -> WorkerIdentity {
+    match &request.worker_id {
+        Some(name) => WorkerIdentity {
+            worker_id: WorkerId::named(name),
+            ..identity
+        },
+        None => identity,
+    }
+}
+
+/// What a worker that serves many runs gives to each of them.
+pub(super) struct Joined {
+    /// Its connections.
+    pub(super) lines: Lines,
+    /// The run's way to its places.
+    pub(super) share: Arc<Share>,
+}
+
+/// Works on a run that lives in PostgreSQL.
+pub(super) fn work(
+    task: Task<'_>,
+    identity: &WorkerIdentity,
+    url: StoreUrl,
+    joined: Option<Joined>,
+) -> Result<Summary, OpsError> {
+    let Task {
+        context, request, ..
+    } = task;
+    let (log, notices) = task.voices();
+    let (lines, share) = match joined {
+        Some(Joined { lines, share }) => (Some(lines), Some(share)),
+        None => (None, None),
+    };
+    let store = open_run(context, request, url, identity, lines, notices)?;
+    let crew = Crew {
+        identity,
+        ask: task.ask,
+        providers: Arc::new(PgProviders::new(Arc::clone(store.link()))),
+        // Also what runs on files have made.
+        reuse: request.reuse.then(|| {
+            let both = vec![store.reuse(), reuse::index(context)];
+            Arc::new(reuse::Chain(both)) as Arc<dyn ReuseIndex>
+        }),
+        budget: Arc::new(PgBudget::new(Arc::clone(store.link()))),
+        files: None,
+        served: algos_to_serve(request, &store)?,
+        rhythm: store.rhythm(),
+        begin: &|algos| store.perform_rehearsed(algos),
+        store: &store,
+        share,
+    };
+    run_with(task, &log, &crew, &|| store.hurry())
+}
+
 /// Opens a run that lives in PostgreSQL for a worker.
-pub(super) fn open_run(
+fn open_run(
     context: &OpsContext,
     request: &WorkerRequest,
     url: StoreUrl,
     identity: &WorkerIdentity,
+    lines: Option<Lines>,
     notices: NoticeSink,
 ) -> Result<PgStore, OpsError> {
-    let spool = spool_of(context, request, &url);
+    let run = context.workspace.run(&request.run_id);
+    let beside = run.root().join("spool");
+    let spool = spool_of(context, request.run_id.as_str(), &beside, &url);
     let wake = context.wake(request.fleet.wake.as_deref())?;
     let lease = if request.fleet.auto_lease {
         advised_lease(&url, &request.run_id)?
@@ -60,6 +126,7 @@ pub(super) fn open_run(
         slots: request.max_parallel,
         rehearsal: request.dry_run,
         spool,
+        lines,
         notices,
     })?;
     if let Some(wake) = wake {
@@ -91,12 +158,17 @@ pub(in crate::ops) fn open_in_fleet(
         return Ok(None);
     };
     let request = WorkerRequest::plain(run_id.clone());
-    open_run(context, &request, url, identity, notices.clone()).map(Some)
+    open_run(context, &request, url, identity, None, notices.clone()).map(Some)
 }
 
-/// Returns the folder on this machine for what workers of a run could not send. It outlives
-/// them, so that the next one sends it.
-fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl) -> PathBuf {
+/// Returns the folder on this machine for what workers of a run could not send, or that of workers of all runs for their
+/// names. It outlives them, so that the next one sends it.
+pub(super) fn spool_of(
+    context: &OpsContext,
+    whose: &str,
+    otherwise: &Path,
+    url: &StoreUrl,
+) -> PathBuf {
     let known = context.variables().now(&[SPOOL, "XDG_STATE_HOME", "HOME"]);
     let named = |name: &str| {
         let text = known.get(name).filter(|text| !text.is_empty());
@@ -107,11 +179,10 @@ fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl) -> Pa
         let state = named("XDG_STATE_HOME").or_else(home)?;
         Some(state.join("archi3d/spool"))
     };
-    let run = context.workspace.run(&request.run_id);
     let base = named(SPOOL).or_else(state);
-    let base = base.unwrap_or_else(|| run.root().join("spool"));
+    let base = base.unwrap_or_else(|| otherwise.to_owned());
     let server = Sha256::digest(url.to_string().as_bytes());
-    base.join(format!("{}-{}", request.run_id, hex(&server[..4])))
+    base.join(format!("{whose}-{}", hex(&server[..4])))
 }
 
 /// Returns the algorithms whose jobs the store is to hand out, with how many wait. Nothing for

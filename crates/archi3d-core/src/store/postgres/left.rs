@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::ending::{self, Became};
+use super::error::PgResult;
+use super::money;
 use super::record;
 use super::spool::{Entry as Spooled, ReplayError, Replayed, Spool};
 use super::view;
@@ -99,6 +101,16 @@ impl PgStore {
         let finished = self.tidy_staging(&dead)?;
         dead.remove();
         Ok((sent, finished))
+    }
+
+    /// Settles what workers of the run ended and did not live to settle; tells how many that were.
+    pub(super) fn settle_left(&self) -> PgResult<usize> {
+        if self.rehearsal {
+            return Ok(0);
+        }
+        let run_no = self.link.run_no;
+        self.link
+            .ask(self.patience(), |c| money::settle_ended(c, Some(run_no)))
     }
 
     fn dead(&self, is_of_interest: impl Fn(&Path) -> bool) -> Dead {

@@ -47,6 +47,8 @@ pub(super) const POLL: Duration = Duration::from_secs(1);
 /// One worker's handle on one run, in PostgreSQL.
 pub struct PgStore {
     pub(super) link: Arc<Link>,
+    /// Whether its worker serves other runs too, and ends without it.
+    pub(super) shared: bool,
     pub(super) workspace: Workspace,
     pub(super) paths: RunPaths,
     pub(super) identity: WorkerIdentity,
@@ -138,6 +140,7 @@ impl WorkerStore for PgStore {
 
     fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
         let (sent, finished) = self.take_over_left()?;
+        self.settle_left()?;
         let mut warnings = Vec::new();
         if sent.count > 0 {
             let count = sent.count;
@@ -526,7 +529,11 @@ impl WorkerStore for PgStore {
         let sent = self.send_spooled(self.patience());
         self.ended.store(true, Ordering::SeqCst);
         let worker = &self.link.worker;
-        let ended = self.link.ask(POLL, |c| crew::end(c, worker));
+        let ended = match self.shared {
+            // The next poll of another run finds a connection that is gone.
+            true => Ok(drop(self.link.pulse().unlisten(self.link.run_no))),
+            false => self.link.ask(POLL, |c| crew::end(c, worker)),
+        };
         let waiting = self.spool().waiting().len();
         if waiting > 0 {
             return Err(StoreError::Server {
