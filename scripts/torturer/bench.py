@@ -179,8 +179,8 @@ def run(arguments, **how):
     return finish(start(arguments, **how))
 
 
-def wait_for(condition, seconds=3):
-    """Waits until something holds, or for as long as it can reasonably take: after a fault some
+def wait_for(condition, seconds=30):
+    """Waits until something holds, or for as long as it can take on a busy machine: after a fault some
     things never come to be."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
@@ -189,3 +189,11 @@ def wait_for(condition, seconds=3):
 
 def state(workspace, job, kind):
     return Path(workspace) / "runs" / "r" / "state" / f"{job}.{kind}"
+
+
+def is_stopped(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "T"
+    except OSError:
+        return False

@@ -20,7 +20,8 @@ RERUNS = ("keyonly", "rerun")
 def judge(stage, allowed=None, cap=None, endings=("completed",), doubts=True):
     """Returns what is wrong once everything is at rest. `allowed` says by job how many purchases more
     than one a person asked for, `endings` what rows may say, `doubts` whether a job may also wait
-    for a person because it may have been billed."""
+    for a person because it may have been billed; `untold`: only one of which no journal says that its
+    program succeeded."""
     return Judge(stage, allowed or Counter(), cap).run(endings, doubts)
 
 
@@ -57,12 +58,14 @@ class Judge:
         return self.told["doctor"]
 
     def judge_rows(self, endings, doubts):
+        made = self.stage.told_made()
         for job in self.stage.ids:
             status = self.rows.get(job, {}).get("status")
             if status in endings:
                 continue
             told = self.explain(job)[0]
-            if doubts and status == "failed" and told.get("code") == "possibly_billed":
+            in_doubt = doubts if doubts != "untold" else job not in made
+            if in_doubt and status == "failed" and told.get("code") == "possibly_billed":
                 continue
             self.wrong.append(f"{job}: the row says {status}, explain {told.get('code')}: {told.get('why')}")
 

@@ -14,6 +14,9 @@ ALL = scenarios.ALL + money.ALL + repairs.ALL
 # Points that only a scenario reaches which needs root. Every other one has to be reached, and to fire.
 NEED_ROOT = {"move.copied": "a second disk", "move.renamed": "a second disk"}
 
+# What is folded together, for one, differs from run to run: how often every home of a point is tried.
+INSIST = 3
+
 
 def out_of_reach():
     """Returns the points that cannot be reached on this machine, with the reason."""
@@ -108,11 +111,11 @@ class Torture:
 
     def kill_in(self, homes, point, n):
         """Kills in the first home in which the point fires; returns the point if there is one."""
-        return [point] if any(self.kill(scenario, point, n) for scenario in homes) else []
+        return [point] if any(self.kill(scenario, point, n) for scenario in INSIST * homes) else []
 
     def fail_in(self, homes, point, n, error):
         """Lets the disk fail in the first home in which the point is reached; returns how that ended."""
-        for scenario in homes:
+        for scenario in INSIST * homes:
             code, met = self.fail(scenario, point, n, error)
             if met:
                 return [(point, error, code)]

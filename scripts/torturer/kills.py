@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from . import bench, oracle
+from . import bench
 from .stage import KINDS, children, send
 from .stories import Scene, Story
 
@@ -31,11 +31,12 @@ def killed_at(step, who):
             many = ("--max-parallel", str(len(algos)), "--budget-usd", "50")
             guard = scene.start(*many)
             scene.wait_held(step, len(algos))
-            # The worker reads what the last one has said; a model of which it was told is never a doubt.
-            bench.wait_for(lambda: step != "said" or told_made(scene) == len(algos), 2)
+            if step == "said":
+                # A model of which the worker was told is never a doubt.
+                scene.wait_told()
             time.sleep(0.02)
             scene.kill(guard, *who)
-            scene.release() if who == ("adapter",) else bench.wait_for(lambda: not alive(scene), 10)
+            scene.release() if who == ("adapter",) else bench.wait_for(lambda: not alive(scene))
             ran = bench.finish(guard)
             scene.release()
             scene.mend("--budget-usd", "50", ran=ran)
@@ -46,31 +47,58 @@ def killed_at(step, who):
     return tell
 
 
-def told_made(scene):
-    """Counts the jobs of which a journal says that their program succeeded."""
-    lines, _ = oracle.journal_lines(scene.workspace)
-    return len({line["job_id"] for line in lines if line.get("event") == "made"})
-
-
 def alive(scene):
     return any(children(guard.pid) for guard in scene.started if guard.poll() is None)
 
 
-def lingering(who, moment):
-    """Programs tidy up after `result`, deaf to requests to end; all is killed in the meantime."""
+def lingering(who, told):
+    """Programs tidy up after `result`, deaf to requests to end; all is killed in the meantime: when a journal
+    has every result, or (`told` is false) as soon as the last program has said its own."""
 
     def tell():
         algos = ("keyed", "idonly", "blind", "warned", "free")
-        with Scene(algos, linger_s=1.2, deaf=True, previews=2, folder=True) as scene:
+        with Scene(algos, deaf=True, previews=2, folder=True) as scene:
+            scene.hold("said")
             guard = scene.start("--max-parallel", "5")
-            bench.wait_for(lambda: len(scene.noted("said")) == len(algos), 20)
-            time.sleep(moment)
+            scene.wait_told() if told else scene.wait_said()
             scene.kill(guard, *who)
-            ran = bench.finish(guard)
+            ran = ended_without(scene, guard, who)
             scene.mend(ran=ran)
-            return scene.judge(f"lingering-{'-'.join(who)}-{moment}", doubts=False)
+            doubts = False if told else "untold"
+            return scene.judge(f"lingering-{'-'.join(who)}-{told}", doubts=doubts)
 
     return tell
+
+
+def ended_without(scene, guard, who):
+    """Returns how the rest came to its end; where only programs were killed, none is held any more."""
+    if who == ("adapter",):
+        scene.release()
+    ran = bench.finish(guard)
+    scene.release()
+    return ran
+
+
+def unheard():
+    """Programs say that they succeeded to a worker that stands still and is killed before it hears them: their
+    models are whole, and nobody but a person can know."""
+    algos = ("keyed", "idonly", "blind", "warned", "free")
+    with Scene(algos) as scene:
+        scene.hold("made")
+        scene.hold("said")
+        guard = scene.start("--max-parallel", "5")
+        scene.wait_held("made", len(algos))
+        for pid in children(guard.pid):
+            send(pid, signal.SIGSTOP)
+        scene.release("made")
+        scene.wait_said()
+        told = scene.told_made()
+        scene.kill(guard, "worker")
+        ran = bench.finish(guard)
+        scene.release()
+        scene.mend(ran=ran)
+        wrong = [f"{job}: was heard" for job in told]
+        return wrong + scene.judge("unheard", doubts="untold")
 
 
 def while_hashing(megabytes, moment):
@@ -79,7 +107,7 @@ def while_hashing(megabytes, moment):
     def tell():
         with Scene(("keyed", "blind"), size_kb=megabytes << 10) as scene:
             guard = scene.start("--max-parallel", "2")
-            bench.wait_for(lambda: len(scene.noted("said")) == 2, 30)
+            scene.wait_told()
             time.sleep(moment)
             scene.kill(guard, "worker")
             ran = bench.finish(guard)
@@ -100,7 +128,8 @@ def frozen(step, whole):
             scene.hold(step)
             guard = scene.start("--max-parallel", "4", *rhythm)
             scene.wait_held(step, 4)
-            time.sleep(0.05)
+            if step == "said":
+                scene.wait_told()
             worker = children(guard.pid)
             frozen_ones = [guard.pid, *worker]
             if whole:
@@ -130,9 +159,10 @@ def finished(scene):
 
 def between_guard_and_worker():
     """The guard is killed while its worker stands still; the worker wakes without it."""
-    with Scene(("keyed", "idonly", "blind", "free"), linger_s=1) as scene:
+    with Scene(("keyed", "idonly", "blind", "free")) as scene:
+        scene.hold("said")
         guard = scene.start("--max-parallel", "4")
-        bench.wait_for(lambda: len(scene.noted("said")) == 4, 20)
+        scene.wait_told()
         worker = children(guard.pid)
         for pid in worker:
             send(pid, signal.SIGSTOP)
@@ -140,7 +170,8 @@ def between_guard_and_worker():
         for pid in worker:
             send(pid, signal.SIGCONT)
         ran = bench.finish(guard)
-        bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in worker), 5)
+        scene.release()
+        bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in worker))
         scene.mend(ran=ran)
         return scene.judge("guard-of-a-frozen-worker", doubts=False)
 
@@ -152,10 +183,11 @@ def stories():
             short = who == ("worker",) or step in ("bought", "said")
             found.append(Story(f"{' and '.join(who)} killed at {step}", killed_at(step, who), short))
     for who in WHO:
-        for moment in (0.0, 0.3):
-            short = moment == 0.3 or who == ("worker",)
-            name = f"{' and '.join(who)} killed while tidying, {moment} s"
-            found.append(Story(name, lingering(who, moment), short))
+        for told in (True, False):
+            short = told or who == ("worker",)
+            name = f"{' and '.join(who)} killed {'while tidying' if told else 'at the word'}"
+            found.append(Story(name, lingering(who, told), short))
+    found.append(Story("worker killed before it hears the word", unheard))
     for moment in (0.0, 0.02, 0.1, 0.3):
         short = moment in (0.02, 0.1)
         found.append(Story(f"killed while hashing, {moment} s", while_hashing(24, moment), short))

@@ -206,7 +206,7 @@ def capped_reruns():
         for _ in range(3):
             scene.hold("bought")
             guard = scene.start("--only-status", "enqueued,running", *budget)
-            bench.wait_for(lambda: scene.held("bought") or guard.poll() is not None, 10)
+            bench.wait_for(lambda: scene.held("bought") or guard.poll() is not None)
             time.sleep(0.1)
             scene.kill(guard, "worker")
             bench.finish(guard)

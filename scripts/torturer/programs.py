@@ -9,7 +9,6 @@ from functools import cache
 from . import bench
 from .stage import children, send
 from .stories import Scene, Story
-from .stops import is_stopped
 
 ALGOS = ("blind", "free", "keyed", "idonly")
 BUDGET = ("--budget-usd", "50")
@@ -74,7 +73,7 @@ def unnoted_intent():
     """The disk refuses the intent of a program that waits for no answer and has bought meanwhile."""
     with Scene(("blind",)) as scene:
         scene.hold("making")
-        faults = "journal.appended=sleep(200);journal.syncing=1*off->1*return(ENOSPC)"
+        faults = "journal.appended=2*off->3*sleep(1500);journal.syncing=1*off->1*return(ENOSPC)"
         ran = scene.run("--max-parallel", "2", *BUDGET, faults=faults)
         scene.release()
         if not scene.provider.charges():
@@ -89,7 +88,7 @@ def guard_killed(point):
     def tell():
         with Scene(ALGOS) as scene:
             guard = scene.start("--max-parallel", "2", *BUDGET, faults=f"{point}=1*return(stop)")
-            bench.wait_for(lambda: guard.poll() is not None or stopped(guard), 10)
+            bench.wait_for(lambda: guard.poll() is not None or stopped(guard))
             if not stopped(guard):
                 raise Unreached(point)
             workers = children(guard.pid)
@@ -97,7 +96,7 @@ def guard_killed(point):
             for pid in workers:
                 send(pid, signal.SIGCONT)
             ran = bench.finish(guard)
-            bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), 10)
+            bench.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers))
             scene.mend(*BUDGET, ran=ran)
             return scene.judge(f"{point}-guard", cap=50)
 
@@ -110,7 +109,7 @@ def woken(point):
     def tell():
         with Scene(ALGOS) as scene:
             guard = scene.start("--max-parallel", "2", *RHYTHM, faults=f"{point}=1*return(stop)")
-            bench.wait_for(lambda: guard.poll() is not None or stopped(guard), 10)
+            bench.wait_for(lambda: guard.poll() is not None or stopped(guard))
             if not stopped(guard):
                 raise Unreached(point)
             time.sleep(0.9)
@@ -127,7 +126,7 @@ def woken(point):
 
 
 def stopped(guard):
-    return any(is_stopped(pid) for pid in (guard.pid, *children(guard.pid)))
+    return any(bench.is_stopped(pid) for pid in (guard.pid, *children(guard.pid)))
 
 
 def stories():

@@ -50,10 +50,12 @@ def no_room(inodes, parallel):
 
 def no_room_while_tidying():
     """The disk fills up while programs tidy up, and has room again while the worker still lives."""
-    with OnDisk(linger_s=0.5) as (scene, disk):
+    with OnDisk() as (scene, disk):
+        scene.hold("said")
         guard = scene.start("--max-parallel", "4")
-        bench.wait_for(lambda: len(scene.noted("said")) == len(ALGOS), 20)
+        scene.wait_told()
         hog = disk.fill()
+        scene.release()
         ran = bench.finish(guard)
         hog.unlink()
         scene.mend(ran=ran)
@@ -65,12 +67,12 @@ def read_only_between():
     with OnDisk() as (scene, disk):
         scene.hold("said")
         guard = scene.start("--max-parallel", "4")
-        scene.wait_held("said", 4)
-        time.sleep(0.1)
+        scene.wait_told()
         scene.kill(guard, "worker")
         ran = bench.finish(guard)
         scene.release()
-        bench.wait_for(lambda: disk.remount("ro"), 5)
+        scene.end_all()
+        bench.wait_for(lambda: disk.remount("ro"))
         for words in (["--max-parallel", "2"], ["--only-status", "enqueued,running"]):
             ended = scene.run(*words)
             if ended.code not in (2, 3):

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from . import bench
-from .bench import make, run, state, wait_for, worker
+from .bench import is_stopped, make, run, state, wait_for, worker
 from .oracle import Table, check, journal_lines
 
 # For how long a dead worker bears its own silence, in seconds.
@@ -247,7 +247,7 @@ class Removed(Scenario):
         if not gone(process):
             for path in journals.glob("*.jsonl"):
                 path.unlink()
-            wait_for(lambda: any(journals.glob("*.jsonl")) or gone(process))
+            wait_for(lambda: any(journals.glob("*.jsonl")) or gone(process), 3)
         (workspace / "go").touch()
 
     def recover(self, workspace):
@@ -330,7 +330,7 @@ class Cancel(Scenario):
         time.sleep(0.05)
         if lease.parent.exists():
             state(workspace, first, "cancel").touch()
-        wait_for(lambda: state(workspace, first, "cancelled").exists() or gone(process))
+        wait_for(lambda: state(workspace, first, "cancelled").exists() or gone(process), 3)
         (workspace / "go").touch()
 
     def recover(self, workspace):
@@ -526,7 +526,8 @@ class Consolidate(Scenario):
 
 
 def gone(process):
-    return process.poll() is not None
+    """Tells whether a process has come to its end, or stands still and comes to none."""
+    return process.poll() is not None or is_stopped(process.pid)
 
 
 ALL = [

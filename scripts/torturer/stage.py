@@ -101,11 +101,29 @@ class Stage:
         """Returns the jobs whose programs wait at a step."""
         return {path.name.split(".")[1] for path in self.holds.glob(f"{step}.*")}
 
-    def wait_held(self, step, jobs=1, seconds=20):
+    def wait_held(self, step, jobs=1):
+        self.wait_until(lambda: len(self.held(step)) >= jobs, f"{jobs} programs at {step!r}")
+
+    def wait_said(self):
+        """Waits until every program has said that it succeeded; the worker need not have heard all of them."""
+        self.wait_until(lambda: len(self.noted("said")) == len(self.ids), "every program's word")
+
+    def wait_told(self):
+        """Waits until the journals say of every job that its program succeeded: from here on nobody can be in
+        doubt about one."""
+        self.wait_until(lambda: len(self.told_made()) == len(self.ids), "every program's word in a journal")
+
+    def told_made(self):
+        """Returns the jobs of which a journal says that their program succeeded."""
+        lines, _ = oracle.journal_lines(self.workspace)
+        return {line["job_id"] for line in lines if line.get("event") == "made"}
+
+    def wait_until(self, condition, what):
+        """Waits for the moment of a story, however busy the machine is; one that does not come proves nothing."""
         over = lambda: all(guard.poll() is not None for guard in self.started)
-        bench.wait_for(lambda: len(self.held(step)) >= jobs or over(), seconds)
-        if len(self.held(step)) < jobs:
-            raise RuntimeError(f"{len(self.held(step))} of {jobs} programs came to {step!r}")
+        bench.wait_for(lambda: condition() or over(), 90)
+        if not condition():
+            raise RuntimeError(f"did not come to pass: {what}")
 
     def kill(self, guard, *who):
         """Ends some of `guard`, `worker` and `adapter` at once; the others see to themselves."""
@@ -124,7 +142,7 @@ class Stage:
                 guard.communicate(timeout=10)
             except (subprocess.TimeoutExpired, ValueError):
                 pass
-        bench.wait_for(lambda: not oracle.processes(self.workspace), 10)
+        bench.wait_for(lambda: not oracle.processes(self.workspace))
         self.started.clear()
 
     # --- what it noted ------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import bench, crashes, scenarios
-from .bench import finish, start
+from .bench import finish, is_stopped, start
 from .oracle import Table
 
 STALE = 1.0
@@ -56,7 +56,7 @@ class Stops(crashes.Torture):
 
     def stop_in(self, homes, point):
         """Stops in the first home in which the point is reached; one that is reached nowhere proves nothing."""
-        for scenario in homes:
+        for scenario in crashes.INSIST * homes:
             outcome = self.stop(scenario, point)
             if outcome:
                 return outcome
@@ -106,14 +106,6 @@ class Stops(crashes.Torture):
         for job, seen in before.items():
             if after.get(job) != seen:
                 self.wrong.append(f"{label}: {job}: published over: {seen} is {after.get(job)}")
-
-
-def is_stopped(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "T"
-    except OSError:
-        return False
 
 
 def published(workspace):

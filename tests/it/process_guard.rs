@@ -53,6 +53,8 @@ fn expect_all_gone(workspace: &TestWorkspace, within: Duration) {
     wait_until("the end of all programs", || {
         survivors(workspace).is_empty()
     });
+    // A busy machine adds to what the program takes.
+    let within = within + Duration::from_secs(15);
     assert!(started.elapsed() < within, "{:?}", started.elapsed());
 }
 

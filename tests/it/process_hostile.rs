@@ -9,7 +9,7 @@ use crate::support::process::{
 use crate::support::{TestWorkspace, wait_until};
 
 /// More than enough for a job that is stopped with all its grace.
-const BOUND: Duration = Duration::from_secs(20);
+const BOUND: Duration = Duration::from_secs(60);
 
 /// Starts a process in a session of its own whose parent is gone, and waits until it runs.
 const DAEMON: &str = r#"
@@ -204,7 +204,7 @@ fn a_sparse_file_of_4_gb_is_no_model_and_is_not_read() {
         let started = Instant::now();
         let message = failure(&shell(1, &script, &[]));
         assert!(message.contains(reason), "{message}");
-        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(started.elapsed() < Duration::from_secs(20));
     }
     let script = "cp $ARCHI3D_WORKSPACE/cube.glb generated.glb; truncate -s 9G extra.bin";
     let message = failure(&shell(1, script, &[]));

