@@ -99,9 +99,10 @@ pub fn serve(
     }
     let keys: Vec<&str> = algos.iter().map(AlgoKey::as_str).collect();
     (hearers.say)(format!(
-        "{} serves {} of {url}, {most} jobs at a time, with {}",
+        "{} serves {} of {url}, {} at a time, with {}",
         identity.worker_id,
         which(&request.runs),
+        counted(most, "job"),
         keys.join(", ")
     ));
     let place = Place {
