@@ -394,7 +394,8 @@ fn item_49_the_questions_of_the_page_are_answered_by_the_server() {
         1
     );
     workspace.write("go", b"");
-    let _ = fleet.worker(&workspace, &[]).wait().expect_code(0);
+    let next = fleet.worker(&workspace, &["--lease-secs", "3"]);
+    let _ = next.wait().expect_code(0);
     let ended = fleet.admin().query(asks[1], &[]).expect("answered");
     assert_eq!(ended.iter().map(|row| row.get::<_, i64>(1)).sum::<i64>(), 3);
     assert!(

@@ -198,7 +198,7 @@ struct Memory {
     served: Served,
 }
 
-impl<'a> Place<'a> {
+impl Place<'_> {
     /// Starts a pool for every run that has something to do, until the end.
     fn attend<'scope>(
         &'scope self,

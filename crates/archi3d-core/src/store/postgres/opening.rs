@@ -18,7 +18,7 @@ use super::lines::Lines;
 use super::link::Link;
 use super::spool::Spool;
 use super::url::StoreUrl;
-use super::worker::PgStore;
+use super::worker::{POLL, PgStore};
 use crate::domain::id::RunId;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice, WorkerIdentity};
@@ -236,5 +236,16 @@ impl PgStore {
             ended: Arc::new(AtomicBool::new(false)),
             closed: AtomicBool::new(false),
         })
+    }
+
+    /// Ends the worker; one that serves other runs too only listens no more.
+    pub(super) fn leave(&self) -> PgResult<()> {
+        if self.shared {
+            // A connection that is gone listens to nothing.
+            let _ = self.link.pulse().unlisten(self.link.run_no);
+            return Ok(());
+        }
+        let worker = &self.link.worker;
+        self.link.ask(POLL, |c| crew::end(c, worker))
     }
 }

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use super::act;
 use super::claim::{self, Hold};
-use super::crew;
 use super::earlier::PgReuse;
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
 use super::group::Group;
@@ -528,12 +527,7 @@ impl WorkerStore for PgStore {
         }
         let sent = self.send_spooled(self.patience());
         self.ended.store(true, Ordering::SeqCst);
-        let worker = &self.link.worker;
-        let ended = match self.shared {
-            // The next poll of another run finds a connection that is gone.
-            true => Ok(drop(self.link.pulse().unlisten(self.link.run_no))),
-            false => self.link.ask(POLL, |c| crew::end(c, worker)),
-        };
+        let ended = self.leave();
         let waiting = self.spool().waiting().len();
         if waiting > 0 {
             return Err(StoreError::Server {
