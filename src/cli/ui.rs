@@ -58,6 +58,7 @@ impl Ui {
     }
 
     /// Makes a printer that begins every line with the run that it is about.
+    #[must_use]
     pub fn about(&self, run: &str) -> Self {
         Self {
             about: Some(run.into()),
