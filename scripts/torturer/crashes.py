@@ -21,7 +21,7 @@ INSIST = 3
 def out_of_reach():
     """Returns the points that cannot be reached on this machine, with the reason."""
     # tests/it/fleet kills there, beside a server.
-    of_fleets = {point: "a PostgreSQL server" for point in bench.points() if point.startswith(("push.", "pull."))}
+    of_fleets = {point: "a PostgreSQL server" for point in bench.points() if point.startswith(("push.", "pull.", "submit."))}
     return of_fleets | ({} if scenarios.OtherDisk.possible() else NEED_ROOT)
 
 

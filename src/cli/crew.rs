@@ -125,19 +125,19 @@ pub fn follow(global: &Global, parallel: usize, ui: &Ui) -> Result<Exit, CliErro
     let parent = parent_id();
     let over = || first.get().is_some() || parent_id() != parent;
     let mut resting: HashMap<RunId, Instant> = HashMap::new();
+    let mut before = context;
     ui.say("following: runs that are submitted are carried out until Ctrl-C");
     while !over() {
         resting.retain(|_, until| *until > Instant::now());
         // What cannot be read now may be readable soon.
-        let context = OpsContext::open(Some(&root));
-        let waiting = context
-            .as_ref()
-            .ok()
-            .and_then(|context| orders(context).ok());
-        let waiting = waiting.unwrap_or_default().into_iter();
+        if let Ok(context) = OpsContext::open(Some(&root)) {
+            let context = context.with_store(global.store.as_deref());
+            before = context.going_on(&before);
+        }
+        let waiting = orders(&before).unwrap_or_default().into_iter();
         let next = waiting
             .filter(|order| order.retry.is_some() || !resting.contains_key(&order.run_id))
-            .find(|order| taken(context.as_ref().ok(), order));
+            .find(|order| taken(&before, order));
         let Some(order) = next else {
             thread::sleep(LOOK);
             continue;
@@ -162,12 +162,9 @@ pub fn follow(global: &Global, parallel: usize, ui: &Ui) -> Result<Exit, CliErro
 }
 
 /// Tells whether an order is this follower's; of orders to retry one gets each.
-fn taken(context: Option<&OpsContext>, order: &WorkOrder) -> bool {
-    match (&order.retry, context) {
-        (None, _) => true,
-        (Some(retry), Some(context)) => take_retry(context, &retry.id).unwrap_or(false),
-        (Some(_), None) => false,
-    }
+fn taken(context: &OpsContext, order: &WorkOrder) -> bool {
+    let retry = order.retry.as_ref();
+    retry.is_none_or(|retry| take_retry(context, &retry.id).unwrap_or(false))
 }
 
 fn arguments(order: &WorkOrder, parallel: usize) -> Vec<String> {

@@ -52,6 +52,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = global.context()?;
     archi3d_core::ops::names::runs(&context)?;
+    archi3d_core::ops::submit::arrive(&context, None)?;
+    #[cfg(feature = "postgres")]
+    if let Some((url, _)) = archi3d_core::ops::fleet::store_url(&context)? {
+        ui.say(&format!("runs that are submitted live in {url}"));
+    }
     let has_tokens = !Tokens::read(&context)?.tokens.is_empty();
     let open = !args.listen.ip().is_loopback();
     if open && !has_tokens {

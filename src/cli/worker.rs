@@ -24,10 +24,10 @@ use archi3d_core::domain::lease::Rhythm;
 use archi3d_core::domain::order::JobOrder;
 use archi3d_core::engine::Canary;
 use archi3d_core::engine::event::Summary;
-use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::budget::Question;
 use archi3d_core::ops::run::run_worker_asking;
 use archi3d_core::ops::select::{FleetRequest, Spending, WorkerRequest};
+use archi3d_core::ops::{OpsContext, notify};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -239,9 +239,16 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         .metrics_file
         .clone()
         .map(|path| Figures::start(&context, path));
+    let tells = !request.dry_run;
+    if tells && let Err(error) = notify::begin(&context) {
+        ui.warn(&format!("nobody can be told of what happens: {error}"));
+    }
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     drop(figures);
     let heard = progress.finish();
+    if tells {
+        tell(&context, ui);
+    }
     match ended {
         Ok(summary) => {
             let exit = Exit::of(&summary, signals.first());
@@ -271,6 +278,14 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
                 _ => Err(error.into()),
             }
         }
+    }
+}
+
+/// Tells people outside of what happened; what does not arrive is sent by the next worker or server.
+fn tell(context: &OpsContext, ui: &Ui) {
+    match notify::attend(context) {
+        Ok(done) => done.troubles.iter().for_each(|trouble| ui.warn(trouble)),
+        Err(error) => ui.warn(&format!("nobody could be told of what happened: {error}")),
     }
 }
 

@@ -80,12 +80,14 @@ impl Reply {
 impl Call {
     pub(crate) fn run(&self) -> Result<RunId, Problem> {
         let name = &self.path["run"];
-        let run = RunId::parse(name).ok();
-        let known = run.filter(|run| {
-            let mut runs = archi3d_core::ops::names::run_ids(&self.context).into_iter();
-            runs.any(|known| known == run.as_str())
-        });
-        known.ok_or_else(|| Problem::new(NO_RUN, format!("there is no run {name:?}")))
+        let unknown = || Problem::new(NO_RUN, format!("there is no run {name:?}"));
+        let run = RunId::parse(name).map_err(|_| unknown())?;
+        let is_there = || self.context.workspace.run(&run).manifest().is_file();
+        if !is_there() {
+            // A server may have died before it made the folder.
+            archi3d_core::ops::submit::arrive(&self.context, Some(&run))?;
+        }
+        is_there().then_some(run.clone()).ok_or_else(unknown)
     }
 
     pub(crate) fn job(&self, run: &RunId) -> Result<JobId, Problem> {

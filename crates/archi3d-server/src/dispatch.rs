@@ -17,6 +17,7 @@ use archi3d_core::ops::tokens::{Token, Tokens};
 use crate::call::{Call, Reply, unquoted};
 use crate::events;
 use crate::files;
+use crate::form;
 use crate::problem::{
     BAD_QUERY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, MEDIA_TYPE, METHOD, NOT_FOUND, Problem,
     STOPPING, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
@@ -366,8 +367,8 @@ fn check_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
         Takes::Nothing => return Ok(()),
         Takes::Json => (shown == "application/json", "application/json"),
         Takes::Picture => (
-            ["image/png", "image/jpeg", "image/webp"].contains(&shown.as_str()),
-            "image/png, image/jpeg or image/webp",
+            ["image/png", "image/jpeg", "image/webp", form::TYPE].contains(&shown.as_str()),
+            "image/png, image/jpeg, image/webp or multipart/form-data",
         ),
     };
     if fits {

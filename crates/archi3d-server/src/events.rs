@@ -1,14 +1,18 @@
 //! Server-sent events: the log that all workers write, from where the client left off.
+//!
+//! One thread reads what is new, once for all streams ([`Hub`]); a stream that begins further back reads the log
+//! itself until it has caught up.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
+use tokio::sync::watch;
 
 use archi3d_core::ops::OpsContext;
-use archi3d_core::ops::events::{LoggedEvent, after};
+use archi3d_core::ops::events::{LoggedEvent, after, end};
 
 use crate::{App, OpenStream};
 
@@ -17,6 +21,12 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// After so long a comment shows that the connection stands.
 const SILENCE: Duration = Duration::from_secs(15);
+
+/// So much of the log is kept for streams that are a little behind.
+const KEPT: usize = 8 << 20;
+
+/// What was not looked at for so long is not read at once; who wants it reads it.
+const FAR_BEHIND: u64 = 1 << 20;
 
 /// Which events of which place on.
 pub(crate) struct Wanted {
@@ -28,19 +38,112 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    fn wants(&self, event: &LoggedEvent) -> bool {
-        let is = |name: &str, wanted: &Option<String>| {
-            let word = event.line.get(name).and_then(|word| word.as_str());
-            wanted.as_deref().is_none_or(|wanted| word == Some(wanted))
-        };
-        let kind = event
-            .line
-            .get("event")
-            .and_then(|kind| kind.as_str())
-            .unwrap_or_default();
-        is("run_id", &self.run)
-            && is("job_id", &self.job)
-            && (self.types.is_empty() || self.types.iter().any(|wanted| wanted == kind))
+    fn wants(&self, event: &Told) -> bool {
+        let is = |has: &Option<String>, wanted: &Option<String>| wanted.is_none() || has == wanted;
+        is(&event.run, &self.run)
+            && is(&event.job, &self.job)
+            && (self.types.is_empty() || self.types.contains(&event.kind))
+    }
+}
+
+/// An event as it is sent.
+struct Told {
+    end: u64,
+    kind: String,
+    run: Option<String>,
+    job: Option<String>,
+    text: String,
+}
+
+impl Told {
+    fn of(event: &LoggedEvent) -> Self {
+        let word = |name: &str| event.line.get(name).and_then(|word| word.as_str());
+        let kind = word("event").unwrap_or("message").to_owned();
+        let data = serde_json::to_string(&event.line).unwrap_or_default();
+        Self {
+            end: event.end,
+            text: format!("id: {}\nevent: {kind}\ndata: {data}\n\n", event.end),
+            kind,
+            run: word("run_id").map(str::to_owned),
+            job: word("job_id").map(str::to_owned),
+        }
+    }
+}
+
+/// The end of the log, read once for all streams.
+#[derive(Default)]
+pub(crate) struct Hub {
+    kept: Mutex<Kept>,
+    news: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// The place in the log at which what is kept begins, and the one behind it.
+    from: u64,
+    to: u64,
+    bytes: usize,
+    events: VecDeque<Told>,
+}
+
+impl Hub {
+    /// Reads what is new while somebody listens, until the service stops.
+    pub(crate) fn follow(app: &App) {
+        while !app.is_stopping() {
+            let listens = app.streams.load(std::sync::atomic::Ordering::Relaxed) > 0;
+            if let Some(context) = listens.then(|| app.context().ok()).flatten() {
+                while app.hub.read(&context) {}
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Reads a piece; tells whether there was one.
+    fn read(&self, context: &OpsContext) -> bool {
+        let begin = self.kept().to;
+        let far = end(context).saturating_sub(begin) > FAR_BEHIND;
+        let begin = if far { end(context) } else { begin };
+        let (events, to) = after(context, begin);
+        let mut kept = self.kept();
+        if far || to < kept.to {
+            *kept = Kept {
+                from: if far { begin } else { 0 },
+                ..Kept::default()
+            };
+        }
+        let moved = to != kept.to;
+        kept.to = to;
+        for event in events.iter().map(Told::of) {
+            kept.bytes += event.text.len();
+            kept.events.push_back(event);
+        }
+        while kept.bytes > KEPT
+            && let Some(first) = kept.events.pop_front()
+        {
+            kept.bytes -= first.text.len();
+            kept.from = first.end;
+        }
+        drop(kept);
+        if moved {
+            self.news.send_replace(to);
+        }
+        moved
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what is wanted behind a place, and the place to go on from; nothing if it is not kept.
+    fn since(&self, wanted: &Wanted, place: u64) -> Option<(String, u64)> {
+        let kept = self.kept();
+        if place < kept.from || place > kept.to {
+            return None;
+        }
+        let first = kept.events.partition_point(|event| event.end <= place);
+        let events = kept.events.range(first..);
+        let events = events.filter(|event| wanted.wants(event));
+        Some((events.map(|event| event.text.as_str()).collect(), kept.to))
     }
 }
 
@@ -50,6 +153,8 @@ struct Tail {
     ready: VecDeque<Bytes>,
     heard: Instant,
     over: bool,
+    app: Arc<App>,
+    news: watch::Receiver<u64>,
     stop: tokio::sync::watch::Receiver<bool>,
     _counted: OpenStream,
 }
@@ -63,6 +168,8 @@ pub(crate) fn stream(app: &Arc<App>, wanted: Wanted) -> Response<Body> {
         ready: VecDeque::from([Bytes::from(hello)]),
         heard: Instant::now(),
         over: false,
+        app: Arc::clone(app),
+        news: app.hub.news.subscribe(),
         stop: app.stop.clone(),
         _counted: OpenStream::new(app),
     };
@@ -94,45 +201,46 @@ impl Tail {
                 self.over = true;
                 return Some(Bytes::from_static(b"event: bye\ndata: {}\n\n"));
             }
-            self.look().await;
-            if self.ready.is_empty() {
-                if self.heard.elapsed() > SILENCE {
-                    self.ready
-                        .push_back(Bytes::from_static(b": still here\n\n"));
-                    continue;
-                }
-                let changed = std::pin::pin!(self.stop.changed());
-                let rest = std::pin::pin!(tokio::time::sleep(LOOK));
-                futures_util::future::select(changed, rest).await;
+            if self.look().await {
+                continue;
             }
+            let left = SILENCE.saturating_sub(self.heard.elapsed());
+            if left.is_zero() {
+                self.ready
+                    .push_back(Bytes::from_static(b": still here\n\n"));
+                continue;
+            }
+            let changed = std::pin::pin!(self.stop.changed());
+            let news = std::pin::pin!(self.news.changed());
+            let rest = std::pin::pin!(tokio::time::sleep(left));
+            let either = futures_util::future::select(changed, news);
+            futures_util::future::select(either, rest).await;
         }
     }
 
-    async fn look(&mut self) {
-        let (wanted, place) = (Arc::clone(&self.wanted), self.place);
-        let read = tokio::task::spawn_blocking(move || {
-            let (events, place) = after(&wanted.context, place);
-            let told = events
-                .iter()
-                .filter(|event| wanted.wants(event))
-                .map(written);
-            (told.collect::<String>(), place)
-        });
-        if let Ok((told, place)) = read.await {
-            self.place = place;
-            if !told.is_empty() {
-                self.ready.push_back(told.into());
-            }
+    /// Gets what is new; tells whether the place moved.
+    async fn look(&mut self) -> bool {
+        let before = self.place;
+        self.news.mark_unchanged();
+        let (told, place) = if let Some(told) = self.app.hub.since(&self.wanted, before) {
+            told
+        } else {
+            let wanted = Arc::clone(&self.wanted);
+            let read = tokio::task::spawn_blocking(move || {
+                let (events, place) = after(&wanted.context, before);
+                let told = events.iter().map(Told::of);
+                let told = told.filter(|event| wanted.wants(event));
+                (told.map(|event| event.text).collect(), place)
+            });
+            let Ok(read) = read.await else {
+                return false;
+            };
+            read
+        };
+        self.place = place;
+        if !told.is_empty() {
+            self.ready.push_back(told.into());
         }
+        place != before
     }
-}
-
-fn written(event: &LoggedEvent) -> String {
-    let kind = event
-        .line
-        .get("event")
-        .and_then(|kind| kind.as_str())
-        .unwrap_or("message");
-    let data = serde_json::to_string(&event.line).unwrap_or_default();
-    format!("id: {}\nevent: {kind}\ndata: {data}\n\n", event.end)
 }

@@ -21,7 +21,6 @@ use crate::problem::{
     ARTIFACT_MISSING, NO_ARTIFACT, NO_JOB, NOT_FINISHED, Problem, RUN_CANCELLED, RUN_FAILED,
 };
 use crate::routes::PREFIX;
-use crate::runs::line_of;
 
 const STATUSES: [&str; 6] = [
     "enqueued",
@@ -272,7 +271,7 @@ pub(crate) fn media_type(name: &str) -> &'static str {
 pub(crate) fn result(call: &Call) -> Answer {
     let run = call.run()?;
     let refuse = |kind, what: &str| Err(Problem::new(kind, format!("run {run} {what}")));
-    match standing(&submit::seen_now(&call.context, &line_of(call, &run)?)?) {
+    match standing(&submit::seen_now(&call.context, &run)?) {
         Status::Completed => {}
         Status::Enqueued | Status::Running => {
             return refuse(NOT_FINISHED, "has not ended")
@@ -282,7 +281,7 @@ pub(crate) fn result(call: &Call) -> Answer {
         Status::Cancelled => return refuse(RUN_CANCELLED, "was cancelled"),
     }
     let jobs = seen(call, &run, None)?;
-    let versions = results::column(&call.context, &run, "algo_version")?;
+    let versions = results::algo_versions(&call.context, &run)?;
     let of = |seen: &Seen| {
         json!({
             "run_id": run,

@@ -24,13 +24,14 @@ use tokio::sync::{Semaphore, watch};
 use archi3d_core::domain::time::{Clock as _, Timestamp};
 use archi3d_core::ops::events::ServiceLog;
 use archi3d_core::ops::tokens::{self, NewToken, Role, TokenRequest};
-use archi3d_core::ops::{OpsContext, OpsError};
+use archi3d_core::ops::{OpsContext, OpsError, notify};
 
 mod call;
 mod canonical;
 mod dispatch;
 mod events;
 mod files;
+mod form;
 mod jobs;
 mod metrics;
 mod openapi;
@@ -49,6 +50,9 @@ const WRITES: usize = 256;
 
 /// So many requests are carried out at once; more wait.
 const AT_ONCE: usize = 64;
+
+/// How often somebody looks whether people outside are to be told of something.
+const ATTEND: Duration = Duration::from_secs(2);
 
 /// As long are settings good for another request.
 const FRESH: Duration = Duration::from_secs(1);
@@ -115,6 +119,7 @@ pub(crate) struct App {
     keys: Mutex<HashSet<String>>,
     pub(crate) streams: AtomicUsize,
     pub(crate) metrics: metrics::Metrics,
+    pub(crate) hub: events::Hub,
 }
 
 impl App {
@@ -126,7 +131,12 @@ impl App {
         {
             return Ok(context.clone());
         }
-        let context = (self.opens)()?;
+        let mut context = (self.opens)()?;
+        if let Some((_, before)) = opened.take() {
+            context = context.going_on(&before);
+            // A connection that is no longer wanted may not be closed where requests are awaited.
+            std::thread::spawn(move || drop(before));
+        }
         *opened = Some((Instant::now(), context.clone()));
         Ok(context)
     }
@@ -187,6 +197,8 @@ pub fn serve(
         .thread_name("serve")
         .build()?;
     let context = opens().map_err(io::Error::other)?;
+    // Outlives the runtime: a connection may not be closed where requests are awaited.
+    let mut kept = None;
     let ended = runtime.block_on(async {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
@@ -205,7 +217,7 @@ pub fn serve(
         let app = Arc::new(App {
             log: ServiceLog::open(&context),
             opens,
-            opened: Mutex::default(),
+            opened: Mutex::new(Some((Instant::now(), context))),
             options,
             address,
             own,
@@ -215,7 +227,13 @@ pub fn serve(
             keys: Mutex::default(),
             streams: AtomicUsize::new(0),
             metrics: metrics::Metrics::default(),
+            hub: events::Hub::default(),
         });
+        kept = Some(Arc::clone(&app));
+        let following = Arc::clone(&app);
+        std::thread::spawn(move || events::Hub::follow(&following));
+        let attending = Arc::clone(&app);
+        std::thread::spawn(move || attend(&attending));
         let router = Router::new().fallback(answer).with_state(Arc::clone(&app));
         ready(&told);
         let mut asked = stop.0.subscribe();
@@ -235,7 +253,30 @@ pub fn serve(
     });
     // What a handler still does is finished by the next start.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    drop(kept);
     ended
+}
+
+/// Tells people outside of what happens, until the service stops.
+fn attend(app: &App) {
+    let mut told = Vec::new();
+    while !app.is_stopping() {
+        let attended = app.context().and_then(|context| notify::attend(&context));
+        let troubles = attended.map_or_else(|error| vec![error.to_string()], |done| done.troubles);
+        for trouble in troubles.iter().filter(|trouble| !told.contains(*trouble)) {
+            let mut line = serde_json::Map::new();
+            line.insert("event".into(), "notify_failed".into());
+            line.insert("timestamp".into(), now().iso().into());
+            line.insert("error".into(), trouble.as_str().into());
+            app.log.add(&line);
+        }
+        told = troubles;
+        for _ in 0..20 {
+            if !app.is_stopping() {
+                std::thread::sleep(ATTEND / 20);
+            }
+        }
+    }
 }
 
 async fn answer(State(app): State<Arc<App>>, request: Request) -> axum::response::Response {

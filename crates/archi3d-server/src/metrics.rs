@@ -25,7 +25,7 @@ const BOUNDS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 #[derive(Default)]
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<(String, &'static str, u16), Times>>,
-    stores: Mutex<Option<(Instant, String)>>,
+    stores: Mutex<(measures::Seen, Option<(Instant, String)>)>,
 }
 
 #[derive(Default, Clone)]
@@ -96,12 +96,13 @@ pub(crate) fn show(call: &Call) -> Answer {
     let metrics = &call.app.metrics;
     // Held while the stores are read: of several scrapes one reads.
     let mut stores = held(&metrics.stores);
-    let fresh = stores.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
+    let (seen, last) = &mut *stores;
+    let fresh = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
     let mut text = if let Some((_, text)) = fresh {
         text.clone()
     } else {
-        let text = measures::text(&measures::measure(&call.context)?);
-        *stores = Some((Instant::now(), text.clone()));
+        let text = measures::text(&measures::measure(&call.context, seen)?);
+        *last = Some((Instant::now(), text.clone()));
         text
     };
     drop(stores);

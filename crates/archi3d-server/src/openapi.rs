@@ -82,7 +82,9 @@ fn operation(route: &Route, prefix: &str) -> Value {
         }
         Body::Picture => {
             let picture = json!({"schema": {"type": "string", "contentEncoding": "binary"}});
-            json!({"image/png": picture, "image/jpeg": picture, "image/webp": picture})
+            let form = json!({"schema": {"type": "object", "required": ["picture"],
+                "properties": {"picture": picture["schema"]}}});
+            json!({"image/png": picture, "image/jpeg": picture, "image/webp": picture, "multipart/form-data": form})
         }
     };
     operation["requestBody"] = json!({"required": true, "content": content});

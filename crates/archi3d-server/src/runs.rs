@@ -10,13 +10,13 @@ use archi3d_core::domain::job::Status;
 use archi3d_core::ops::names::{self, RunLine};
 use archi3d_core::ops::status::run_status;
 use archi3d_core::ops::submit::{
-    self, Dedupe, Intent, RequestKey, Submission, SubmitError, Submitted, standing,
+    self, Dedupe, Intent, Outcome, RequestKey, Submission, SubmitError, standing,
 };
 
 use crate::call::{Answer, Call, Fields, Reply, quoted};
 use crate::canonical;
 use crate::problem::{
-    BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_REUSED, MAX_COST_MISSING, NO_RUN,
+    BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_REUSED, MAX_COST_MISSING,
     PLAN_CHANGED, Problem, RUN_ID_TAKEN, TOO_MANY, UNKNOWN_ALGO, UNKNOWN_ITEM,
 };
 use crate::routes::PREFIX;
@@ -46,7 +46,7 @@ fn run_json(line: &RunLine, intent: Option<&Intent>) -> Value {
         "run_id": line.run,
         "status": status.word(),
         "state": state(status),
-        "created_at": line.created.or(intent.map(|intent| intent.at)),
+        "created_at": intent.map(|intent| intent.at).or(line.created),
         "jobs": jobs,
         "rehearsed": line.rehearsed,
         "payload_hash": intent.map(|intent| &intent.payload_hash),
@@ -111,22 +111,15 @@ pub(crate) fn list(call: &Call) -> Answer {
     call.list(items, next)
 }
 
-/// Finds a run with how it stands.
-pub(crate) fn line_of(call: &Call, run: &RunId) -> Result<RunLine, Problem> {
-    let lines = names::runs(&call.context)?;
-    let line = lines.0.into_iter().find(|line| line.run == run.as_str());
-    line.ok_or_else(|| Problem::new(NO_RUN, format!("there is no run {run}")))
-}
-
 pub(crate) fn one(call: &Call) -> Answer {
     let run = call.run()?;
     let status = run_status(&call.context, &run)?;
-    let mut line = line_of(call, &run)?;
-    // The markers know more than the table.
-    line.counts = status.counts;
-    line.rehearsed = status.rehearsed;
-    let intents = submit::intents(&call.context)?;
-    let mut body = run_json(&line, intents.get(run.as_str()));
+    let intent = submit::intent_of(&call.context, &run)?;
+    let mut line = submit::line_of(&run, &status);
+    if intent.is_none() {
+        line.created = names::created(&call.context, &run)?;
+    }
+    let mut body = run_json(&line, intent.as_ref());
     let status = serde_json::to_value(&status).unwrap_or_default();
     for (name, value) in status.as_object().into_iter().flatten() {
         if name != "failures" && name != "counts" && name != "run_id" {
@@ -155,38 +148,27 @@ pub(crate) fn submit(call: &Call) -> Answer {
             .header(header::RETRY_AFTER, "1")
         })?),
     };
-    let asked = submission(call, fields, key.clone())?;
-    let (status, intent, word) = match submit::submit(&call.context, &asked).map_err(refusal)? {
-        Submitted::Replayed { status, body } => {
-            return Ok(Reply::Bytes {
-                status,
-                media_type: "application/json",
-                body: Bytes::from(body),
-                headers: vec![(
-                    header::HeaderName::from_static("idempotency-replayed"),
-                    "true".to_owned(),
-                )],
-            });
-        }
-        Submitted::Made(intent) => (201, intent, None),
-        Submitted::Deduplicated(intent, word) => (200, intent, Some(word)),
+    let asked = submission(call, fields, key)?;
+    let written = |outcome: &Outcome<'_>| {
+        let mut body = run_json(&outcome.line, Some(outcome.intent));
+        body["plan"] = outcome.intent.plan.clone();
+        body["created_by"] = outcome.intent.by.clone().into();
+        body["deduplicated"] = outcome.deduplicated.into();
+        body.to_string()
     };
-    let line = line_of(call, &intent.run_id)?;
-    let mut body = run_json(&line, Some(&intent));
-    body["plan"] = intent.plan.clone();
-    body["created_by"] = intent.by.clone().into();
-    body["deduplicated"] = word.into();
-    let text = body.to_string();
-    if let Some(key) = &key {
-        let kept = format!("{}\n{text}", key.fingerprint);
-        submit::remember(&call.context, &key.scope, status, &kept).map_err(refusal)?;
-    }
-    let here = format!("{PREFIX}/runs/{}", quoted(intent.run_id.as_str()));
+    let told = submit::submit(&call.context, &asked, &written).map_err(refusal)?;
+    let header = if let Some(run) = &told.run_id {
+        let here = format!("{PREFIX}/runs/{}", quoted(run.as_str()));
+        (header::LOCATION, here)
+    } else {
+        let replayed = header::HeaderName::from_static("idempotency-replayed");
+        (replayed, "true".to_owned())
+    };
     Ok(Reply::Bytes {
-        status,
+        status: told.status,
         media_type: "application/json",
-        body: Bytes::from(text),
-        headers: vec![(header::LOCATION, here)],
+        body: Bytes::from(told.body),
+        headers: vec![header],
     })
 }
 

@@ -107,7 +107,9 @@ pub(crate) fn retry(call: &Call) -> Answer {
 }
 
 pub(crate) fn upload(call: &Call) -> Answer {
-    let kept = uploads::keep(&call.context, &call.body)?;
+    let picture = crate::form::file(&call.headers, &call.body);
+    let picture = picture.ok_or_else(|| Problem::new(BAD_PICTURE, "the form has no file"))?;
+    let kept = uploads::keep(&call.context, &picture)?;
     let upload = kept.map_err(|reason| Problem::new(BAD_PICTURE, reason))?;
     Reply::status(
         if upload.is_new { 201 } else { 200 },
@@ -115,7 +117,7 @@ pub(crate) fn upload(call: &Call) -> Answer {
             "image": format!("sha256:{}", upload.sha256),
             "href": format!("{PREFIX}/uploads/{}", upload.sha256),
             "sha256": upload.sha256,
-            "bytes": call.body.len(),
+            "bytes": picture.len(),
             "media_type": upload.media_type,
         }),
     )

@@ -17,14 +17,14 @@ use crate::postgres::bench::Bench;
 use crate::support::{Invocation, Output, TestWorkspace};
 
 /// A database with a schema and without runs, as programs are told of it.
-struct Fleet {
+pub struct Fleet {
     bench: Bench,
-    url: String,
+    pub url: String,
 }
 
 impl Fleet {
     /// Makes the database; without a server the test is passed over.
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let mut fleet = Self::empty()?;
         migrate::apply(&mut fleet.bench.work, "test").expect("migrated");
         Some(fleet)
@@ -43,6 +43,19 @@ impl Fleet {
 
     fn admin(&mut self) -> &mut Client {
         &mut self.bench.admin
+    }
+
+    /// Lets programs connect, or cuts those that are and lets nobody in.
+    pub fn allow_connections(&self, allowed: bool) {
+        let server = crate::postgres::bench::server("ARCHI3D_TEST_POSTGRES").expect("a server");
+        let mut beside = Client::connect(&server, postgres::NoTls).expect("another database");
+        let database = &self.bench.url.database;
+        let text = format!("ALTER DATABASE {database} ALLOW_CONNECTIONS {allowed}");
+        beside.batch_execute(&text).expect("altered");
+        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'archi3d%'";
+        if !allowed {
+            beside.query(cut, &[database]).expect("cut");
+        }
     }
 
     fn number(&mut self, sql: &str) -> i64 {

@@ -1,15 +1,68 @@
 //! The HTTP service through the real binary: one run for one payload whatever dies, results with
 //! their files, nothing for strangers, everything told.
 
+use std::fmt::Write as _;
+use std::ops::Deref;
+
+use crate::fleet::Fleet;
+use crate::support::TestWorkspace;
+
+/// Where runs that are asked for live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Store {
+    Files,
+    Postgres,
+}
+
+/// A workspace, and the database that its settings name.
+struct Home {
+    workspace: TestWorkspace,
+    fleet: Option<Fleet>,
+}
+
+impl Deref for Home {
+    type Target = TestWorkspace;
+
+    fn deref(&self) -> &TestWorkspace {
+        &self.workspace
+    }
+}
+
+impl Store {
+    /// Makes a workspace with three products and no run; without a server there is none on PostgreSQL.
+    fn home(self) -> Option<Home> {
+        let fleet = match self {
+            Self::Files => None,
+            Self::Postgres => Some(Fleet::new()?),
+        };
+        let workspace = workspace();
+        if let Some(fleet) = &fleet {
+            let text = format!("store: \"{}\"\n", fleet.url);
+            workspace.write("config/global.yaml", text.as_bytes());
+        }
+        Some(Home { workspace, fleet })
+    }
+}
+
+/// Makes a test of each of these scenes on either store.
+macro_rules! on_both_stores {
+    ($($scene:ident),* $(,)?) => {
+        mod on_files {
+            $(#[test] fn $scene() { super::$scene(super::Store::Files); })*
+        }
+        mod on_postgres {
+            $(#[test] fn $scene() { super::$scene(super::Store::Postgres); })*
+        }
+    };
+}
+
 mod contract;
+mod figures;
 mod reading;
 mod safety;
 mod submitting;
+mod telling;
 mod working;
-
-use std::fmt::Write as _;
-
-use crate::support::TestWorkspace;
 
 const ADAPTERS: &str = "adapters:
   free:

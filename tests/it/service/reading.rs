@@ -2,9 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{does, workspace};
+use super::{Store, does, workspace};
 use crate::support::TestWorkspace;
 use crate::support::http::Server;
+
+on_both_stores!(
+    a_result_is_there_after_success_and_not_before,
+    a_run_that_failed_says_so_and_blocks_no_new_one,
+    pictures_that_are_uploaded_are_kept_once_and_make_a_run,
+);
 
 /// Makes a run of three jobs, and carries it out.
 fn finished(algo: &str) -> (TestWorkspace, Server) {
@@ -16,9 +22,10 @@ fn finished(algo: &str) -> (TestWorkspace, Server) {
     (workspace, server)
 }
 
-#[test]
-fn a_result_is_there_after_success_and_not_before() {
-    let workspace = workspace();
+fn a_result_is_there_after_success_and_not_before(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "one"});
     server.post("/runs", &order).expect(201);
@@ -46,9 +53,10 @@ fn a_result_is_there_after_success_and_not_before() {
     assert_eq!(again.expect(200).json()["deduplicated"], "finished");
 }
 
-#[test]
-fn a_run_that_failed_says_so_and_blocks_no_new_one() {
-    let workspace = workspace();
+fn a_run_that_failed_says_so_and_blocks_no_new_one(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let order = json!({"parameters": {"algo": "broken", "items": ["100001"]}});
     let first = server.post("/runs", &order).expect(201).json();
@@ -256,9 +264,10 @@ fn items_algos_costs_and_explanations_are_what_the_commands_say() {
     );
 }
 
-#[test]
-fn pictures_that_are_uploaded_are_kept_once_and_make_a_run() {
-    let workspace = workspace();
+fn pictures_that_are_uploaded_are_kept_once_and_make_a_run(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let mut picture = Vec::new();
     let image = image::RgbImage::from_pixel(8, 8, image::Rgb([200, 10, 10]));
@@ -273,6 +282,12 @@ fn pictures_that_are_uploaded_are_kept_once_and_make_a_run() {
     };
     let kept = send("image/png", &picture).expect(201).json();
     send("image/png", &picture).expect(200);
+    let head =
+        b"--sep\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a.png\"\r\n\r\n";
+    let form = [&head[..], &picture[..], b"\r\n--sep--\r\n"].concat();
+    let same = send("multipart/form-data; boundary=sep", &form).expect(200);
+    assert_eq!(same.json()["image"], kept["image"]);
+    send("multipart/form-data; boundary=sep", b"--sep--").expect_problem(422, "unusable-picture");
     send("image/png", b"no picture").expect_problem(422, "unusable-picture");
     send("application/json", b"{}").expect_problem(415, "unsupported-media-type");
     let back = server

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 
 use serde_json::json;
 
-use super::{does, workspace};
+use super::{Store, does, workspace};
 use crate::support::http::Server;
 use crate::support::wait_until;
 
@@ -263,4 +263,35 @@ fn a_dead_store_is_not_ready_and_a_stop_lets_streams_go() {
     wait_until("the server is gone", || {
         TcpStream::connect(&server.address).is_err()
     });
+}
+
+#[test]
+fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
+    let Some(home) = Store::Postgres.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    server.get("/readyz").expect(200);
+    let fleet = home.fleet.as_ref().expect("on PostgreSQL");
+    fleet.allow_connections(false);
+    let told = server.get("/readyz").expect(503).json();
+    let store = told["checks"].as_array().expect("a list").iter();
+    let store: Vec<_> = store.filter(|check| check["name"] == "store").collect();
+    assert_eq!(store[0]["ok"], false, "{told}");
+    server.get("/healthz").expect(200);
+    server
+        .get("/runs/r1")
+        .expect_problem(503, "store-unavailable");
+    let more = json!({"parameters": {"algo": "free", "items": ["100002"]}});
+    server
+        .post("/runs", &more)
+        .expect_problem(503, "store-unavailable");
+    let cancel = server.post("/api/v1/runs/r1/cancel", &json!({}));
+    cancel.expect_problem(503, "store-unavailable");
+    fleet.allow_connections(true);
+    server.get("/readyz").expect(200);
+    server.get("/runs/r1").expect(200);
+    server.post("/runs", &more).expect(201);
 }

@@ -6,8 +6,19 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::workspace;
+use super::{Store, workspace};
 use crate::support::http::{Answer, Server};
+
+on_both_stores!(
+    the_same_payload_twice_gives_the_same_run,
+    neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload,
+    a_hundred_identical_requests_at_once_give_one_run,
+    a_key_gives_the_first_answer_again_byte_for_byte,
+    a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run,
+    what_costs_needs_a_limit_and_keeps_within_it,
+    a_token_orders_no_more_in_a_day_than_its_cap,
+    what_cannot_be_made_is_refused_with_the_place,
+);
 
 fn order(algo: &str) -> Value {
     json!({"parameters": {"algos": [algo], "items": ["100001"]}})
@@ -20,9 +31,10 @@ fn runs(server: &Server) -> usize {
         .len()
 }
 
-#[test]
-fn the_same_payload_twice_gives_the_same_run() {
-    let workspace = workspace();
+fn the_same_payload_twice_gives_the_same_run(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let first = server.post("/runs", &order("free")).expect(201);
     let run = first.json();
@@ -47,9 +59,10 @@ fn the_same_payload_twice_gives_the_same_run() {
     assert_eq!(runs(&server), 1);
 }
 
-#[test]
-fn neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload() {
-    let workspace = workspace();
+fn neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let hash = |body: &str| {
         let plan = server
@@ -80,9 +93,10 @@ fn neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload() {
     assert_eq!(runs(&server), 0);
 }
 
-#[test]
-fn a_hundred_identical_requests_at_once_give_one_run() {
-    let workspace = workspace();
+fn a_hundred_identical_requests_at_once_give_one_run(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let barrier = Barrier::new(100);
     let answers: Vec<Answer> = thread::scope(|scope| {
@@ -124,9 +138,10 @@ fn keyed(server: &Server, key: &str, body: &Value) -> Answer {
     server.send("POST", "/runs", &headers, body.to_string().as_bytes())
 }
 
-#[test]
-fn a_key_gives_the_first_answer_again_byte_for_byte() {
-    let workspace = workspace();
+fn a_key_gives_the_first_answer_again_byte_for_byte(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let first = keyed(&server, "k-1", &order("free")).expect(201);
     let again = keyed(&server, "\"k-1\"", &order("free")).expect(201);
@@ -185,9 +200,10 @@ fn a_submission_that_somebody_died_over_is_finished_not_repeated() {
     }
 }
 
-#[test]
-fn a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run() {
-    let workspace = workspace();
+fn a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     for _ in 0..8 {
         let server = Server::start(&workspace, &[]);
         let token = format!("Bearer {}", server.token);
@@ -210,9 +226,10 @@ fn a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run() {
     assert_eq!(runs(&server), 1);
 }
 
-#[test]
-fn what_costs_needs_a_limit_and_keeps_within_it() {
-    let workspace = workspace();
+fn what_costs_needs_a_limit_and_keeps_within_it(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let all = json!({"parameters": {"algos": ["paid"]}});
     let plan = server.post("/api/v1/plans", &all).expect(200).json();
@@ -246,9 +263,10 @@ fn what_costs_needs_a_limit_and_keeps_within_it() {
         .expect_problem(409, "run-id-taken");
 }
 
-#[test]
-fn a_token_orders_no_more_in_a_day_than_its_cap() {
-    let workspace = workspace();
+fn a_token_orders_no_more_in_a_day_than_its_cap(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let made = workspace.archi3d(&[
         "token",
         "create",
@@ -279,9 +297,10 @@ fn a_token_orders_no_more_in_a_day_than_its_cap() {
     post("100003").expect_problem(409, "budget-exceeded");
 }
 
-#[test]
-fn what_cannot_be_made_is_refused_with_the_place() {
-    let workspace = workspace();
+fn what_cannot_be_made_is_refused_with_the_place(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     for (body, status, kind) in [
         (
@@ -325,4 +344,37 @@ fn what_cannot_be_made_is_refused_with_the_place() {
     let huge = json!({"parameters": {"algos": ["free"]}, "notes": "x".repeat(10 << 20)});
     server.post("/runs", &huge).expect_problem(413, "too-large");
     assert_eq!(runs(&server), 0);
+}
+
+#[test]
+fn on_postgres_a_server_that_died_before_it_made_the_folder_left_one_run() {
+    let Some(workspace) = Store::Postgres.home() else {
+        return;
+    };
+    let server = Server::start(&workspace, &[]);
+    let made = keyed(&server, "k", &order("free")).expect(201);
+    let run = made.json()["run_id"].as_str().expect("a name").to_owned();
+    server.kill();
+    // As it is after a kill between the commit and the folder.
+    std::fs::remove_dir_all(workspace.path(&format!("runs/{run}"))).expect("it was made");
+    std::fs::remove_file(workspace.path("tables/generations.csv")).expect("it was made");
+    let server = Server::start(&workspace, &[]);
+    assert_eq!(
+        keyed(&server, "k", &order("free")).expect(201).body,
+        made.body
+    );
+    assert_eq!(
+        server.post("/runs", &order("free")).expect(200).json()["run_id"],
+        *run
+    );
+    assert_eq!(runs(&server), 1);
+    let worker = workspace.archi3d(&["run", "worker", "--run-id", &run]);
+    let _ = worker.run().expect_code(0);
+    server.get(&format!("/runs/{run}/result")).expect(200);
+    let _ = workspace
+        .archi3d(&["fleet", "pull", "--run-id", &run])
+        .run()
+        .expect_code(0);
+    let rows = workspace.registry();
+    assert_eq!(rows.rows.len(), 1, "{rows:?}");
 }

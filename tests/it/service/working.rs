@@ -6,17 +6,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{does, workspace};
+use super::{Store, does, workspace};
 use crate::support::http::Server;
 use crate::support::wait_until;
+
+on_both_stores!(
+    workers_of_the_server_carry_out_what_is_submitted_and_end_with_it,
+    failed_jobs_are_tried_again_on_request,
+    events_of_other_processes_come_in_order_and_none_is_missed,
+);
 
 fn status(server: &Server, run: &str) -> Value {
     server.get(&format!("/runs/{run}")).expect(200).json()["status"].clone()
 }
 
-#[test]
-fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it() {
-    let workspace = workspace();
+fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &["--workers", "2"]);
     let order = json!({"parameters": {"algos": ["paid"]}, "run_id": "r1", "max_cost_usd": 0.75, "max_parallel": 2});
     server.post("/runs", &order).expect(201);
@@ -40,9 +47,10 @@ fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it() {
     assert_eq!(lines.find(|line| line.contains(&root)), None);
 }
 
-#[test]
-fn failed_jobs_are_tried_again_on_request() {
-    let workspace = workspace();
+fn failed_jobs_are_tried_again_on_request(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     workspace.write(
         "config/adapters.yaml",
         b"adapters:\n  once:\n    kind: mock\n    image_mode: single\n    unit_price_usd: 0\n    fail_first: 1\n    count_file: count\n",
@@ -99,9 +107,10 @@ fn read_until(server: &Server, headers: &str, kind: &str) -> (String, Value) {
     panic!("the stream ended without {kind}");
 }
 
-#[test]
-fn events_of_other_processes_come_in_order_and_none_is_missed() {
-    let workspace = workspace();
+fn events_of_other_processes_come_in_order_and_none_is_missed(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
     let server = Server::start(&workspace, &[]);
     let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
     server.post("/runs", &order).expect(201);

@@ -64,6 +64,12 @@ pub fn schemathesis() -> Option<PathBuf> {
     required("ARCHI3D_TEST_SCHEMATHESIS", must_have_all())
 }
 
+/// Returns the folder that has Prometheus and promtool, under the same condition.
+#[cfg(feature = "serve")]
+pub fn prometheus() -> Option<PathBuf> {
+    required("ARCHI3D_TEST_PROMETHEUS", must_have_all())
+}
+
 /// Returns the folder of the Khronos validator for Node, under the same condition.
 pub fn gltf_validator() -> Option<PathBuf> {
     required("ARCHI3D_TEST_GLTF_VALIDATOR", must_have_all())

@@ -35,8 +35,25 @@ pub struct GlobalSettings {
     pub budget_day_usd: Option<f64>,
     /// Where runs live that many machines work on: the URL of a PostgreSQL database.
     pub store: Option<String>,
+    /// Who is told of what happens.
+    pub notify: NotifySettings,
     /// What is expected to cost more is confirmed by a person first.
     pub confirm_above_usd: Option<f64>,
+}
+
+/// Who is told of what happens; without a command and a webhook nobody is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NotifySettings {
+    /// A program and its arguments, which gets the event on its standard input.
+    pub command: Vec<String>,
+    /// An address that the event is sent to.
+    pub webhook: Option<String>,
+    /// The variable that has the secret with which that is signed.
+    pub secret_env: Option<String>,
+    /// Which events; empty means all.
+    pub events: Vec<String>,
+    /// How long either may take, in seconds.
+    pub timeout_s: Option<f64>,
 }
 
 /// Lays `documents` over each other.
@@ -44,6 +61,13 @@ pub(super) fn lay(documents: &[Document]) -> Result<Layers, ConfigError> {
     let mut layers = Layers::default();
     for document in documents {
         schema::check_document(document, GLOBAL)?;
+        let notify = document.root.get("notify");
+        let is_set = |key: &str| notify.is_some_and(|notify| !notify[key].is_null());
+        if is_set("webhook") && !is_set("secret_env") {
+            let said = "`notify.webhook` is signed: name the variable that has the secret with \
+                        `notify.secret_env`";
+            return Err(document.fault(&["notify", "webhook"], said.to_owned()));
+        }
         layers.lay(&document.root, &document.origin);
     }
     Ok(layers)
@@ -80,6 +104,11 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
     let number = |keys: &[&str]| layers.get(keys).and_then(Value::as_f64);
     let count = |keys: &[&str]| layers.get(keys).and_then(Value::as_u64);
     let text = |keys: &[&str]| layers.get(keys).and_then(Value::as_str).map(str::to_owned);
+    let words = |keys: &[&str]| {
+        let list = layers.get(keys).and_then(Value::as_array).into_iter();
+        let words = list.flatten().filter_map(Value::as_str);
+        words.map(str::to_owned).collect()
+    };
     let algorithms = layers.get(&["algorithms"]).and_then(Value::as_array);
     GlobalSettings {
         algorithms: algorithms
@@ -98,6 +127,13 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
         budget_run_usd: number(&["budget", "run_usd"]),
         budget_day_usd: number(&["budget", "day_usd"]),
         store: text(&["store"]),
+        notify: NotifySettings {
+            command: words(&["notify", "command"]),
+            webhook: text(&["notify", "webhook"]),
+            secret_env: text(&["notify", "secret_env"]),
+            events: words(&["notify", "events"]),
+            timeout_s: number(&["notify", "timeout_s"]),
+        },
         confirm_above_usd: number(&["confirm_above_usd"]),
     }
 }

@@ -33,7 +33,7 @@ use yaml::Document;
 
 pub use environment::Lookup;
 pub use error::ConfigError;
-pub use global::GlobalSettings;
+pub use global::{GlobalSettings, NotifySettings};
 pub use locate::{Os, WORKSPACE_VARIABLE, is_workspace};
 pub use origin::{Origin, SettingEntry, is_secret};
 pub use prices::{PRICES_FILE, Prices};

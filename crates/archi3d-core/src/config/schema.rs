@@ -6,6 +6,7 @@ use crate::config::error::ConfigError;
 use crate::config::yaml::Document;
 use crate::domain::id::AlgoKey;
 use crate::domain::nearest::suggestion;
+use crate::domain::notice::NOTICES;
 
 /// What stands behind a key. `null` is accepted everywhere and means "not set".
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,10 @@ pub(super) enum Shape {
     Text,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A list of words, at least one.
+    Words,
+    /// A list of some of these words.
+    Some(&'static [&'static str]),
     /// A list of algorithm keys.
     Algos,
     /// The price of something: a number, 0 or more.
@@ -62,6 +67,16 @@ pub(super) const GLOBAL: Shape = Map(&[
     ("budget", Map(&[("run_usd", Money), ("day_usd", Money)])),
     ("confirm_above_usd", Money),
     ("store", Text),
+    (
+        "notify",
+        Map(&[
+            ("command", Shape::Words),
+            ("webhook", Text),
+            ("secret_env", Text),
+            ("events", Shape::Some(&NOTICES)),
+            ("timeout_s", Positive),
+        ]),
+    ),
     ("breaker_failures", InAdapters),
     ("max_parallel", InAdapters),
     ("rate_per_min", InAdapters),
@@ -200,6 +215,18 @@ fn fault(value: &Value, shape: Shape) -> Option<String> {
             let fits = value.as_str().is_some_and(|word| words.contains(&word));
             return (!fits).then(|| words.join(" or "));
         }
+        Shape::Words => (
+            value.as_array().is_some_and(|words| {
+                let word = |word: &Value| word.as_str().is_some_and(|word| !word.is_empty());
+                !words.is_empty() && words.iter().all(word)
+            }),
+            "a list of words, such as [notify-send, archi3d]",
+        ),
+        Shape::Some(words) => {
+            let known = |word: &Value| word.as_str().is_some_and(|word| words.contains(&word));
+            let fits = value.as_array().is_some_and(|list| list.iter().all(known));
+            return (!fits).then(|| format!("a list of some of {}", words.join(", ")));
+        }
         Algos => return algos_fault(value),
         Price => (
             number.is_some_and(|price| price >= 0.0 && price.is_finite()),
@@ -256,7 +283,7 @@ mod tests {
         assert_eq!(
             refusal("zebra: 1\n"),
             "global.yaml:1: unknown key `zebra`; known here: algorithms, thresholds, batch, \
-             tools, metrics, budget, confirm_above_usd, store"
+             tools, metrics, budget, confirm_above_usd, store, notify"
         );
     }
 

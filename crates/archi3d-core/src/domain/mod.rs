@@ -23,6 +23,7 @@ pub mod limits;
 pub mod money;
 pub mod naming;
 pub mod nearest;
+pub mod notice;
 pub mod order;
 pub mod patch;
 pub mod plan;

@@ -287,6 +287,14 @@ pub fn create(
     Ok(report)
 }
 
+/// Returns the rows that a new run would have, each with its job, and the line above them.
+#[cfg(feature = "postgres")]
+pub(in crate::ops) fn new_rows(plan: &Plan<'_>, run_id: &RunId, clock: &dyn Clock) -> Table {
+    let mut table = Table::with_header(rows::REGISTRY_COLUMNS);
+    rows::append(&mut table, plan, run_id, clock);
+    table
+}
+
 /// Returns the items of the table; without a table there are none.
 pub fn catalog(workspace: &Workspace) -> Result<Vec<CatalogItem>, StoreError> {
     match items::read(workspace) {
@@ -325,6 +333,42 @@ fn default_run_id(now: Timestamp) -> Result<RunId, IdError> {
     RunId::parse(&now.as_datetime().format("%Y-%m-%dT%H-%M-%SZ").to_string())
 }
 
+/// Adds rows that a fleet has and the registry lacks, and completes the run's manifest; returns whether it could: while
+/// the registry's lock is busy, `waiting` hears for how long and gives up by returning `false`.
+#[cfg(feature = "postgres")]
+pub(in crate::ops) fn arrive(
+    workspace: &Workspace,
+    run_id: &RunId,
+    header: &[u8],
+    rows: &[Vec<u8>],
+    waiting: &mut dyn FnMut(Duration) -> bool,
+) -> Result<bool, StoreError> {
+    let lock = workspace.registry_lock();
+    fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
+    let Some(_held) = FileLock::acquire(&lock, waiting).context("lock", &lock)? else {
+        return Ok(false);
+    };
+    let path = workspace.registry();
+    let mut registry = registry(&path)?;
+    let first_new = registry.len();
+    crate::store::files::restore(&mut registry, header, rows, run_id, &path)?;
+    let names = &rows::REGISTRY_COLUMNS[21..27];
+    let places: Vec<usize> = names
+        .iter()
+        .filter_map(|name| registry.column(name))
+        .collect();
+    let new = (first_new..registry.len()).flat_map(|row| places.iter().map(move |at| (row, *at)));
+    let images = new.map(|(row, at)| String::from_utf8_lossy(&registry.cell(row, at)).into_owned());
+    let images: Vec<String> = images.filter(|path| !path.is_empty()).collect();
+    publish(workspace, run_id, &mut registry, first_new, &images)?;
+    Ok(true)
+}
+
+fn registry(path: &Path) -> Result<Table, StoreError> {
+    let found = table_file::read(path)?;
+    Ok(found.unwrap_or_else(|| Table::with_header(rows::REGISTRY_COLUMNS)))
+}
+
 /// Adds the jobs the run lacks; returns how many jobs its manifest has then, and
 /// what looked wrong.
 /// The caller holds the registry's lock.
@@ -334,35 +378,45 @@ fn write(
     run_id: &RunId,
     plan: &mut Plan<'_>,
 ) -> Result<(usize, Vec<String>), StoreError> {
-    let registry_path = workspace.registry();
-    let manifest_path = workspace.run(run_id).manifest();
-    let mut registry = match table_file::read(&registry_path)? {
-        Some(table) => table,
-        None => Table::with_header(rows::REGISTRY_COLUMNS),
-    };
+    let mut registry = registry(&workspace.registry())?;
     rows::leave_out(plan, &mut registry, workspace, run_id)?;
     let first_new = registry.len();
     rows::append(&mut registry, plan, run_id, clock);
+    let images = plan.jobs.iter().flat_map(|job| &job.item.images).cloned();
+    let images: Vec<String> = images.collect();
+    publish(workspace, run_id, &mut registry, first_new, &images)
+}
+
+/// Writes the registry's rows from `first_new` on, and what else a run has of them.
+fn publish(
+    workspace: &Workspace,
+    run_id: &RunId,
+    registry: &mut Table,
+    first_new: usize,
+    images: &[String],
+) -> Result<(usize, Vec<String>), StoreError> {
+    let registry_path = workspace.registry();
+    let manifest_path = workspace.run(run_id).manifest();
     // Both files are ready before the first is touched.
-    let manifest = manifest::complete(&mut registry, &registry_path, &manifest_path, run_id)?;
+    let manifest = manifest::complete(registry, &registry_path, &manifest_path, run_id)?;
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
     fault::here("batch.before");
     let folder = workspace.run(run_id).root().to_owned();
-    if manifest.changed || !plan.jobs.is_empty() {
+    let grows = registry.len() > first_new;
+    if manifest.changed || grows {
         fs::create_dir_all(&folder).context("create", &folder)?;
         workspace.make_reports();
         fault::here("batch.folder_made");
     }
-    if !plan.jobs.is_empty() {
+    if grows {
         // First, so that no row is ever without the record it can be made again from.
         let record_path = workspace.run(run_id).rows();
-        let record = created_rows::with_new_rows(&mut registry, &record_path, run_id, first_new)?;
+        let record = created_rows::with_new_rows(registry, &record_path, run_id, first_new)?;
         replace(&record_path, &record, &tag)?;
         fault::here("batch.record_written");
         let pictures_path = workspace.run(run_id).pictures();
         let mut pictures = PictureMarks::read(&pictures_path);
-        let images = plan.jobs.iter().flat_map(|job| &job.item.images);
-        pictures.look(workspace, images.map(String::as_str));
+        pictures.look(workspace, images.iter().map(String::as_str));
         let pictures = pictures.to_bytes().context("write", &pictures_path)?;
         replace(&pictures_path, &pictures, &tag)?;
         fault::here("batch.pictures_written");

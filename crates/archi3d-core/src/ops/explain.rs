@@ -44,7 +44,7 @@ pub fn run_explain(
     // What cannot be read is told elsewhere.
     let medians = runs.medians().unwrap_or_default();
     let rhythm = runs.rhythm(run_id)?;
-    let mut planner = Planner::new(context, request, runs)?;
+    let mut planner = Planner::new(context, request, runs, false)?;
     let plan = planner.plan(record.clone());
     let mut numbers = numbers(&record, &planner, &medians);
     // A job that is over leaves the count in its attempts alone.

@@ -3,7 +3,7 @@
 //! Here: which server, the schema, and what is there. [`push`] hands a run over, [`pull`] brings its results back, [`tend`]
 //! is the housekeeping. Nothing here runs a job.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -41,7 +41,81 @@ impl From<PgError> for OpsError {
 /// Names where news of jobs are told beside the database.
 const WAKE: &str = "ARCHI3D_WAKE";
 
+/// What a context has of the server of fleets, once it was asked.
+#[derive(Default)]
+pub(super) struct Known {
+    /// For those who look.
+    runs: Mutex<Option<PgRuns>>,
+    /// For those who order: one at a time, so that a hundred who ask at once take one connection.
+    desk: Mutex<Option<Connection>>,
+}
+
+/// The connection of those who order something.
+pub(super) struct Desk<'a> {
+    held: MutexGuard<'a, Option<Connection>>,
+    context: &'a OpsContext,
+}
+
+impl Desk<'_> {
+    /// Asks the server, and once more if the connection was lost: what is asked must bear that.
+    pub(super) fn ask<T>(
+        &mut self,
+        mut ask: impl FnMut(&mut Connection) -> Result<T, PgError>,
+    ) -> Result<T, OpsError> {
+        match self.once(&mut ask)? {
+            Err(PgError::Lost { .. }) => Ok(self.once(&mut ask)??),
+            answer => Ok(answer?),
+        }
+    }
+
+    fn once<T>(
+        &mut self,
+        ask: &mut impl FnMut(&mut Connection) -> Result<T, PgError>,
+    ) -> Result<Result<T, PgError>, OpsError> {
+        let known = self.held.take().filter(|known| !known.is_closed());
+        let mut connection = match known {
+            Some(known) => known,
+            None => connect(self.context, "serve")?,
+        };
+        let answer = ask(&mut connection);
+        if !matches!(answer, Err(PgError::Lost { .. })) {
+            *self.held = Some(connection);
+        }
+        Ok(answer)
+    }
+}
+
 impl OpsContext {
+    /// Tells whether a store of fleets is named.
+    pub(super) fn has_fleet(&self) -> Result<bool, OpsError> {
+        Ok(store_url(self)?.is_some())
+    }
+
+    /// Returns the connection of those who order something; nothing where no fleet is named.
+    pub(super) fn desk(&self) -> Result<Option<Desk<'_>>, OpsError> {
+        if !self.has_fleet()? {
+            return Ok(None);
+        }
+        Ok(Some(Desk {
+            held: self
+                .fleet
+                .desk
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+            context: self,
+        }))
+    }
+
+    /// Goes on with the connections of another context of the same workspace, if they lead to the same server.
+    #[must_use]
+    pub fn going_on(mut self, before: &Self) -> Self {
+        let url = |context: &Self| named_store(context).map(|(text, _)| text);
+        if url(&self) == url(before) {
+            self.fleet = before.fleet.clone();
+        }
+        self
+    }
+
     /// Returns where news of jobs are told beside the database: as said, or as `ARCHI3D_WAKE` says.
     pub(super) fn wake(&self, said: Option<&str>) -> Result<Option<Wake>, OpsError> {
         let known = self.variables().now(&[WAKE]);
@@ -130,21 +204,29 @@ pub(super) fn url_of_pushed(context: &OpsContext, run_id: &RunId) -> Result<Stor
 /// is kept for the next question.
 pub(super) fn runs_of(context: &OpsContext, run_id: &RunId) -> Result<PgRuns, OpsError> {
     let mark = pushed_mark(context, run_id)?;
-    let mut known = context.fleet.lock().unwrap_or_else(PoisonError::into_inner);
-    let runs = if let Some(runs) = &*known {
-        runs.clone()
-    } else {
-        let connection = connect(context, "look")?;
-        PgRuns::new(connection, context.workspace.clone(), context.clock.clone())
-    };
-    *known = Some(runs.clone());
-    drop(known);
+    let runs = all_runs(context)?;
     let found = runs.ask(|c| import::run(c, run_id.as_str()))?;
     let url = runs.ask(|c| Ok(c.url().clone()))?;
     match found {
         Some(run) => same_push(&url, run, run_id, &mark).map(|_| runs),
         None => Err(unknown_run(&url, run_id, &mark)),
     }
+}
+
+/// Returns the runs of the server. The connection is kept for the next question.
+pub(super) fn all_runs(context: &OpsContext) -> Result<PgRuns, OpsError> {
+    let mut known = context
+        .fleet
+        .runs
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(runs) = &*known {
+        return Ok(runs.clone());
+    }
+    let connection = connect(context, "look")?;
+    let runs = PgRuns::new(connection, context.workspace.clone(), context.clock.clone());
+    *known = Some(runs.clone());
+    Ok(runs)
 }
 
 /// Connects to the store for what `what` says, and checks its schema.

@@ -31,12 +31,7 @@ pub fn checks(context: &OpsContext) -> Vec<Check> {
     let workspace = &context.workspace;
     let mut checks = vec![
         check("workspace", || {
-            context
-                .expect_workspace()
-                .map_err(|error| error.to_string())?;
-            super::names::runs(context)
-                .map(drop)
-                .map_err(|error| error.to_string())
+            super::names::readable(context).map_err(|error| error.to_string())
         }),
         check("writable", || {
             let path = workspace.tables().join("ready");

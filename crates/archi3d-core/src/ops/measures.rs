@@ -1,7 +1,7 @@
 //! Figures for Prometheus, computed from what the workspace holds: for `/metrics` and for
 //! `run worker --metrics-file`. Reads only.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -17,6 +17,9 @@ use crate::workspace::durable;
 
 /// Runs that were active within this many seconds have figures of their own.
 const ACTIVE_S: u64 = 86_400;
+
+/// A run of a fleet that is over is read again after so many seconds.
+const READ_AGAIN_S: u64 = 60;
 
 /// So many runs at most.
 const MOST_RUNS: usize = 50;
@@ -44,6 +47,8 @@ pub struct Family {
     kind: Kind,
     help: &'static str,
     samples: BTreeMap<(u8, String), f64>,
+    /// Whether the highest of several figures counts, not their sum.
+    highest: bool,
 }
 
 impl Family {
@@ -54,6 +59,19 @@ impl Family {
             kind,
             help,
             samples: BTreeMap::new(),
+            highest: false,
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.highest |= other.highest;
+        for (key, value) in &other.samples {
+            let known = self.samples.entry(key.clone()).or_default();
+            *known = if self.highest {
+                known.max(*value)
+            } else {
+                *known + value
+            };
         }
     }
 
@@ -64,6 +82,7 @@ impl Family {
 
     /// Sets the figure with these labels if it is more than what is there.
     pub fn raise(&mut self, labels: &[(&str, &str)], value: f64) {
+        self.highest = true;
         let key = (0, format!("{}{}", self.name, written(labels)));
         let found = self.samples.entry(key).or_insert(value);
         *found = found.max(value);
@@ -141,17 +160,68 @@ pub fn text(families: &[Family]) -> String {
 
 /// Writes the figures of a workspace into a file that a collector reads, in one step.
 pub fn write_file(context: &OpsContext, path: &Path) -> Result<(), OpsError> {
-    let text = text(&measure(context)?);
+    let text = text(&measure(context, &mut Seen::default())?);
     durable::replace_unsynced(path, text.as_bytes(), &std::process::id().to_string())
         .context("write", path)?;
     Ok(())
 }
 
+#[derive(Debug, Default)]
 struct Figures {
     families: BTreeMap<&'static str, Family>,
 }
 
+/// What was tried in each run, as it was computed last: most runs are over and are not read again.
+#[derive(Debug, Default)]
+pub struct Seen(HashMap<RunId, SeenRun>);
+
+#[derive(Debug)]
+struct SeenRun {
+    /// How the run stood then.
+    mark: Mark,
+    at: Timestamp,
+    figures: Figures,
+    /// When its last attempt ended.
+    last: Option<Timestamp>,
+}
+
+/// By what a run is known to be as it was: its counts, and how much its journals hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mark {
+    counts: [usize; Status::ALL.len()],
+    rehearsed: usize,
+    journals: u64,
+}
+
+impl Mark {
+    fn of(context: &OpsContext, run: &RunId, line: &RunLine) -> Self {
+        let journals = std::fs::read_dir(context.workspace.run(run).journals());
+        let journals = journals.into_iter().flatten().flatten();
+        let sizes = journals.filter_map(|journal| Some(journal.metadata().ok()?.len()));
+        Self {
+            counts: line.counts,
+            rehearsed: line.rehearsed,
+            journals: sizes.sum(),
+        }
+    }
+
+    /// Tells whether nothing can have happened since that the mark does not show. What a fleet did shows only in
+    /// counts, so runs that are at work there are always read, and others now and then.
+    fn tells_all(&self, line: &RunLine, age_s: u64) -> bool {
+        let open = [Status::Enqueued, Status::Running];
+        let is_open = open.iter().any(|status| self.counts[*status as usize] > 0);
+        line.fleet.is_none() || !is_open && age_s < READ_AGAIN_S
+    }
+}
+
 impl Figures {
+    fn join(&mut self, other: &Self) {
+        for (name, family) in &other.families {
+            let known = self.of(name, family.kind, family.help);
+            known.join(family);
+        }
+    }
+
     fn of(&mut self, name: &'static str, kind: Kind, help: &'static str) -> &mut Family {
         self.families
             .entry(name)
@@ -179,11 +249,9 @@ impl Figures {
     }
 }
 
-/// Computes all figures of a workspace.
-pub fn measure(context: &OpsContext) -> Result<Vec<Family>, OpsError> {
-    let mut figures = Figures {
-        families: BTreeMap::new(),
-    };
+/// Computes all figures of a workspace; of runs that `seen` knows as they are only what is new is read.
+pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, OpsError> {
+    let mut figures = Figures::default();
     let version = env!("CARGO_PKG_VERSION");
     let labels = [
         ("version", version),
@@ -206,10 +274,9 @@ pub fn measure(context: &OpsContext) -> Result<Vec<Family>, OpsError> {
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
-        let attempts = run_attempts(context, &run, None, &[])?.attempts;
-        let last = attempts.iter().filter_map(|one| one.record.ended).max();
-        of_attempts(&mut figures, context, line.created, &attempts);
-        let is_own = own < MOST_RUNS && is_active(context, line, last);
+        let tried = seen.run(context, &run, line)?;
+        figures.join(&tried.figures);
+        let is_own = own < MOST_RUNS && is_active(context, line, tried.last);
         own += usize::from(is_own);
         of_run(&mut figures, context, &run, is_own)?;
     }
@@ -224,6 +291,34 @@ pub fn measure(context: &OpsContext) -> Result<Vec<Family>, OpsError> {
         );
     }
     Ok(figures.families.into_values().collect())
+}
+
+impl Seen {
+    /// Returns what was tried in a run.
+    fn run(
+        &mut self,
+        context: &OpsContext,
+        run: &RunId,
+        line: &RunLine,
+    ) -> Result<&SeenRun, OpsError> {
+        let (mark, now) = (Mark::of(context, run, line), context.clock.now());
+        let known = self.0.get(run).is_some_and(|seen| {
+            seen.mark == mark && mark.tells_all(line, now.since(seen.at).as_secs())
+        });
+        if !known {
+            let attempts = run_attempts(context, run, None, &[])?.attempts;
+            let mut figures = Figures::default();
+            of_attempts(&mut figures, context, line.created, &attempts);
+            let seen = SeenRun {
+                mark,
+                at: now,
+                figures,
+                last: attempts.iter().filter_map(|one| one.record.ended).max(),
+            };
+            self.0.insert(run.clone(), seen);
+        }
+        Ok(&self.0[run])
+    }
 }
 
 fn is_active(context: &OpsContext, line: &RunLine, last: Option<Timestamp>) -> bool {

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-#[cfg(feature = "postgres")]
-use std::sync::Mutex;
 
 use crate::adapter::Variables;
 use crate::clock::SystemClock;
@@ -20,8 +18,6 @@ use crate::ops::catalog::CatalogError;
 use crate::ops::consolidate::ConsolidateError;
 use crate::platform;
 use crate::store::files::{FileProviders, FileStoreOptions};
-#[cfg(feature = "postgres")]
-use crate::store::postgres::PgRuns;
 use crate::store::{Providers, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -56,6 +52,7 @@ mod lost_money;
 pub mod measures;
 pub mod money;
 pub mod names;
+pub mod notify;
 pub mod plan;
 pub mod rebuild;
 pub mod remove;
@@ -87,7 +84,7 @@ pub struct OpsContext {
     pub store: Option<String>,
     /// The server of fleets, once it was asked.
     #[cfg(feature = "postgres")]
-    fleet: Arc<Mutex<Option<PgRuns>>>,
+    fleet: Arc<fleet::Known>,
 }
 
 /// An operation that could not be carried out.
@@ -181,6 +178,13 @@ impl OpsContext {
             #[cfg(feature = "postgres")]
             fleet: Arc::default(),
         })
+    }
+
+    /// Goes on with what another context of the same workspace has open.
+    #[cfg(not(feature = "postgres"))]
+    #[must_use]
+    pub fn going_on(self, _before: &Self) -> Self {
+        self
     }
 
     /// Names the store of fleets, over whatever else does.

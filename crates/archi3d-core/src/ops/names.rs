@@ -115,12 +115,17 @@ pub fn runs(context: &OpsContext) -> Result<(Vec<RunLine>, Vec<String>), OpsErro
     context.expect_workspace()?;
     let mut lines = lines(context)?;
     let (stores, mut troubles) = (Stores::new(context), Vec::new());
+    let mut is_away = false;
     for line in &mut lines {
         let Some(run) = RunId::parse(&line.run).ok().filter(|_| line.has_manifest) else {
             continue;
         };
         line.fleet = fleet_of(context, &run);
         if line.fleet.is_none() {
+            continue;
+        }
+        if is_away {
+            line.as_pulled = true;
             continue;
         }
         match stores.of(&run).and_then(|runs| Ok(runs.counts(&run)?)) {
@@ -130,12 +135,26 @@ pub fn runs(context: &OpsContext) -> Result<(Vec<RunLine>, Vec<String>), OpsErro
             }
             Err(error) => {
                 line.as_pulled = true;
+                is_away = !error.is_setup();
                 let trouble = format!("run {run} is shown as it was pulled last: {error}");
                 troubles.push(trouble);
             }
         }
     }
     Ok((lines, troubles))
+}
+
+/// Returns when a run was made, as its rows tell.
+pub fn created(context: &OpsContext, run: &RunId) -> Result<Option<Timestamp>, OpsError> {
+    let mut lines = lines(context)?.into_iter();
+    let line = lines.find(|line| line.run == run.as_str());
+    Ok(line.and_then(|line| line.created))
+}
+
+/// Checks that the registry and the folders of runs can be read.
+pub(super) fn readable(context: &OpsContext) -> Result<(), OpsError> {
+    context.expect_workspace()?;
+    lines(context).map(drop)
 }
 
 fn lines(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {

@@ -28,7 +28,7 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     }
     let runs = context.runs(&request.run_id)?;
     let run = runs.jobs(&request.run_id, request.rhythm)?;
-    let mut planner = Planner::new(context, request, runs)?.looking_for_copies();
+    let mut planner = Planner::new(context, request, runs, false)?.looking_for_copies();
     let mut warnings = run.warnings;
     warnings.extend(context.settings.prices.problem.clone());
     let filter = select::among(&request.query, &run.jobs);
@@ -48,7 +48,7 @@ pub(super) fn plan_new(
     request: &WorkerRequest,
     jobs: Vec<JobRecord>,
 ) -> Result<Plan, OpsError> {
-    let mut planner = Planner::new(context, request, context.runs(&request.run_id)?)?;
+    let mut planner = Planner::new(context, request, context.runs_of_new()?, true)?;
     let warnings = given_up(context, &jobs);
     let filter = select::among(&request.query, &jobs);
     let jobs = planner.plan_all(jobs, &filter);

@@ -114,13 +114,17 @@ fn model_of(context: &OpsContext, run_id: &RunId, job_id: &JobId, stored: &str) 
     told.into_iter().chain([usual]).find(|path| path.is_file())
 }
 
-/// Returns one cell of every row of a run, by job.
-pub fn column(
+/// Returns which version of its algorithm made each result of a run.
+pub fn algo_versions(
     context: &OpsContext,
     run_id: &RunId,
-    name: &str,
 ) -> Result<HashMap<JobId, String>, OpsError> {
-    let rows = cells(context, run_id, &[name])?.into_iter();
+    #[cfg(feature = "postgres")]
+    if context.workspace.run(run_id).fleet().exists() {
+        let runs = crate::ops::fleet::runs_of(context, run_id)?;
+        return Ok(runs.algo_versions(run_id)?);
+    }
+    let rows = cells(context, run_id, &["algo_version"])?.into_iter();
     let filled = rows.filter_map(|(job, (_, mut cells))| Some((job, cells.pop()?)));
     Ok(filled.filter(|(_, cell)| !cell.is_empty()).collect())
 }

@@ -78,6 +78,15 @@ impl OpsContext {
         Stores::new(self).of(run)
     }
 
+    /// Returns the store that a run would live in which is asked for over the network.
+    pub(super) fn runs_of_new(&self) -> Result<Arc<dyn Runs>, OpsError> {
+        #[cfg(feature = "postgres")]
+        if self.has_fleet()? {
+            return Ok(Arc::new(crate::ops::fleet::all_runs(self)?));
+        }
+        Ok(Stores::new(self).files)
+    }
+
     /// Opens a run for a change that a person asked for, in the store that has it.
     pub(super) fn open_to_act(
         &self,

@@ -1,28 +1,31 @@
 //! Runs that are asked for over the network: planned, checked, made once.
 //!
 //! The same parameters lead to the same run, and the same key to the same answer, whoever dies in
-//! between: what is asked for is noted first (`log`), the run is made under the name noted, and
-//! making it again adds nothing. `orders` has what workers that follow are to do.
+//! between. On files what is asked for is noted first (`log`), the run is made under the name noted, and
+//! making it again adds nothing; where a fleet is named the run, its jobs, and the answer are one
+//! transaction (`fleet`). `orders` has what workers that follow are to do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::domain::id::RunId;
 use crate::domain::item_name::ItemName;
 use crate::domain::job::Status;
 use crate::domain::money::Usd;
-use crate::domain::plan::{AlgoError, ItemFilter};
+use crate::domain::plan::AlgoError;
 use crate::domain::time::Timestamp;
-use crate::ops::batch::{self, BatchRequest, ConfiguredAlgos};
-use crate::ops::events;
-use crate::ops::names::{self, RunLine};
+use crate::ops::names::RunLine;
 use crate::ops::status::run_status;
+use crate::ops::view::status::RunStatus;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::StoreError;
 
+mod files;
+#[cfg(feature = "postgres")]
+mod fleet;
 mod log;
 mod orders;
 mod planned;
@@ -30,8 +33,9 @@ mod planned;
 pub use log::{Intent, RequestKey, RetryOrder};
 pub use orders::{Retry, WorkOrder, orders, retry, take_retry};
 
-use log::{Held, Line, Lines};
-use planned::{items, planned, summary};
+use files::ordered_today;
+use log::Lines;
+use planned::{planned, summary};
 
 /// How long an answer is remembered.
 pub const REMEMBERED: Duration = Duration::from_secs(30 * 86_400);
@@ -136,20 +140,67 @@ pub struct Existing {
 }
 
 /// What became of a submission.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Submitted {
-    /// There is a new run.
-    Made(Box<Intent>),
-    /// An earlier one will do; the word says why.
-    Deduplicated(Box<Intent>, &'static str),
-    /// The request was answered before, with this.
-    Replayed {
-        /// The status.
-        status: u16,
-        /// The body, byte for byte.
-        body: String,
-    },
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// The status of the answer.
+    pub status: u16,
+    /// Its body, byte for byte.
+    pub body: String,
+    /// The run; nothing is known of it where an older answer is given again.
+    pub run_id: Option<RunId>,
 }
+
+/// A run that was made, or that will do; the word says why no new one was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome<'a> {
+    /// How it stands.
+    pub line: RunLine,
+    /// What was asked for when it was made.
+    pub intent: &'a Intent,
+    /// Why it will do.
+    pub deduplicated: Option<&'static str>,
+}
+
+impl Outcome<'_> {
+    /// Writes the answer down.
+    fn told(&self, written: Written<'_>) -> Submitted {
+        Submitted {
+            status: if self.deduplicated.is_some() {
+                200
+            } else {
+                201
+            },
+            body: written(self),
+            run_id: Some(self.intent.run_id.clone()),
+        }
+    }
+
+    fn made(intent: &Intent) -> Outcome<'_> {
+        let jobs = intent.plan["jobs"].as_u64().unwrap_or_default();
+        let jobs = usize::try_from(jobs).unwrap_or_default();
+        let mut counts = [0; Status::ALL.len()];
+        counts[Status::Enqueued as usize] = jobs;
+        let line = RunLine {
+            run: intent.run_id.to_string(),
+            jobs,
+            counts,
+            other: 0,
+            rehearsed: 0,
+            created: Some(intent.at),
+            has_manifest: true,
+            fleet: None,
+            as_pulled: false,
+        };
+        Outcome {
+            line,
+            intent,
+            deduplicated: None,
+        }
+    }
+}
+
+/// Writes the answer to a submission, which is kept with its key.
+pub type Written<'a> = &'a dyn Fn(&Outcome<'_>) -> String;
 
 /// Why a submission is refused.
 #[derive(Debug, thiserror::Error)]
@@ -209,77 +260,65 @@ impl From<StoreError> for SubmitError {
 
 /// Says what a submission would do and cost; writes nothing.
 pub fn plan(context: &OpsContext, asked: &Submission) -> Result<SubmissionPlan, SubmitError> {
-    let lines = Lines::read(&context.workspace)?;
-    let (runs, _) = names::runs(context)?;
-    let mut planned = planned(context, asked)?.0;
-    planned.existing = earlier(context, &lines, &runs, asked).map(|(intent, status)| Existing {
-        run_id: intent.run_id.clone(),
-        status,
-    });
+    let mut planned = planned(context, asked)?;
+    #[cfg(feature = "postgres")]
+    if context.has_fleet()? {
+        planned.existing = fleet::existing(context, asked)?;
+        return Ok(planned);
+    }
+    planned.existing = files::existing(context, asked)?;
     Ok(planned)
 }
 
-/// Makes the run, or finds the one that will do.
-pub fn submit(context: &OpsContext, asked: &Submission) -> Result<Submitted, SubmitError> {
-    let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
-    let now = context.clock.now();
-    if let Some(key) = &asked.key
-        && let Some(known) = with_key(&held.lines, key, now)?
-    {
-        return match known {
-            Known::Answered(status, body) => Ok(Submitted::Replayed { status, body }),
-            Known::Begun(intent) => finish(context, asked, &mut held, *intent),
-        };
+/// Makes the run, or finds the one that will do; `written` makes the answer.
+pub fn submit(
+    context: &OpsContext,
+    asked: &Submission,
+    written: Written<'_>,
+) -> Result<Submitted, SubmitError> {
+    #[cfg(feature = "postgres")]
+    if let Some(mut desk) = context.desk()? {
+        return fleet::submit(context, &mut desk, asked, written);
     }
-    let (runs, _) = names::runs(context)?;
-    if let Some(begun) = begun(&held.lines, asked) {
-        return finish(context, asked, &mut held, begun);
-    }
-    if let Some((intent, status)) = earlier(context, &held.lines, &runs, asked) {
-        let word = if status == Status::Completed {
-            "finished"
-        } else {
-            "active"
-        };
-        return Ok(Submitted::Deduplicated(Box::new(intent.clone()), word));
-    }
-    let (plan, _) = planned(context, asked)?;
-    check(asked, &plan, &held.lines, now)?;
-    let run_id = free_name(context, asked, &runs)?;
-    let intent = Intent {
-        at: now,
-        run_id,
-        payload_hash: asked.payload_hash.clone(),
-        parameters: asked.parameters.clone(),
-        dedupes: asked.dedupe != Dedupe::None,
-        key: asked.key.clone(),
-        by: asked.by.clone(),
-        max_cost_usd: asked.max_cost_usd,
-        max_parallel: asked.max_parallel,
-        start: asked.start,
-        notes: asked.notes.clone(),
-        expected_usd: plan.expected_usd.dollars(),
-        plan: serde_json::to_value(&plan).expect("plain data can always be written"),
-    };
-    held.add(Line::Intent(Box::new(intent.clone())))?;
-    finish(context, asked, &mut held, intent)
+    files::submit(context, asked, written)
 }
 
-/// Remembers what was answered to a request with a key.
-pub fn remember(
-    context: &OpsContext,
-    scope: &str,
-    status: u16,
-    body: &str,
-) -> Result<(), SubmitError> {
-    let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
-    held.add(Line::Answered {
-        at: context.clock.now(),
-        scope: scope.to_owned(),
-        status,
-        body: body.to_owned(),
-    })?;
-    Ok(())
+impl Submission {
+    fn noted(&self, at: Timestamp, run_id: RunId, plan: &SubmissionPlan) -> Intent {
+        Intent {
+            at,
+            run_id,
+            payload_hash: self.payload_hash.clone(),
+            parameters: self.parameters.clone(),
+            dedupes: self.dedupe != Dedupe::None,
+            key: self.key.clone(),
+            by: self.by.clone(),
+            max_cost_usd: self.max_cost_usd,
+            max_parallel: self.max_parallel,
+            start: self.start,
+            notes: self.notes.clone(),
+            expected_usd: plan.expected_usd.dollars(),
+            plan: serde_json::to_value(plan).expect("plain data can always be written"),
+        }
+    }
+
+    /// Tells whether a run that stands so will do.
+    fn is_content_with(&self, status: Status) -> bool {
+        match status {
+            Status::Enqueued | Status::Running => self.dedupe != Dedupe::None,
+            Status::Completed => self.dedupe == Dedupe::ActiveOrFinished,
+            Status::Failed | Status::Cancelled => false,
+        }
+    }
+}
+
+/// Says why a run that stands so will do.
+fn word_of(status: Status) -> &'static str {
+    if status == Status::Completed {
+        "finished"
+    } else {
+        "active"
+    }
 }
 
 /// Returns the submissions that led to runs, by run.
@@ -288,7 +327,29 @@ pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Intent>, OpsError
     let made = lines.made;
     let intents = lines.intents.into_iter();
     let made = intents.filter(|intent| made.contains_key(&intent.run_id));
-    Ok(made.map(|intent| (intent.run_id.clone(), intent)).collect())
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_mut, reason = "a fleet adds some")
+    )]
+    let mut intents: BTreeMap<_, _> = made.map(|intent| (intent.run_id.clone(), intent)).collect();
+    #[cfg(feature = "postgres")]
+    if context.has_fleet()? {
+        intents.extend(fleet::intents(context, None)?);
+    }
+    Ok(intents)
+}
+
+/// Returns the submission that led to a run.
+pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Intent>, OpsError> {
+    #[cfg(feature = "postgres")]
+    if context.has_fleet()?
+        && let Some(intent) = fleet::intents(context, Some(run))?.remove(run)
+    {
+        return Ok(Some(intent));
+    }
+    let lines = Lines::read(&context.workspace)?;
+    let mut found = lines.intents.into_iter().rev();
+    Ok(found.find(|intent| intent.run_id == *run))
 }
 
 /// How a run stands in a word: at work, else waiting, else the worst of how its jobs ended. What
@@ -308,133 +369,35 @@ pub fn standing(line: &RunLine) -> Status {
     }
 }
 
-/// Returns the line of a run with what its markers know and the table does not yet.
-pub fn seen_now(context: &OpsContext, line: &RunLine) -> Result<RunLine, OpsError> {
-    let mut line = line.clone();
-    if let Ok(run) = RunId::parse(&line.run) {
-        let status = run_status(context, &run)?;
-        (line.counts, line.rehearsed) = (status.counts, status.rehearsed);
+/// Returns a run as it stands this moment.
+pub fn seen_now(context: &OpsContext, run: &RunId) -> Result<RunLine, OpsError> {
+    Ok(line_of(run, &run_status(context, run)?))
+}
+
+/// Returns a run as its status has it; when it was made is not told.
+pub fn line_of(run: &RunId, status: &RunStatus) -> RunLine {
+    RunLine {
+        run: run.to_string(),
+        jobs: status.total,
+        counts: status.counts,
+        other: status.unknown_status,
+        rehearsed: status.rehearsed,
+        created: None,
+        has_manifest: true,
+        fleet: None,
+        as_pulled: false,
     }
-    Ok(line)
 }
 
-/// What is known of a key.
-enum Known {
-    Answered(u16, String),
-    Begun(Box<Intent>),
-}
-
-fn with_key(lines: &Lines, key: &RequestKey, now: Timestamp) -> Result<Option<Known>, SubmitError> {
-    let young = |at: Timestamp| now.since(at) < REMEMBERED;
-    let of_key = |intent: &&Intent| {
-        let own = intent.key.as_ref();
-        own.is_some_and(|own| own.scope == key.scope) && young(intent.at)
-    };
-    let Some(intent) = lines.intents.iter().rev().find(of_key) else {
-        // A request that led to no run of its own has only its answer.
-        let answer = lines
-            .answers
-            .get(&key.scope)
-            .filter(|answer| young(answer.0));
-        return match answer {
-            None => Ok(None),
-            Some((_, status, body)) => match body.split_once('\n') {
-                Some((fingerprint, body)) if fingerprint == key.fingerprint => {
-                    Ok(Some(Known::Answered(*status, body.to_owned())))
-                }
-                _ => Err(SubmitError::KeyReused),
-            },
-        };
-    };
-    let same = intent
-        .key
-        .as_ref()
-        .is_some_and(|own| own.fingerprint == key.fingerprint);
-    if !same {
-        return Err(SubmitError::KeyReused);
+/// Makes the folders of runs that a fleet has and that have none here, or the one: a server died before it made them.
+pub fn arrive(context: &OpsContext, only: Option<&RunId>) -> Result<(), OpsError> {
+    #[cfg(feature = "postgres")]
+    if let Some(mut desk) = context.desk()? {
+        fleet::arrive(context, &mut desk, only)?;
     }
-    Ok(Some(match lines.answers.get(&key.scope) {
-        Some((_, status, body)) => {
-            let body = body.split_once('\n').map_or("", |(_, body)| body);
-            Known::Answered(*status, body.to_owned())
-        }
-        None => Known::Begun(Box::new(intent.clone())),
-    }))
-}
-
-/// Returns a submission of the same parameters that somebody died over.
-fn begun(lines: &Lines, asked: &Submission) -> Option<Intent> {
-    let same = |intent: &&Intent| {
-        intent.payload_hash == asked.payload_hash
-            && intent.dedupes
-            && asked.dedupe != Dedupe::None
-            && !lines.made.contains_key(&intent.run_id)
-    };
-    lines.intents.iter().rev().find(same).cloned()
-}
-
-/// Returns the run that will do instead of a new one, and how it stands.
-fn earlier<'l>(
-    context: &OpsContext,
-    lines: &'l Lines,
-    runs: &[RunLine],
-    asked: &Submission,
-) -> Option<(&'l Intent, Status)> {
-    if asked.dedupe == Dedupe::None {
-        return None;
-    }
-    let mut same = lines.intents.iter().rev().filter(|intent| {
-        intent.payload_hash == asked.payload_hash
-            && intent.dedupes
-            && lines.made.contains_key(&intent.run_id)
-    });
-    same.find_map(|intent| {
-        let line = runs
-            .iter()
-            .find(|line| line.run == intent.run_id.as_str())?;
-        let status =
-            seen_now(context, line).map_or_else(|_| standing(line), |line| standing(&line));
-        let will_do = match status {
-            Status::Enqueued | Status::Running => true,
-            Status::Completed => asked.dedupe == Dedupe::ActiveOrFinished,
-            Status::Failed | Status::Cancelled => false,
-        };
-        will_do.then_some((intent, status))
-    })
-}
-
-/// Makes the run that was noted, or what is missing of it.
-fn finish(
-    context: &OpsContext,
-    asked: &Submission,
-    held: &mut Held,
-    intent: Intent,
-) -> Result<Submitted, SubmitError> {
-    if !held.lines.made.contains_key(&intent.run_id) {
-        let request = BatchRequest {
-            run_id: Some(intent.run_id.clone()),
-            algos: Some(asked.algos.join(",")),
-            filter: ItemFilter::default(),
-            dry_run: false,
-            items: Some(items(context, asked)?),
-        };
-        let configured = ConfiguredAlgos::of(&context.settings);
-        batch::create(
-            &context.workspace,
-            &*context.clock,
-            &configured,
-            &request,
-            &mut |waited| waited < Duration::from_secs(30),
-        )
-        .map_err(OpsError::from)?;
-        held.add(Line::Made {
-            at: context.clock.now(),
-            run_id: intent.run_id.clone(),
-        })?;
-        let by = Map::from_iter([("by".to_owned(), Value::from(intent.by.as_str()))]);
-        events::note(context, "run_created", &intent.run_id, by);
-    }
-    Ok(Submitted::Made(Box::new(intent)))
+    #[cfg(not(feature = "postgres"))]
+    let _ = (context, only);
+    Ok(())
 }
 
 fn free_name(
@@ -469,8 +432,7 @@ fn free_name(
 fn check(
     asked: &Submission,
     plan: &SubmissionPlan,
-    lines: &Lines,
-    now: Timestamp,
+    ordered: Option<f64>,
 ) -> Result<(), SubmitError> {
     if asked
         .if_plan
@@ -485,12 +447,8 @@ fn check(
         None if costs => return Err(SubmitError::MaxCostMissing(plan.expected_usd)),
         None => None,
     };
-    let left = asked.daily_cap_usd.map(|cap| {
-        (
-            "what is left of the token's daily cap",
-            cap - ordered_today(lines, &asked.by, now),
-        )
-    });
+    let left = asked.daily_cap_usd.zip(ordered);
+    let left = left.map(|(cap, ordered)| ("what is left of the token's daily cap", cap - ordered));
     for (limit, allowed) in allowed.into_iter().chain(left) {
         if plan.expected_usd > Usd::of(allowed.max(0.0)) {
             return Err(SubmitError::TooDear {
@@ -502,20 +460,4 @@ fn check(
         }
     }
     Ok(())
-}
-
-fn ordered_today(lines: &Lines, by: &str, now: Timestamp) -> f64 {
-    let today = now.as_datetime().date_naive();
-    let is_today = |at: Timestamp| at.as_datetime().date_naive() == today;
-    let runs = lines
-        .intents
-        .iter()
-        .filter(|one| one.by == by && is_today(one.at));
-    let retries = lines
-        .retries
-        .iter()
-        .filter(|one| one.by == by && is_today(one.at));
-    runs.map(|one| one.expected_usd)
-        .chain(retries.map(|one| one.expected_usd))
-        .sum()
 }

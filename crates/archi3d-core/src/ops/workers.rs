@@ -69,7 +69,53 @@ pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
         let status = run_status(context, &run)?;
         all.extend(of_run(&run, live, &status));
     }
+    #[cfg(feature = "postgres")]
+    in_fleet(context, &mut all)?;
     Ok(all)
+}
+
+/// Adds what the fleet knows of its workers: those that hold nothing, and more of those that do.
+#[cfg(feature = "postgres")]
+fn in_fleet(context: &OpsContext, all: &mut Vec<WorkerView>) -> Result<(), OpsError> {
+    use crate::store::postgres::crew::{self, Health};
+    if !context.has_fleet()? {
+        return Ok(());
+    }
+    let seen = crate::ops::fleet::all_runs(context)?.ask(|c| crew::workers(c, None))?;
+    for worker in seen {
+        let state = match worker.health() {
+            Health::Ended => continue,
+            Health::Alive => Liveness::Alive,
+            Health::Slow => Liveness::Silent,
+            Health::Silent => Liveness::Dead,
+        };
+        let run = worker.run_id.as_deref().map(RunId::parse);
+        let known = all.iter().position(|one| one.worker_id == worker.worker_id);
+        let place = match (known, run) {
+            (Some(place), _) => place,
+            // One that died and held nothing left nothing behind.
+            (None, Some(Ok(run_id))) if state != Liveness::Dead => {
+                all.push(WorkerView {
+                    worker_id: worker.worker_id,
+                    run_id,
+                    state,
+                    host: None,
+                    version: None,
+                    since: None,
+                    heartbeat_age: None,
+                    holds: Vec::new(),
+                });
+                all.len() - 1
+            }
+            _ => continue,
+        };
+        let view = &mut all[place];
+        view.host = Some(worker.host);
+        view.version = Some(worker.version);
+        view.since = Some(Timestamp::new(worker.started));
+        view.heartbeat_age = Some(worker.silent);
+    }
+    Ok(())
 }
 
 fn of_run(run: &RunId, live: Vec<files::LiveWorker>, status: &RunStatus) -> Vec<WorkerView> {

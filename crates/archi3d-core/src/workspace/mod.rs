@@ -5,6 +5,7 @@ pub mod durable;
 pub mod fleet;
 pub mod lock;
 pub mod log;
+pub mod notes;
 pub mod paths;
 pub mod pictures;
 pub mod runs;

@@ -15,6 +15,7 @@ mod driver;
 mod fal;
 mod fetch;
 mod form;
+pub mod hook;
 mod lookup;
 mod meshy;
 mod pace;

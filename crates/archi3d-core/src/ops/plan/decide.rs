@@ -87,9 +87,15 @@ impl<'a> Planner<'a> {
         context: &'a OpsContext,
         request: &'a WorkerRequest,
         runs: Arc<dyn Runs>,
+        is_new: bool,
     ) -> Result<Self, OpsError> {
         let (run_id, caps) = (&request.run_id, money::caps(context, request));
-        let money = runs.money(run_id)?;
+        // A run that is only planned has no money yet, and a fleet does not know it.
+        let money = if is_new {
+            runs.money(run_id).unwrap_or_default()
+        } else {
+            runs.money(run_id)?
+        };
         // What cannot be read closes nothing.
         let all = |what| runs.closed(what).unwrap_or_default();
         let limited = caps.any() && !request.dry_run;
@@ -102,7 +108,11 @@ impl<'a> Planner<'a> {
             caps,
             closed: all(Closable::Provider),
             paused: all(Closable::Algo),
-            unpublished: runs.unpublished(run_id)?,
+            unpublished: if is_new {
+                HashMap::new()
+            } else {
+                runs.unpublished(run_id)?
+            },
             carriers: HashMap::new(),
             reuse: (request.reuse && !request.dry_run)
                 .then(|| Forecast::new(context, runs.reuse())),
@@ -115,7 +125,7 @@ impl<'a> Planner<'a> {
             started: 0,
             planned: Usd::ZERO,
             planned_today: Usd::ZERO,
-            highest_cost: if limited {
+            highest_cost: if limited && !is_new {
                 runs.highest_costs(run_id)?
             } else {
                 HashMap::new()

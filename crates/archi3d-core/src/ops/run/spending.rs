@@ -108,7 +108,7 @@ fn due_by_plan(
         limit: None,
         ..request.clone()
     };
-    let mut planner = Planner::new(context, &unlimited, context.runs(&request.run_id)?)?;
+    let mut planner = Planner::new(context, &unlimited, context.runs(&request.run_id)?, false)?;
     let filter = select::among(&request.query, &jobs);
     let plans = planner.plan_all(jobs, &filter);
     let bought = plans.iter().filter(|plan| plan.fate == PlannedAction::Run);

@@ -5,8 +5,6 @@
 //! the last line.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,10 +13,8 @@ use serde_json::Value;
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::platform;
 use crate::store::error::{IoContext as _, StoreError};
-use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+use crate::workspace::notes::Notes;
 use crate::workspace::paths::Workspace;
 
 /// How long another submission is waited for.
@@ -108,9 +104,8 @@ pub struct RetryOrder {
 /// The lines, and the right to add some.
 pub(super) struct Held {
     pub(super) lines: Lines,
-    file: File,
+    notes: Notes,
     path: PathBuf,
-    _lock: FileLock,
 }
 
 /// What the lines come to.
@@ -133,15 +128,7 @@ impl Lines {
     /// Reads what was asked for so far; takes no lock.
     pub(super) fn read(workspace: &Workspace) -> Result<Self, StoreError> {
         let path = path(workspace);
-        match durable::open_plain(&path) {
-            Ok(mut file) => {
-                let mut text = Vec::new();
-                file.read_to_end(&mut text).context("read", &path)?;
-                Ok(Self::of(&text))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error).context("read", &path),
-        }
+        Ok(Self::of(&Notes::read(&path).context("read", &path)?))
     }
 
     /// Takes what whole lines say; one that was cut short says nothing.
@@ -188,39 +175,18 @@ impl Held {
     /// in time.
     pub(super) fn take(workspace: &Workspace) -> Result<Option<Self>, StoreError> {
         let path = path(workspace);
-        let folder = workspace.tables();
-        std::fs::create_dir_all(&folder).context("create", &folder)?;
-        let lock = path.with_extension("lock");
-        let Some(lock) = FileLock::acquire_within(&lock, PATIENCE).context("lock", &lock)? else {
-            return Ok(None);
-        };
-        let is_new = !path.exists();
-        let mut file = durable::open_append(&path).context("open", &path)?;
-        if is_new {
-            platform::sync_dir(&folder).context("sync", &folder)?;
-        }
-        let mut text = Vec::new();
-        let mut reader = durable::open_plain(&path).context("open", &path)?;
-        reader.read_to_end(&mut text).context("read", &path)?;
-        if text.last().is_some_and(|last| *last != b'\n') {
-            // A line that was cut short ends here.
-            file.write_all(b"\n").context("write", &path)?;
-        }
-        file.seek(SeekFrom::End(0)).context("read", &path)?;
-        Ok(Some(Self {
+        let taken = Notes::take(&path, PATIENCE).context("lock", &path)?;
+        Ok(taken.map(|(notes, text)| Self {
             lines: Lines::of(&text),
-            file,
+            notes,
             path,
-            _lock: lock,
         }))
     }
 
     /// Adds a line that survives a power cut.
     pub(super) fn add(&mut self, line: Line) -> Result<(), StoreError> {
-        let mut text = serde_json::to_vec(&line).expect("plain data can always be written");
-        text.push(b'\n');
-        self.file.write_all(&text).context("write", &self.path)?;
-        self.file.sync_data().context("sync", &self.path)?;
+        let text = serde_json::to_vec(&line).expect("plain data can always be written");
+        self.notes.add(text).context("write", &self.path)?;
         self.lines.take(line);
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::ops::select::WorkerRequest;
 use crate::ops::view::plan::PlannedAction;
 use crate::ops::{OpsContext, OpsError};
 
-use super::log::{Held, Line, Lines, RetryOrder};
+use super::log::{Held, Intent, Line, Lines, RetryOrder};
 use super::{SubmissionPlan, SubmitError, ordered_today, summary};
 
 /// What a worker that follows is to do next.
@@ -46,8 +46,27 @@ pub struct Retry {
     pub daily_cap_usd: Option<f64>,
 }
 
-/// Returns what is to be done, runs in the order in which they were asked for. Reads only.
+/// Returns what is to be done, runs in the order in which they were asked for.
 pub fn orders(context: &OpsContext) -> Result<Vec<WorkOrder>, OpsError> {
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_mut, reason = "a fleet adds some")
+    )]
+    let mut orders = on_files(context)?;
+    #[cfg(feature = "postgres")]
+    if context.has_fleet()? {
+        let open = super::fleet::open(context)?.into_iter();
+        // What nobody wanted started waits for a person; what they want tried again does not.
+        let open = open.filter(|(intent, retry)| intent.start || retry.is_some());
+        orders.extend(open.map(|(intent, retry)| WorkOrder {
+            retry,
+            ..order_of(Some(&intent), &intent.run_id)
+        }));
+    }
+    Ok(orders)
+}
+
+fn on_files(context: &OpsContext) -> Result<Vec<WorkOrder>, OpsError> {
     let lines = Lines::read(&context.workspace)?;
     if lines.intents.is_empty() && lines.retries.is_empty() {
         return Ok(Vec::new());
@@ -57,7 +76,7 @@ pub fn orders(context: &OpsContext) -> Result<Vec<WorkOrder>, OpsError> {
     let mut orders = Vec::new();
     for retry in lines.open_retries() {
         if known(&retry.run_id).is_some() {
-            let order = order_of(&lines, &retry.run_id);
+            let order = order_of(intent_of(&lines, &retry.run_id), &retry.run_id);
             orders.push(WorkOrder {
                 retry: Some(retry.clone()),
                 ..order
@@ -71,18 +90,18 @@ pub fn orders(context: &OpsContext) -> Result<Vec<WorkOrder>, OpsError> {
         };
         let open = [Status::Enqueued, Status::Running];
         if line.rehearsed > 0 || open.iter().any(|status| line.counts[*status as usize] > 0) {
-            orders.push(order_of(&lines, &intent.run_id));
+            orders.push(order_of(Some(intent), &intent.run_id));
         }
     }
     Ok(orders)
 }
 
-fn order_of(lines: &Lines, run: &RunId) -> WorkOrder {
-    let intent = lines
-        .intents
-        .iter()
-        .rev()
-        .find(|intent| intent.run_id == *run);
+fn intent_of<'l>(lines: &'l Lines, run: &RunId) -> Option<&'l Intent> {
+    let mut intents = lines.intents.iter().rev();
+    intents.find(|intent| intent.run_id == *run)
+}
+
+fn order_of(intent: Option<&Intent>, run: &RunId) -> WorkOrder {
     WorkOrder {
         run_id: run.clone(),
         // What was free when it was asked for stays free.
@@ -95,6 +114,12 @@ fn order_of(lines: &Lines, run: &RunId) -> WorkOrder {
 
 /// Takes an order to try again; of several workers one gets it.
 pub fn take_retry(context: &OpsContext, id: &str) -> Result<bool, OpsError> {
+    #[cfg(feature = "postgres")]
+    if let Some(mut desk) = context.desk()?
+        && super::fleet::take_retry(&mut desk, id)?
+    {
+        return Ok(true);
+    }
     let Some(mut held) = Held::take(&context.workspace)? else {
         return Ok(false);
     };
@@ -138,27 +163,36 @@ pub fn retry(context: &OpsContext, asked: &Retry) -> Result<SubmissionPlan, Subm
     if jobs.is_empty() {
         return Ok(shown);
     }
-    let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
-    let now = context.clock.now();
-    if let Some(cap) = asked.daily_cap_usd {
-        let allowed = cap - ordered_today(&held.lines, &asked.by, now);
-        if shown.expected_usd > Usd::of(allowed.max(0.0)) {
-            return Err(SubmitError::TooDear {
-                jobs: jobs.len(),
-                expected: shown.expected_usd,
-                limit: "what is left of the token's daily cap",
-                allowed,
-            });
-        }
-    }
-    held.add(Line::Retry(RetryOrder {
-        at: now,
+    let order = RetryOrder {
+        at: context.clock.now(),
         id: uuid::Uuid::new_v4().to_string(),
         run_id: asked.run_id.clone(),
         jobs,
         resubmit_unknown: asked.resubmit_unknown,
         by: asked.by.clone(),
         expected_usd: shown.expected_usd.dollars(),
-    }))?;
+    };
+    let fits = |ordered: f64| {
+        let allowed = asked.daily_cap_usd.map(|cap| cap - ordered);
+        let allowed = allowed.filter(|left| shown.expected_usd > Usd::of(left.max(0.0)));
+        allowed.map_or(Ok(()), |allowed| {
+            Err(SubmitError::TooDear {
+                jobs: order.jobs.len(),
+                expected: shown.expected_usd,
+                limit: "what is left of the token's daily cap",
+                allowed,
+            })
+        })
+    };
+    #[cfg(feature = "postgres")]
+    if context.workspace.run(&asked.run_id).fleet().exists()
+        && let Some(mut desk) = context.desk()?
+    {
+        super::fleet::retry(&mut desk, &order, &fits)?;
+        return Ok(shown);
+    }
+    let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
+    fits(ordered_today(&held.lines, &asked.by, order.at))?;
+    held.add(Line::Retry(order))?;
     Ok(shown)
 }

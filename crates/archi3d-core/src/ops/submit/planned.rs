@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::item_name::any_matches;
 use crate::domain::job::JobState;
-use crate::domain::plan::{CatalogItem, ItemFilter, Plan as Jobs, select_algos};
+use crate::domain::plan::{AlgoSelection, CatalogItem, ItemFilter, Plan as Jobs, select_algos};
 use crate::domain::text::hex;
 use crate::ops::OpsContext;
 use crate::ops::batch::{self, ConfiguredAlgos};
@@ -51,14 +51,21 @@ pub(super) fn items(
     Ok(items)
 }
 
+/// Returns the algorithms that are meant.
+pub(super) fn algos(
+    context: &OpsContext,
+    asked: &Submission,
+) -> Result<AlgoSelection, SubmitError> {
+    let configured = ConfiguredAlgos::of(&context.settings);
+    select_algos(&asked.algos.join(","), &configured.known).map_err(SubmitError::UnknownAlgo)
+}
+
 /// Puts every job through the worker's own functions.
 pub(super) fn planned(
     context: &OpsContext,
     asked: &Submission,
-) -> Result<(SubmissionPlan, Plan), SubmitError> {
-    let configured = ConfiguredAlgos::of(&context.settings);
-    let algos = select_algos(&asked.algos.join(","), &configured.known)
-        .map_err(SubmitError::UnknownAlgo)?;
+) -> Result<SubmissionPlan, SubmitError> {
+    let algos = algos(context, asked)?;
     let items = items(context, asked)?;
     let jobs = Jobs::new(&items, &algos, &ItemFilter::default());
     if jobs.jobs.is_empty() {
@@ -104,7 +111,7 @@ pub(super) fn planned(
         })
     });
     let plan = plan_new(context, &request, records.collect())?;
-    Ok((summary(&plan, &asked.payload_hash), plan))
+    Ok(summary(&plan, &asked.payload_hash))
 }
 
 /// Sums a plan up for those who are to confirm it.

@@ -106,7 +106,7 @@ pub use open::{
 pub use overview::algos_of;
 pub use projection::StateNames;
 pub use providers::FileProviders;
-pub use pulled::{PulledRow, PulledRows, Pulling};
+pub use pulled::{PulledRow, PulledRows, Pulling, restore};
 pub use reading::{FileRuns, highest_costs};
 pub use registry::missing_hint;
 pub use reuse::FileReuse;

@@ -89,12 +89,9 @@ impl<'a> Pulling<'a> {
         };
         let table = self.registry.load()?;
         let mut pulled = PulledRows::default();
-        let index = table.index(self.run_id.as_str());
-        let gone: Vec<&PulledRow> = rows
-            .iter()
-            .filter(|row| index.first_of(&row.job_id).is_none())
-            .collect();
-        pulled.restored = restore(table, header, &gone, &self.workspace.registry())?;
+        let as_handed: Vec<&[u8]> = rows.iter().map(|row| row.row.as_slice()).collect();
+        let path = self.workspace.registry();
+        pulled.restored = restore(table, header, &as_handed, self.run_id, &path)?;
         let edits = edits(table, self.run_id, rows);
         pulled.changed = edits.len();
         if pulled == PulledRows::default() {
@@ -195,24 +192,32 @@ fn cells(
     cells
 }
 
-/// Adds rows that are gone as they were handed over.
-fn restore(
+/// Adds the rows of a run that the table lacks as they were handed over; returns how many these were.
+pub fn restore<R: AsRef<[u8]>>(
     table: &mut Table,
     header: &[u8],
-    gone: &[&PulledRow],
+    rows: &[R],
+    run_id: &RunId,
     path: &std::path::Path,
 ) -> Result<usize, StoreError> {
-    if gone.is_empty() {
-        return Ok(0);
-    }
     let mut bytes = header.to_vec();
-    for row in gone {
+    for row in rows {
         if !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }
-        bytes.extend_from_slice(&row.row);
+        bytes.extend_from_slice(row.as_ref());
     }
     let old = Table::parse(bytes).map_err(|error| super::registry::content_error(&error, path))?;
+    let job_column = old.column("job_id");
+    let index = table.index(run_id.as_str());
+    let is_gone = |row: &usize| {
+        let id = job_column.map(|column| old.cell(*row, column));
+        id.is_none_or(|id| index.first_of(&String::from_utf8_lossy(&id)).is_none())
+    };
+    let gone: Vec<usize> = (0..old.len()).filter(is_gone).collect();
+    if gone.is_empty() {
+        return Ok(0);
+    }
     let names: Vec<&str> = old.columns().iter().map(String::as_str).collect();
     table.ensure_columns(&names);
     let places: Vec<Option<usize>> = names.iter().map(|name| table.column(name)).collect();
@@ -225,7 +230,7 @@ fn restore(
             })
             .collect()
     };
-    let rows: Vec<Vec<(usize, String)>> = (0..old.len()).map(cells_of).collect();
+    let rows: Vec<Vec<(usize, String)>> = gone.into_iter().map(cells_of).collect();
     table.append(&rows);
     Ok(rows.len())
 }

@@ -23,12 +23,20 @@ pub struct Migration {
 }
 
 /// Every step, in order.
-pub static MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "init",
-    text: include_str!("migrations/0001_init.sql"),
-    min_program: 1,
-}];
+pub static MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "init",
+        text: include_str!("migrations/0001_init.sql"),
+        min_program: 1,
+    },
+    Migration {
+        version: 2,
+        name: "service",
+        text: include_str!("migrations/0002_service.sql"),
+        min_program: 1,
+    },
+];
 
 /// The key of the lock; any number will do that nobody else uses ("archi3d").
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7020091866)";

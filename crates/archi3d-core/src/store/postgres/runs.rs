@@ -17,11 +17,10 @@ use super::error::{PgError, PgResult};
 use super::import::{self, Run};
 use super::link::nonce;
 use super::reader::{Reader, large};
-use super::view::{self, AlgoCounts, JobView};
+use super::view::{self, JobView};
 use super::{gate, history, money, providers, record, reuse, statements};
 use crate::domain::budget::{Balance, ByHand, Stake, Standing};
 use crate::domain::id::{AlgoKey, JobId, Nonce, RunId, WorkerId};
-use crate::domain::job::Status;
 use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
 use crate::domain::time::{Clock, Timestamp};
@@ -98,6 +97,21 @@ impl PgRuns {
         })
     }
 
+    /// Returns which version of its algorithm made each result of a run.
+    pub fn algo_versions(&self, run: &RunId) -> Result<HashMap<JobId, String>, StoreError> {
+        self.of(run, |c, run| {
+            let sql = &statements::ALGO_VERSIONS;
+            let rows = c.rows(sql, &[&run.run_no])?;
+            let mut found = HashMap::new();
+            for row in &rows {
+                let mut cells = Reader::new(row, sql);
+                let (job, version): (String, String) = (cells.take()?, cells.take()?);
+                found.extend(JobId::parse(&job).ok().map(|job| (job, version)));
+            }
+            Ok(found)
+        })
+    }
+
     /// What was tried before the run was handed over.
     fn before(&self) -> FileRuns {
         FileRuns::new(self.workspace.clone(), self.clock.clone())
@@ -138,7 +152,7 @@ impl Runs for PgRuns {
             };
             for algo in view::counts(c, run.run_no)? {
                 sums.rehearsed += algo.rehearsed;
-                for (sum, count) in sums.counts.iter_mut().zip(by_status(&algo)) {
+                for (sum, count) in sums.counts.iter_mut().zip(algo.by_status()) {
                     *sum += count;
                 }
             }
@@ -325,16 +339,6 @@ fn glance(connection: &mut Connection, run_no: i64) -> PgResult<Glance> {
     })
 }
 
-fn by_status(algo: &AlgoCounts) -> [usize; Status::ALL.len()] {
-    Status::ALL.map(|status| match status {
-        Status::Enqueued => algo.pending + algo.retryable,
-        Status::Running => algo.running,
-        Status::Completed => algo.succeeded,
-        Status::Failed => algo.failed,
-        Status::Cancelled => algo.cancelled,
-    })
-}
-
 fn overview(connection: &mut Connection, run_no: i64) -> PgResult<Overview> {
     let glance = glance(connection, run_no)?;
     let spent = spent_by_algo(connection, run_no)?;
@@ -343,7 +347,7 @@ fn overview(connection: &mut Connection, run_no: i64) -> PgResult<Overview> {
     let algos: Vec<AlgoOverview> = counted
         .iter()
         .map(|algo| AlgoOverview {
-            counts: by_status(algo),
+            counts: algo.by_status(),
             rehearsed: algo.rehearsed,
             took: took
                 .iter()

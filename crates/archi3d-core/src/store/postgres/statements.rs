@@ -328,4 +328,49 @@ statements! {
     NEXT_DUE = "next_due",
         [INT8]
         => [FLOAT8, FLOAT8, BOOL];
+    ALGO_VERSIONS = "algo_versions",
+        [INT8]
+        => [TEXT, TEXT];
+    NOTICE_NONE = "notice_none",
+        []
+        => [BOOL];
+    NOTICE_ADD = "notice_add",
+        [TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, BOOL]
+        => [TEXT];
+    NOTICE_TAKE = "notice_take",
+        [INT8, FLOAT8]
+        => [TEXT, TEXT, TEXT, INT4];
+    NOTICE_SETTLE = "notice_settle",
+        [TEXT, TEXT, TEXT, FLOAT8]
+        => [TEXT];
+    ORDER_TURN = "order_turn",
+        [INT8_ARRAY]
+        => [BOOL];
+    ORDER_SAME = "order_same",
+        [BYTEA]
+        => [INT8, TEXT, TEXT];
+    ORDER_PAST = "order_past",
+        [INT8]
+        => [INT8];
+    ORDER_ADD = "order_add",
+        [INT8, UUID, TEXT, INT8, TEXT, BOOL]
+        => [INT8];
+    ORDERED_TODAY = "ordered_today",
+        [TEXT]
+        => [INT8];
+    ORDERS_OPEN = "orders_open",
+        []
+        => [TEXT, BOOL, TEXT];
+    ORDERS = "orders",
+        [TEXT]
+        => [TEXT, TEXT];
+    RETRY_TAKE = "retry_take",
+        [UUID]
+        => [INT8];
+    REQUEST_KEY = "request_key",
+        [TEXT]
+        => [BYTEA, INT2, TEXT];
+    REQUEST_KEY_ADD = "request_key_add",
+        [TEXT, BYTEA, INT8, INT2, TEXT, FLOAT8]
+        => [TEXT];
 }

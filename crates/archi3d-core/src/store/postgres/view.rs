@@ -11,6 +11,7 @@ use super::connect::Connection;
 use super::error::PgResult;
 use super::reader::{Reader, large, small};
 use super::statements::{self, Sql};
+use crate::domain::job::Status;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::money::Usd;
 use crate::domain::retry::ErrorClass;
@@ -38,6 +39,19 @@ pub struct AlgoCounts {
     pub failed: usize,
     /// Those that were taken out.
     pub cancelled: usize,
+}
+
+impl AlgoCounts {
+    /// Returns how many have each status, by [`Status::ALL`].
+    pub fn by_status(&self) -> [usize; Status::ALL.len()] {
+        Status::ALL.map(|status| match status {
+            Status::Enqueued => self.pending + self.retryable,
+            Status::Running => self.running,
+            Status::Completed => self.succeeded,
+            Status::Failed => self.failed,
+            Status::Cancelled => self.cancelled,
+        })
+    }
 }
 
 /// Counts a run by algorithm, in the order of their first jobs.

@@ -1,0 +1,232 @@
+//! People outside are told of what happens, once, whatever fails on the way.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Home, Store, does};
+use crate::support::http::Server;
+use crate::support::wait_until;
+
+on_both_stores!(
+    a_run_that_ended_is_told_once_under_a_signature_also_after_the_receiver_failed,
+    a_program_that_hangs_is_ended_and_tried_again,
+    a_message_that_a_killed_server_was_sending_is_sent_by_the_next,
+);
+
+const SECRET: &str = "hush-hush-and-long";
+
+/// One request that came.
+#[derive(Debug, Clone)]
+struct Heard {
+    id: String,
+    signature: String,
+    body: Vec<u8>,
+}
+
+/// A real receiver: what each request gets is said beforehand, the last for all that follow.
+struct Receiver {
+    url: String,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gets {
+    Fine,
+    Failure,
+    Silence,
+}
+
+impl Receiver {
+    fn start(answers: &'static [Gets]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/hook", listener.local_addr().expect("bound"));
+        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+        let all = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for stream in listener.incoming().flatten() {
+                let mut stream = stream;
+                let Some(one) = read(&stream) else { continue };
+                let mut all = all.lock().expect("no panic");
+                let gets = answers[all.len().min(answers.len() - 1)];
+                all.push(one);
+                drop(all);
+                let status = match gets {
+                    Gets::Fine => "204 No Content",
+                    Gets::Failure => "500 Oh",
+                    Gets::Silence => {
+                        kept.push(stream);
+                        continue;
+                    }
+                };
+                let said =
+                    format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                let _ = stream.write_all(said.as_bytes());
+            }
+        });
+        Self { url, heard }
+    }
+
+    fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().expect("no panic").clone()
+    }
+}
+
+fn read(stream: &TcpStream) -> Option<Heard> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let (mut id, mut signature, mut length) = (String::new(), String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            if line.trim_end().is_empty() {
+                break;
+            }
+            continue;
+        };
+        match name.to_lowercase().as_str() {
+            "archi3d-event-id" => value.clone_into(&mut id),
+            "archi3d-signature" => value.clone_into(&mut signature),
+            "content-length" => length = value.parse().ok()?,
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Heard {
+        id,
+        signature,
+        body,
+    })
+}
+
+/// HMAC-SHA256 as RFC 2104 writes it down.
+fn hmac(key: &[u8], text: &[u8]) -> String {
+    let mut block = [0u8; 64];
+    block[..key.len()].copy_from_slice(key);
+    let padded = |with: u8| block.map(|byte| byte ^ with).to_vec();
+    let inner = Sha256::digest([&padded(0x36), text].concat());
+    let outer = Sha256::digest([&padded(0x5c)[..], &inner[..]].concat());
+    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Adds to the settings of a workspace who is to be told.
+fn tell(home: &Home, more: &str) {
+    let before = if home.path("config/global.yaml").is_file() {
+        home.bytes("config/global.yaml")
+    } else {
+        Vec::new()
+    };
+    home.write(
+        "config/global.yaml",
+        &[&before[..], more.as_bytes()].concat(),
+    );
+    home.write(".env", format!("HOOK_SECRET={SECRET}\n").as_bytes());
+}
+
+fn submit(server: &Server, run: &str, algo: &str) {
+    let order = json!({"parameters": {"algo": algo, "items": ["100001"]}, "run_id": run});
+    server.post("/runs", &order).expect(201);
+}
+
+fn a_run_that_ended_is_told_once_under_a_signature_also_after_the_receiver_failed(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let receiver = Receiver::start(&[Gets::Failure, Gets::Fine]);
+    tell(
+        &home,
+        &format!(
+            "notify: {{webhook: \"{}\", secret_env: HOOK_SECRET}}\n",
+            receiver.url
+        ),
+    );
+    let server = Server::start(&home, &[]);
+    let other = Server::start(&home, &[]);
+    submit(&server, "r1", "free");
+    does(&home, &["run", "worker", "--run-id", "r1"], 0);
+    wait_until("it is told after a failure", || receiver.heard().len() >= 2);
+    // Whoever comes by later has nothing to tell.
+    does(&home, &["run", "worker", "--run-id", "r1"], 0);
+    submit(&other, "r2", "broken");
+    does(&home, &["run", "worker", "--run-id", "r2"], 1);
+    wait_until("the next one is told", || receiver.heard().len() >= 3);
+    let heard = receiver.heard();
+    let ids: Vec<&str> = heard.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids[..2], ["run_finished:r1:1/0/0"; 2]);
+    assert_eq!(ids[2..], ["run_finished:r2:0/1/0"]);
+    for one in &heard {
+        let (at, sum) = one.signature.split_once(",v1=").expect("two parts");
+        let at = at.strip_prefix("t=").expect("a time");
+        let text = [at.as_bytes(), b".", &one.body[..]].concat();
+        assert_eq!(sum, hmac(SECRET.as_bytes(), &text));
+        let body: Value = serde_json::from_slice(&one.body).expect("JSON");
+        assert_eq!(
+            (&body["event"], &body["id"]),
+            (&json!("run_finished"), &json!(one.id))
+        );
+    }
+    server.stop();
+    other.stop();
+    for log in ["logs/serve.log", "logs/worker.log"] {
+        assert!(!String::from_utf8_lossy(&home.bytes(log)).contains(SECRET));
+    }
+}
+
+fn a_program_that_hangs_is_ended_and_tried_again(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    home.write("hang", b"");
+    home.write(
+        "told.sh",
+        b"while [ -e hang ] && ! [ -e hung ]; do touch hung; sleep 600; done\ncat >> told\necho >> told\n",
+    );
+    tell(&home, "notify: {command: [sh, told.sh], timeout_s: 0.5}\n");
+    let server = Server::start(&home, &[]);
+    submit(&server, "r1", "free");
+    does(&home, &["run", "worker", "--run-id", "r1"], 0);
+    wait_until("the second try arrives", || home.path("told").is_file());
+    server.get("/runs/r1").expect(200);
+    server.stop();
+    assert!(home.path("hung").is_file());
+    let told = String::from_utf8(home.bytes("told")).expect("text");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("run_finished:r1"), "{told}");
+    let root = home.root().to_path_buf();
+    let mut alive = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let sleeper = alive.find(|entry| {
+        let of = |name: &str| entry.path().join(name);
+        std::fs::read_link(of("cwd")).is_ok_and(|cwd| cwd == root)
+            && std::fs::read(of("cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x00600"))
+    });
+    assert!(sleeper.is_none(), "what hung is gone");
+}
+
+fn a_message_that_a_killed_server_was_sending_is_sent_by_the_next(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let receiver = Receiver::start(&[Gets::Silence, Gets::Fine]);
+    let settings = format!(
+        "notify: {{webhook: \"{}\", secret_env: HOOK_SECRET, timeout_s: 0.5}}\n",
+        receiver.url
+    );
+    tell(&home, &settings);
+    let server = Server::start(&home, &["--workers", "1"]);
+    submit(&server, "r1", "free");
+    wait_until("somebody sends", || !receiver.heard().is_empty());
+    server.kill();
+    let server = Server::start(&home, &[]);
+    wait_until("the next one sends it", || receiver.heard().len() >= 2);
+    server.stop();
+    let ids: Vec<String> = receiver.heard().into_iter().map(|one| one.id).collect();
+    assert!(
+        ids.iter().all(|id| id == "run_finished:r1:1/0/0"),
+        "{ids:?}"
+    );
+}
