@@ -1,13 +1,18 @@
 //! `archi3d fleet`: runs that many machines work on, kept in PostgreSQL.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::Ui;
+use crate::cli::worker::{Lease, dollars, lease, parallel, seconds};
 
 #[cfg(feature = "postgres")]
 mod answers;
+#[cfg(feature = "postgres")]
+mod serving;
 
 /// What can be done with a fleet.
 #[derive(Debug, Subcommand)]
@@ -16,6 +21,8 @@ pub enum FleetCommand {
     Init(InitArgs),
     /// Hand a run over to the fleet
     Push(PushArgs),
+    /// Serve all runs of the fleet until stopped
+    Worker(WorkerArgs),
     /// Bring the results of a run back
     Pull(PullArgs),
     /// Show the runs of the fleet
@@ -79,6 +86,52 @@ pub struct PushArgs {
     /// file:///FOLDER [default: ARCHI3D_ARTIFACTS, `artifacts:`, else the workspace]
     #[arg(long, value_name = "URL")]
     artifacts: Option<String>,
+}
+
+/// The options of `fleet worker`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  archi3d fleet worker -j 4
+      as a service: whatever is pushed, now or later, the most urgent run first
+  archi3d fleet worker --algo relief --until-idle 60
+      as a pod: ends when nothing was to be done for a minute
+
+It takes only algorithms that it can carry out here, and only runs that were pushed from this
+workspace; the rest is left to others. A run that costs more than `confirm_above_usd` is left
+alone unless --yes is given. Ctrl-C once: no new job starts and running ones finish.")]
+pub struct WorkerArgs {
+    /// Only this run; can be given more than once
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    run_id: Vec<String>,
+    /// Only this algorithm; can be given more than once
+    #[arg(long, value_name = "ALGO", allow_hyphen_values = true)]
+    algo: Vec<String>,
+    /// How many jobs run at once, of whichever run, from 1 to 1024
+    #[arg(long, short = 'j', value_name = "N", default_value = "1", value_parser = parallel, allow_hyphen_values = true)]
+    max_parallel: usize,
+    /// End when nothing was to be done for this many seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
+    until_idle: Option<Duration>,
+    /// What this worker is called [default: a new name at every start]
+    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
+    worker_id: Option<String>,
+    /// How long a lease lasts without a beat, in seconds, or `auto`: by how long jobs of each
+    /// run took [default: what each run says]
+    #[arg(long, visible_alias = "lease", value_name = "SECS", value_parser = lease, env = "LEASE_SECONDS", allow_hyphen_values = true)]
+    lease_secs: Option<Lease>,
+    /// Also hear of new jobs from Redis, as redis://HOST:6379 [default: ARCHI3D_WAKE]
+    #[arg(long, value_name = "URL")]
+    wake: Option<String>,
+    /// Start no job that would bring its run above this many US dollars; a limit in global.yaml
+    /// holds too
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    budget_usd: Option<f64>,
+    /// Copy the result of an earlier identical job of any run instead of buying it
+    #[arg(long)]
+    reuse: bool,
+    /// Take every run as agreed to, whatever it is expected to cost
+    #[arg(long, short = 'y')]
+    yes: bool,
 }
 
 /// The options of `fleet pull`.

@@ -60,6 +60,22 @@ pub fn is_agreed(question: &Question) -> bool {
     guard::agreed_usd().is_some_and(|usd| question.expected_usd <= usd)
 }
 
+/// Runs a worker of all runs under a guard if one of these algorithms, or of all, starts programs; returns how it ended
+/// then.
+#[cfg(feature = "postgres")]
+pub fn stand_to_serve(context: &OpsContext, algos: &[AlgoKey], ui: &Ui) -> Option<Exit> {
+    let needed = match algos {
+        [] => guard::is_needed_to_check(context, None),
+        some => some
+            .iter()
+            .any(|key| guard::is_needed_to_check(context, Some(key))),
+    };
+    let hint = "nothing finished is lost; its jobs go on elsewhere, or by the same command, within one lease";
+    needed
+        .then(|| under_guard("worker", hint, || guard::stand(None, None), ui))
+        .flatten()
+}
+
 /// Runs a check under a guard if it needs one; returns how it ended then.
 pub fn stand_to_check(context: &OpsContext, key: Option<&AlgoKey>, ui: &Ui) -> Option<Exit> {
     let needed = guard::is_needed_to_check(context, key);

@@ -3,9 +3,11 @@
 //! Reads the options and shows what `ops::status` found; how it looks is in
 //! [`text`], how it is drawn again and again in [`crate::cli::watch`].
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -15,9 +17,11 @@ use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use crate::cli::watch;
+use archi3d_core::domain::job::Status;
 use archi3d_core::domain::text::one_line;
 use archi3d_core::ops::job_list::job_list;
 use archi3d_core::ops::status::run_status;
+use archi3d_core::ops::view::status::RunStatus;
 use archi3d_core::ops::view::status::{ListedJob, Liveness};
 
 pub mod text;
@@ -79,7 +83,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             let status = run_status(&context, &run_id)?;
             Ok(watch::Look {
                 over: status.is_over(),
-                json: serde_json::json!(status),
+                json: serde_json::json!(Shown::of(&status)),
                 draw: Box::new(move |page| text::render(&status, page)),
             })
         });
@@ -89,7 +93,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.answer(&status)?;
+        ui.answer(&Shown::of(&status))?;
         return Ok(Exit::Done);
     }
     let page = Page {
@@ -129,6 +133,24 @@ fn jobs_text(jobs: &[ListedJob], page: Page) -> String {
         ]);
     }
     table.lines(page).join("\n")
+}
+
+/// What machines read of a run: the counts also in the words of services.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    status: &'a RunStatus,
+    states: BTreeMap<&'static str, usize>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(status: &'a RunStatus) -> Self {
+        let count = |one: Status| (one.state(), status.counts[one as usize]);
+        Self {
+            status,
+            states: Status::ALL.into_iter().map(count).collect(),
+        }
+    }
 }
 
 #[cfg(test)]

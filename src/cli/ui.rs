@@ -36,6 +36,8 @@ pub struct Ui {
     verbose: bool,
     colored: bool,
     bar: Arc<Mutex<Option<ProgressBar>>>,
+    /// The run that everything it says is about, where several are told of.
+    about: Option<Arc<str>>,
 }
 
 impl Ui {
@@ -51,6 +53,16 @@ impl Ui {
             verbose,
             colored,
             bar: Arc::default(),
+            about: None,
+        }
+    }
+
+    /// Makes a printer that begins every line with the run that it is about.
+    #[must_use]
+    pub fn about(&self, run: &str) -> Self {
+        Self {
+            about: Some(run.into()),
+            ..self.clone()
         }
     }
 
@@ -67,7 +79,7 @@ impl Ui {
     /// Tells whether a bar can be drawn on stderr.
     pub fn has_terminal(&self) -> bool {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        io::stderr().is_terminal() && !dumb
+        io::stderr().is_terminal() && !dumb && self.about.is_none()
     }
 
     /// Prints data that people read, on stdout.
@@ -154,7 +166,13 @@ impl Ui {
         } else {
             label.to_owned()
         };
-        let line = format!("{label}{}\n", clean(&program::as_typed(text)));
+        let mut text = clean(&program::as_typed(text));
+        if let Some(run) = &self.about {
+            let run = clean(run);
+            let rest = text.strip_prefix(&format!("run {run}: "));
+            text = format!("{run}: {}", rest.unwrap_or(&text));
+        }
+        let line = format!("{label}{text}\n");
         let print = || {
             // Nobody is left to tell that stderr is gone.
             let _ = io::stderr().lock().write_all(line.as_bytes());

@@ -189,14 +189,24 @@ pub struct WorkerArgs {
 
 /// How long a lease lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lease {
+pub(super) enum Lease {
     /// So long.
     Secs(Duration),
     /// By how long jobs took.
     Auto,
 }
 
-fn lease(text: &str) -> Result<Lease, String> {
+impl Lease {
+    /// Returns how long it lasts, if that was said.
+    pub(super) fn length(self) -> Option<Duration> {
+        match self {
+            Self::Secs(lease) => Some(lease),
+            Self::Auto => None,
+        }
+    }
+}
+
+pub(super) fn lease(text: &str) -> Result<Lease, String> {
     match text {
         "auto" => Ok(Lease::Auto),
         text => seconds(text).map(Lease::Secs),
@@ -366,10 +376,7 @@ impl WorkerArgs {
             simulate_ms: self.simulate_ms,
             rhythm,
             fleet: FleetRequest {
-                lease: match self.lease_secs {
-                    Some(Lease::Secs(lease)) => Some(lease),
-                    Some(Lease::Auto) | None => None,
-                },
+                lease: self.lease_secs.and_then(Lease::length),
                 auto_lease: self.lease_secs == Some(Lease::Auto),
                 wake: self.wake.clone(),
                 ahead: self.ahead,

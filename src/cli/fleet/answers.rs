@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{FleetCommand, PullArgs, PushArgs, SweepArgs};
+use super::{FleetCommand, PullArgs, PushArgs, SweepArgs, serving};
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
@@ -52,6 +52,7 @@ pub(super) fn run(command: &FleetCommand, global: &Global, ui: &Ui) -> Result<Ex
             }
         }
         FleetCommand::Push(args) => push_run(args, &context, ui)?,
+        FleetCommand::Worker(args) => return serving::run(args, &context, ui),
         FleetCommand::Pull(args) => return pull_run(args, &context, ui),
         FleetCommand::Runs(_) => {
             let runs = fleet::runs(&context)?;

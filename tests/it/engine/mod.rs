@@ -108,6 +108,7 @@ impl Worker {
                 reuse: None,
                 canary: None,
                 pictures: PictureMarks::default(),
+                share: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::Digest as _;
 
 use super::Fleet;
-use crate::support::mocks::{counting_mocks, executions};
+use crate::support::mocks::{counting_mocks, executions, set_algo};
 use crate::support::{TestWorkspace, wait_until};
 
 fn mocks(jobs: usize, options: &str) -> TestWorkspace {
@@ -48,6 +48,20 @@ fn item_03_there_are_six_states_and_the_registry_has_a_word_for_each() {
     assert_eq!(fleet.texts(both), ["enqueued pending"]);
     let _ = fleet.worker(&workspace, &[]).wait().expect_code(0);
     assert_eq!(fleet.texts(both), ["completed succeeded"]);
+    let files = mocks(1, "");
+    let _ = files.worker(&[]).run().expect_code(0);
+    let words = ["run", "status", "rk", "--json"];
+    let of_files = files.archi3d(&words).run().expect_code(0).json();
+    for shown in [
+        of_files,
+        fleet.run(&workspace, &words).expect_code(0).json(),
+    ] {
+        assert_eq!(shown["counts"]["completed"], 1);
+        assert_eq!(
+            (&shown["states"]["SUCCEEDED"], &shown["states"]["PENDING"]),
+            (&1.into(), &0.into())
+        );
+    }
 }
 
 #[test]
@@ -227,6 +241,38 @@ fn item_26_and_56_what_fails_once_is_tried_again_and_then_succeeds() {
 }
 
 #[test]
+fn item_27_and_28_what_says_nothing_of_itself_is_not_bought_again_and_each_algorithm_has_its_retries()
+ {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let program = |code: u8, more: &str| {
+        format!("{{kind: process, command: [sh, -c, \"exit {code}\"], unit_price_usd: 0.1{more}}}")
+    };
+    let yaml = format!(
+        "adapters:\n  silent: {}\n  passing: {}\n  once: {}\n",
+        program(1, ", retries: 3"),
+        program(75, ", retries: 1"),
+        program(75, ""),
+    );
+    let workspace = TestWorkspace::with_products(3).adapters(&yaml).build();
+    for (index, algo) in ["silent", "passing", "once"].into_iter().enumerate() {
+        set_algo(&workspace, index, algo);
+    }
+    fleet.push(&workspace);
+    let _ = fleet.worker(&workspace, &["-j", "3"]).wait().expect_code(1);
+    let tries =
+        "SELECT algo || ' ' || attempt_count || ' ' || last_class FROM archi3d.jobs ORDER BY id";
+    let expected = [
+        "silent 1 permanent",
+        "passing 2 transient",
+        "once 1 transient",
+    ];
+    assert_eq!(fleet.texts(tries), expected);
+    assert_eq!(fleet.count("failed_terminal"), 3);
+}
+
+#[test]
 fn item_32_every_expiry_leaves_a_checkpoint() {
     let Some(mut fleet) = Fleet::new() else {
         return;
@@ -319,6 +365,46 @@ fn item_40_an_algorithm_that_nothing_here_can_carry_out_is_named_and_its_jobs_wa
     let said = fleet.worker(&workspace, &[]).wait().expect_code(1);
     let _ = said.expect_stderr("killme");
     assert_eq!(fleet.count("pending"), 1);
+}
+
+#[test]
+fn item_49_the_questions_of_the_page_are_answered_by_the_server() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let page = of_repository("docs/fleet.md");
+    let block = page.split("```sql").nth(1).expect("there are questions");
+    let block = block.split("```").next().expect("they end");
+    let asks: Vec<&str> = block.split_inclusive(";\n").collect();
+    assert_eq!(asks.len(), 4);
+    let workspace = mocks(2, "wait_file: go");
+    fleet.push(&workspace);
+    let worker = fleet.worker(&workspace, &["--lease-secs", "3"]);
+    wait_until("a job runs", || fleet.count("running") == 1);
+    let active = fleet.admin().query(asks[0], &[]).expect("answered");
+    let counts: (i64, i64) = (active[0].get("active"), active[0].get("stale"));
+    assert_eq!(counts, (1, 0));
+    let _ = worker.kill();
+    wait_until("its lease has expired", || {
+        let seen = fleet.admin().query(asks[0], &[]).expect("answered");
+        seen[0].get::<_, i64>("stale") == 1
+    });
+    assert_eq!(
+        fleet.admin().query(asks[2], &[]).expect("answered").len(),
+        1
+    );
+    workspace.write("go", b"");
+    let next = fleet.worker(&workspace, &["--lease-secs", "3"]);
+    let _ = next.wait().expect_code(0);
+    let ended = fleet.admin().query(asks[1], &[]).expect("answered");
+    assert_eq!(ended.iter().map(|row| row.get::<_, i64>(1)).sum::<i64>(), 3);
+    assert!(
+        fleet
+            .admin()
+            .query(asks[3], &[])
+            .expect("answered")
+            .is_empty()
+    );
 }
 
 #[test]

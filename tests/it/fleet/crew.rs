@@ -264,3 +264,37 @@ fn a_server_that_hangs_counts_as_away_and_what_runs_goes_on() {
     assert_eq!(fleet.count("succeeded"), 4);
     assert_eq!(executions(&workspace).len(), 4);
 }
+
+#[test]
+fn what_a_dead_worker_brought_and_did_not_settle_is_settled_before_a_lane_is_called_short() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(2, "unit_price_usd: 0.30");
+    fleet.push(&workspace);
+    let _ = fleet
+        .worker(&workspace, &["--limit", "1"])
+        .wait()
+        .expect_code(0);
+    // As if the first holder had died with what it had reserved and bought, the second had brought that for $0.10, and had
+    // died before it settled anything.
+    let died = "
+        DELETE FROM archi3d.artifacts;
+        UPDATE archi3d.attempts SET number = 2, resumed = 'q1', cost_micros = 100000;
+        UPDATE archi3d.jobs SET attempt_count = 2 WHERE status = 'succeeded';
+        UPDATE archi3d.results SET number = 2;
+        INSERT INTO archi3d.attempts (job_no, number, attempt_id, worker_id, status, entry, request_id, started_at, ended_at)
+            SELECT job_no, 1, gen_random_uuid(), 'dead', 'lost', 'fresh', 'q1', now(), now() FROM archi3d.attempts;
+        DELETE FROM archi3d.ledger;
+        UPDATE archi3d.budgets SET reserved = CASE WHEN scope LIKE 'algo:%' THEN 0 ELSE spent END, spent = 0;
+        INSERT INTO archi3d.reservations (job_no, number, attempt_id, run_scope, day_scope, micros)
+            SELECT a.job_no, 1, a.attempt_id, r.scope, d.scope, 300000
+            FROM archi3d.attempts a, archi3d.budgets r, archi3d.budgets d
+            WHERE a.number = 1 AND r.scope LIKE 'run:%' AND d.scope LIKE 'day:%'";
+    fleet.admin().batch_execute(died).expect("as if");
+    assert_eq!((fleet.number(SPENT), fleet.number(RESERVED)), (0, 300_000));
+    let under_limit = ["--budget-usd", "0.40"];
+    let _ = fleet.worker(&workspace, &under_limit).wait().expect_code(0);
+    assert_eq!(fleet.count("succeeded"), 2);
+    assert_eq!((fleet.number(SPENT), fleet.number(RESERVED)), (400_000, 0));
+}

@@ -267,6 +267,42 @@ fn of_two_that_push_at_once_one_hands_the_run_over() {
 }
 
 #[test]
+fn of_two_people_who_push_runs_of_one_name_at_once_one_is_refused_and_keeps_a_run_of_files() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let (mine, theirs) = (
+        TestWorkspace::with_products(120).build(),
+        TestWorkspace::with_products(80).build(),
+    );
+    let words = ["fleet", "push", "--run-id", "rk"];
+    let both = [&mine, &theirs].map(|workspace| {
+        let before = super::registry(workspace);
+        (workspace, before, fleet.invoke(workspace, &words).spawn())
+    });
+    let mut won = 0;
+    for (workspace, before, push) in both {
+        let said = push.wait();
+        let pushed = workspace.run_path("fleet.json").exists();
+        match said.code() {
+            Some(0) => {
+                won += 1;
+                assert!(pushed, "{said}");
+            }
+            Some(2) => {
+                assert!(said.to_string().contains("has another run rk"), "{said}");
+                assert!(said.to_string().contains("hint: "), "{said}");
+                assert!(!pushed && super::registry(workspace) == before, "{said}");
+            }
+            _ => panic!("{said}"),
+        }
+    }
+    assert_eq!(won, 1);
+    let jobs = fleet.number("SELECT count(*) FROM archi3d.jobs");
+    assert!(jobs == 120 || jobs == 80, "{jobs}");
+}
+
+#[test]
 fn a_mark_without_jobs_keeps_workers_off_until_the_push_is_over() {
     let Some(mut fleet) = Fleet::new() else {
         return;

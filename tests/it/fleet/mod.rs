@@ -7,8 +7,10 @@ mod handing;
 mod looking;
 #[cfg(feature = "objects")]
 mod objects;
+mod redis;
 mod refusals;
 mod results;
+mod serving;
 mod shipped;
 mod working;
 

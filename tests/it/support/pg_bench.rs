@@ -126,6 +126,7 @@ impl PgBench {
                 self.workspace().run(&run_id()),
             )),
             spool: self.spools(),
+            lines: None,
             notices: Arc::new(|_| {}),
         };
         PgStore::open(options)

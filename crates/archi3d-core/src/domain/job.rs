@@ -45,6 +45,17 @@ impl Status {
         }
     }
 
+    /// Returns the word of services for it. What waits to be tried again waits.
+    pub fn state(self) -> &'static str {
+        match self {
+            Self::Enqueued => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Completed => "SUCCEEDED",
+            Self::Failed => "FAILED_TERMINAL",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
     /// Reads a table's word; blanks around it and an empty cell (`enqueued`) are understood.
     pub fn parse(text: &str) -> Option<Self> {
         let word = text.trim();

@@ -26,7 +26,6 @@ use crate::engine::attempt::{
 };
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
-use crate::engine::output;
 use crate::engine::queue::Waiting;
 use crate::engine::reporter::Reporter;
 use crate::engine::reuse::{self, Turned};

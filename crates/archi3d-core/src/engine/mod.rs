@@ -41,6 +41,7 @@ mod job;
 mod lanes;
 mod lost;
 mod output;
+mod places;
 mod queue;
 mod redo;
 mod reporter;
@@ -56,6 +57,7 @@ use event::{Event, EventKind, Sink, Summary};
 use heartbeat::Heartbeat;
 use lanes::Lanes;
 pub use output::unusable_picture;
+pub use places::{Places, Rank, Share};
 use queue::Queue;
 use reuse::Twins;
 use served::Served;
@@ -170,6 +172,8 @@ pub struct Conditions {
     pub canary: Option<Canary>,
     /// How the pictures looked when the jobs were made.
     pub pictures: PictureMarks,
+    /// The places that it shares with the pools of other runs.
+    pub share: Option<Arc<Share>>,
 }
 
 /// Everything the threads of a pool share.

@@ -16,6 +16,7 @@ use crate::engine::breaker::PAUSE;
 use crate::engine::budget::Funding;
 use crate::engine::event::EventKind;
 use crate::engine::lanes::Admitted;
+use crate::engine::places::Place;
 use crate::engine::queue::Waiting;
 use crate::engine::waits::Cause;
 use crate::engine::{Halt, PlannedJob, Pool};
@@ -66,6 +67,8 @@ pub(super) struct Handed {
     waiting: Waiting,
     pub(super) lease: Lease,
     admitted: Admitted,
+    /// Its place among the jobs of all runs, where pools share them.
+    place: Option<Place>,
 }
 
 /// The places that were taken for the jobs of one lane.
@@ -211,7 +214,7 @@ impl Pool<'_> {
             ahead = ahead.min(left - most);
         }
         let began = Instant::now();
-        let asked = self.ask_store(served, most, ahead);
+        let asked = self.ask_within_share(served, most, ahead);
         let mut buffer = served.buffer();
         buffer.asking = false;
         buffer.last = (most, began.elapsed());
@@ -225,7 +228,29 @@ impl Pool<'_> {
         asked
     }
 
-    fn ask_store(&self, served: &Served, most: usize, ahead: usize) -> Asked {
+    /// Asks the store for as many jobs as there are places that the pools of other runs leave. What is taken ahead has
+    /// no place, so nothing is where places are shared.
+    fn ask_within_share(&self, served: &Served, most: usize, ahead: usize) -> Asked {
+        let Some(share) = &self.conditions.share else {
+            return self.ask_store(served, (most, ahead), &mut Vec::new());
+        };
+        let mut places = share.take(most);
+        if places.is_empty() {
+            return Asked::Nothing(LONGEST_WAIT);
+        }
+        let asked = self.ask_store(served, (places.len(), 0), &mut places);
+        if !places.is_empty() {
+            share.is_content();
+        }
+        asked
+    }
+
+    fn ask_store(
+        &self,
+        served: &Served,
+        (most, ahead): (usize, usize),
+        shared: &mut Vec<Place>,
+    ) -> Asked {
         let mut rooms = self.rooms(most, ahead);
         if rooms.is_empty() {
             return Asked::Drained;
@@ -240,7 +265,8 @@ impl Pool<'_> {
             Ok(Next::Jobs(jobs)) => {
                 let mut buffer = served.buffer();
                 for (job, lease) in jobs {
-                    if let Some(handed) = self.handed(&mut rooms, &buffer, job, lease) {
+                    if let Some(mut handed) = self.handed(&mut rooms, &buffer, job, lease) {
+                        handed.place = shared.pop();
                         buffer.ready.push_back(handed);
                     }
                 }
@@ -296,6 +322,7 @@ impl Pool<'_> {
             waiting,
             lease,
             admitted,
+            place: None,
         })
     }
 
@@ -511,6 +538,7 @@ impl Pool<'_> {
             waiting,
             lease,
             admitted,
+            place: _until_it_ended,
         } = handed;
         self.starts().started += usize::from(lease.failures == 0);
         let bare = self.carrier_of(&waiting.planned.job);

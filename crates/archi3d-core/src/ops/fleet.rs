@@ -173,7 +173,7 @@ fn named_store(context: &OpsContext) -> Option<(String, Origin)> {
 }
 
 /// Returns where runs of a fleet live; that nobody says so is an error.
-fn required_url(context: &OpsContext) -> Result<StoreUrl, OpsError> {
+pub(super) fn required_url(context: &OpsContext) -> Result<StoreUrl, OpsError> {
     let found = store_url(context)?.ok_or_else(|| OpsError::Setup {
         message: "no store is named".into(),
         hint: Some(

@@ -11,21 +11,21 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::select::SkipReason;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions, PlannedJob, Source};
+use crate::engine::{self, Conditions, PlannedJob, Share, Source};
 use crate::ops::budget::{Question, caps};
 use crate::ops::run_log::RunLog;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
 use crate::store::artifacts::Shared;
 use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
-#[cfg(feature = "postgres")]
-use crate::store::postgres::{PgBudget, PgProviders};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{
     Artifacts, Budget, NoticeSink, Providers, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::pictures::PictureMarks;
 
+#[cfg(feature = "postgres")]
+pub mod every;
 #[cfg(feature = "postgres")]
 mod fleet;
 mod prepare;
@@ -59,42 +59,23 @@ pub fn run_worker_asking(
     sink: Arc<dyn Sink>,
     ask: Ask<'_>,
 ) -> Result<Summary, OpsError> {
-    let forced = request.adapter.as_ref();
-    if let Some(key) = forced {
+    if let Some(key) = &request.adapter {
         select::known_algo(context, key)?;
     }
     let identity = identity::worker_identity(&context.settings);
-    let log = Arc::new(OnceLock::new());
-    let notices = notice_sink(context, request, sink.clone(), log.clone());
+    let task = Task {
+        context,
+        request,
+        cancel,
+        sink: &sink,
+        ask,
+    };
     #[cfg(feature = "postgres")]
     if let Some(url) = fleet::url_of_run(context, &request.run_id)? {
-        let mut identity = identity.clone();
-        if let Some(name) = &request.fleet.worker_id {
-            identity.worker_id = crate::domain::id::WorkerId::named(name);
-        }
-        let store = fleet::open_run(context, request, url, &identity, notices)?;
-        let budget = Arc::new(PgBudget::new(Arc::clone(store.link())));
-        let crew = Crew {
-            identity: &identity,
-            ask,
-            providers: Arc::new(PgProviders::new(Arc::clone(store.link()))),
-            // Also what runs on files have made.
-            reuse: request.reuse.then(|| {
-                let both = vec![store.reuse(), reuse::index(context)];
-                Arc::new(reuse::Chain(both)) as Arc<dyn ReuseIndex>
-            }),
-            budget,
-            files: None,
-            served: fleet::algos_to_serve(request, &store)?,
-            artifacts: store.artifacts(),
-            rhythm: store.rhythm(),
-            begin: &|algos| store.perform_rehearsed(algos),
-            store: &store,
-        };
-        return run_with(context, request, cancel, (sink, log), &crew, &|| {
-            store.hurry();
-        });
+        let identity = fleet::named(identity, &request.fleet);
+        return fleet::work(task, &identity, url, None);
     }
+    let (log, notices) = task.voices();
     let store = FileStore::open(FileStoreOptions {
         identity: identity.clone(),
         rhythm: request.rhythm,
@@ -106,7 +87,7 @@ pub fn run_worker_asking(
     let budget = Arc::new(FileBudget::new(&context.workspace, notices));
     let crew = Crew {
         identity: &identity,
-        ask,
+        ask: task.ask,
         providers: context.providers(),
         reuse: request.reuse.then(|| reuse::index(context)),
         budget: Arc::<FileBudget>::clone(&budget),
@@ -119,23 +100,51 @@ pub fn run_worker_asking(
         rhythm: request.rhythm,
         begin: &|_| Ok(0),
         store: &store,
+        share: None,
     };
     let hurry = || {
         store.hurry();
         budget.hurry();
     };
-    run_with(context, request, cancel, (sink, log), &crew, &hurry)
+    run_with(task, &log, &crew, &hurry)
+}
+
+/// What is asked of a worker, and who hears of it.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    context: &'a OpsContext,
+    request: &'a WorkerRequest,
+    cancel: &'a Cancel,
+    sink: &'a Arc<dyn Sink>,
+    ask: Ask<'a>,
+}
+
+/// The log of a worker, once it is open.
+type Log = Arc<OnceLock<Arc<RunLog>>>;
+
+impl Task<'_> {
+    /// Returns the log to be, and where the store tells what it has to.
+    fn voices(&self) -> (Log, NoticeSink) {
+        let log: Log = Arc::default();
+        let notices = notice_sink(self.context, self.request, self.sink.clone(), log.clone());
+        (log, notices)
+    }
 }
 
 /// Opens the log and lets the crew work.
 fn run_with(
-    context: &OpsContext,
-    request: &WorkerRequest,
-    cancel: &Cancel,
-    (sink, log): (Arc<dyn Sink>, Arc<OnceLock<Arc<RunLog>>>),
+    task: Task<'_>,
+    log: &Log,
     crew: &Crew<'_>,
     hurry: &(dyn Fn() + Sync),
 ) -> Result<Summary, OpsError> {
+    let Task {
+        context,
+        request,
+        cancel,
+        sink,
+        ..
+    } = task;
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
     let worker_id = &crew.identity.worker_id;
@@ -143,7 +152,7 @@ fn run_with(
     let reporter = Reporter {
         context,
         run_id: &request.run_id,
-        sinks: Sinks(vec![sink, log.clone()]),
+        sinks: Sinks(vec![sink.clone(), log.clone()]),
     };
     if let Some(moved) = log.moved() {
         reporter.notice(moved);
@@ -192,6 +201,8 @@ struct Crew<'a> {
     rhythm: Rhythm,
     /// Has jobs that were only rehearsed handed out too, and tells how many.
     begin: &'a (dyn Fn(&[AlgoKey]) -> Result<usize, StoreError> + Sync),
+    /// Its places beside the other runs that its worker serves.
+    share: Option<Arc<Share>>,
 }
 
 fn work(
@@ -261,6 +272,7 @@ fn work(
         canary: request.spending.canary,
         reuse: crew.reuse.clone(),
         pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
+        share: crew.share.clone(),
     };
     let Prepared {
         jobs,

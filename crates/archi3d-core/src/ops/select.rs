@@ -90,6 +90,7 @@ impl Default for FleetRequest {
             lease: None,
             auto_lease: false,
             wake: None,
+            ahead: 0,
             until_idle: None,
             worker_id: None,
             cache_gb: None,

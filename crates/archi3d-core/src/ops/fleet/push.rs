@@ -247,14 +247,23 @@ impl Push<'_> {
         let ledger = LedgerFile::read_by_job(&self.context.workspace, &self.request.run_id)?;
         let files = FileRuns::new(self.context.workspace.clone(), self.context.clock.clone());
         let algos = files.algos(&self.request.run_id)?;
-        // Trouble with files ends the transaction; what it was is told afterwards.
-        let mut trouble = None;
+        // Trouble that is not the server's ends the transaction; what it was is told afterwards.
+        let mut trouble: Option<OpsError> = None;
+        let url = connection.url().clone();
         let sent = &mut self.sent;
         let (context, request, mark) = (self.context, self.request, &self.mark);
         let imported = connection.transaction(|connection| {
             hand_over::prepare(connection)?;
             let place = pictures.place.as_deref();
             let run = add_run(connection, request, mark, context, (&header, place))?;
+            if !run.is_new
+                && let Some(known) = import::run(connection, request.run_id.as_str())?
+                && let Err(error) = super::same_push(&url, known, &request.run_id, mark)
+            {
+                // Somebody else pushed another run of this name since we looked.
+                trouble = Some(error);
+                return Err(not_ours());
+            }
             let mut position = hand_over::last_position(connection, run.run_no)?;
             let mut added = 0;
             let mut page = |jobs: Vec<HandedJob>| -> Result<(), Trouble> {
@@ -280,11 +289,8 @@ impl Push<'_> {
                 Ok(handed) => handed,
                 Err(Trouble::Server(error)) => return Err(error),
                 Err(Trouble::Files(error)) => {
-                    trouble = Some(error);
-                    return Err(PgError::Unexpected {
-                        statement: "hand_over",
-                        reason: "the run cannot be read".into(),
-                    });
+                    trouble = Some(error.into());
+                    return Err(not_ours());
                 }
             };
             if run.is_new {
@@ -322,9 +328,17 @@ impl Push<'_> {
             })
         });
         match trouble {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(error),
             None => Ok(imported?),
         }
+    }
+}
+
+/// Ends a transaction for a reason that the server has nothing to do with.
+fn not_ours() -> PgError {
+    PgError::Unexpected {
+        statement: "hand_over",
+        reason: "the run cannot be handed over".into(),
     }
 }
 

@@ -52,7 +52,13 @@ pub fn workers(
         pid: worker.pid,
         version: worker.version,
         run_id: worker.run_id,
-        state: worker.state,
+        // What it said when it came up tells little; what it holds tells what it does.
+        state: match (worker.state.as_str(), worker.holds) {
+            ("ended", _) => "ended",
+            (_, 0) => "idle",
+            _ => "working",
+        }
+        .to_owned(),
         slots: worker.slots,
         holds: worker.holds,
         started: worker.started,

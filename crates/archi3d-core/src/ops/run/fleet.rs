@@ -1,20 +1,27 @@
 //! How a worker comes to a run that lives in PostgreSQL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::id::{AlgoKey, RunId};
+use crate::domain::id::{AlgoKey, RunId, WorkerId};
 use crate::domain::lease::advice;
 use crate::domain::order::JobOrder;
 use crate::domain::text::hex;
-use crate::ops::select::WorkerRequest;
-use crate::ops::{OpsContext, OpsError, fleet};
+use crate::engine::Share;
+use crate::engine::event::Summary;
+use crate::ops::select::{FleetRequest, WorkerRequest};
+use crate::ops::{OpsContext, OpsError, fleet, reuse};
 use crate::store::artifacts::Shared;
-use crate::store::postgres::{Connection, PgStore, PgStoreOptions, StoreUrl, import, view};
-use crate::store::{Artifacts, NoticeSink, WorkerIdentity};
+use crate::store::postgres::{
+    Connection, Lines, PgBudget, PgProviders, PgStore, PgStoreOptions, StoreUrl, import, view,
+};
+use crate::store::reuse::ReuseIndex;
+use crate::store::{Artifacts, NoticeSink, WorkerIdentity, WorkerStore as _};
+
+use super::{Crew, Task, run_with};
 
 /// So many results tell how long a lease should last.
 const LATELY: usize = 1_000;
@@ -42,16 +49,84 @@ pub(super) fn url_of_run(
     fleet::url_of_remote(context, run_id)
 }
 
+/// Gives a worker the name that was asked for.
+pub(super) fn named(identity: WorkerIdentity, request: &FleetRequest) -> WorkerIdentity {
+    match &request.worker_id {
+        Some(name) => WorkerIdentity {
+            worker_id: WorkerId::named(name),
+            ..identity
+        },
+        None => identity,
+    }
+}
+
+/// What a worker that serves many runs gives to each of them.
+pub(super) struct Joined {
+    /// Its connections.
+    pub(super) lines: Lines,
+    /// The run's way to its places.
+    pub(super) share: Arc<Share>,
+}
+
+/// Works on a run that lives in PostgreSQL.
+pub(super) fn work(
+    task: Task<'_>,
+    identity: &WorkerIdentity,
+    url: StoreUrl,
+    joined: Option<Joined>,
+) -> Result<Summary, OpsError> {
+    let Task {
+        context, request, ..
+    } = task;
+    let (log, notices) = task.voices();
+    let (lines, share) = match joined {
+        Some(Joined { lines, share }) => (Some(lines), Some(share)),
+        None => (None, None),
+    };
+    let store = open_run(context, request, url, identity, lines, notices)?;
+    let crew = Crew {
+        identity,
+        ask: task.ask,
+        providers: Arc::new(PgProviders::new(Arc::clone(store.link()))),
+        // Also what runs on files have made.
+        reuse: request.reuse.then(|| {
+            let both = vec![store.reuse(), reuse::index(context)];
+            Arc::new(reuse::Chain(both)) as Arc<dyn ReuseIndex>
+        }),
+        budget: Arc::new(PgBudget::new(Arc::clone(store.link()))),
+        files: None,
+        served: algos_to_serve(request, &store)?,
+        artifacts: store.artifacts(),
+        rhythm: store.rhythm(),
+        begin: &|algos| store.perform_rehearsed(algos),
+        store: &store,
+        share,
+    };
+    run_with(task, &log, &crew, &|| store.hurry())
+}
+
 /// Opens a run that lives in PostgreSQL for a worker.
-pub(super) fn open_run(
+fn open_run(
     context: &OpsContext,
     request: &WorkerRequest,
     url: StoreUrl,
     identity: &WorkerIdentity,
+    lines: Option<Lines>,
     notices: NoticeSink,
 ) -> Result<PgStore, OpsError> {
     let artifacts = artifacts_of(context, request, &url, &notices)?;
-    let spool = spool_of(context, request, &url, artifacts.is_remote());
+    let run = context.workspace.run(&request.run_id);
+    let beside = run.root().join("spool");
+    // What was made lies in this very folder, so nobody else can tell of it.
+    let alone = artifacts
+        .is_remote()
+        .then(|| context.workspace.root().to_owned());
+    let spool = spool_of(
+        context,
+        request.run_id.as_str(),
+        &beside,
+        (&url, alone.as_deref()),
+    );
     let wake = context.wake(request.fleet.wake.as_deref())?;
     let lease = if request.fleet.auto_lease {
         advised_lease(&url, &request.run_id)?
@@ -69,6 +144,7 @@ pub(super) fn open_run(
         rehearsal: request.dry_run,
         artifacts,
         spool,
+        lines,
         notices,
     })?;
     if let Some(wake) = wake {
@@ -125,12 +201,17 @@ pub(in crate::ops) fn open_in_fleet(
     };
     let mut request = WorkerRequest::plain(run_id.clone());
     request.fleet.works = false;
-    open_run(context, &request, url, identity, notices.clone()).map(Some)
+    open_run(context, &request, url, identity, None, notices.clone()).map(Some)
 }
 
-/// Returns the folder on this machine for what workers of a run could not send. It outlives
-/// them, so that the next one sends it.
-fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl, alone: bool) -> PathBuf {
+/// Returns the folder on this machine for what workers of a run could not send, or that of workers of all runs for their
+/// names. It outlives them, so that the next one sends it. Workers of a folder that nobody else sees have one for themselves.
+pub(super) fn spool_of(
+    context: &OpsContext,
+    whose: &str,
+    otherwise: &Path,
+    (url, alone): (&StoreUrl, Option<&Path>),
+) -> PathBuf {
     let known = context.variables().now(&[SPOOL, "XDG_STATE_HOME", "HOME"]);
     let named = |name: &str| {
         let text = known.get(name).filter(|text| !text.is_empty());
@@ -141,16 +222,14 @@ fn spool_of(context: &OpsContext, request: &WorkerRequest, url: &StoreUrl, alone
         let state = named("XDG_STATE_HOME").or_else(home)?;
         Some(state.join("archi3d/spool"))
     };
-    let run = context.workspace.run(&request.run_id);
     let base = named(SPOOL).or_else(state);
-    let base = base.unwrap_or_else(|| run.root().join("spool"));
+    let base = base.unwrap_or_else(|| otherwise.to_owned());
     let mut server = Sha256::new_with_prefix(url.to_string().as_bytes());
-    if alone {
-        // What was made lies in this very folder, so nobody else can tell of it.
-        server.update(context.workspace.root().as_os_str().as_encoded_bytes());
+    if let Some(folder) = alone {
+        server.update(folder.as_os_str().as_encoded_bytes());
     }
     let server = server.finalize();
-    base.join(format!("{}-{}", request.run_id, hex(&server[..4])))
+    base.join(format!("{whose}-{}", hex(&server[..4])))
 }
 
 /// Returns the algorithms whose jobs the store is to hand out, with how many wait. Nothing for

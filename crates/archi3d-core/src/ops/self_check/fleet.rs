@@ -70,6 +70,7 @@ fn hand_over(context: &OpsContext, run_id: &RunId, pushed: &mut bool) -> Seen {
         run_id: run_id.clone(),
         priority: 0,
         lease_seconds: 60,
+        artifacts: None,
     };
     let done = push(context, &request)?;
     *pushed = true;

@@ -6,6 +6,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::domain::id::RunId;
+use crate::domain::money::Usd;
+use crate::engine::event::Summary;
 
 /// The schema of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +22,35 @@ pub struct Schema {
     pub newest: i32,
     /// The steps that were applied just now.
     pub applied: Vec<i32>,
+}
+
+/// What a worker of many runs did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Served {
+    /// Jobs that got a result.
+    pub completed: usize,
+    /// Of these, copies of earlier results.
+    pub reused: usize,
+    /// Jobs that failed.
+    pub failed: usize,
+    /// Jobs that were given back.
+    pub released: usize,
+    /// Jobs that others took over.
+    pub fenced: usize,
+    /// What they cost.
+    pub spent_usd: f64,
+}
+
+impl Served {
+    /// Adds what came of one run.
+    pub(in crate::ops) fn count(&mut self, summary: &Summary) {
+        self.completed += summary.completed;
+        self.reused += summary.reused;
+        self.failed += summary.failed;
+        self.released += summary.released;
+        self.fenced += summary.fenced;
+        self.spent_usd = (Usd::of(self.spent_usd) + Usd::of(summary.spent_usd)).dollars();
+    }
 }
 
 /// A run that was handed over.

@@ -105,6 +105,39 @@ pub fn end(connection: &mut Connection, worker: &str) -> PgResult<()> {
     })
 }
 
+/// A run that has something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunToServe {
+    /// How the database numbers it.
+    pub run_no: i64,
+    /// Its id.
+    pub run_id: String,
+    /// Its parameters, as JSON.
+    pub parameters: String,
+    /// Its priority turned around: lower goes first.
+    pub urgency: i64,
+}
+
+/// Returns the runs, all or these, that have something for a worker of these algorithms, the most urgent first.
+pub fn runs_to_serve(
+    connection: &mut Connection,
+    algos: &[&str],
+    only: Option<&[&str]>,
+) -> PgResult<Vec<RunToServe>> {
+    let sql = &statements::RUNS_TO_SERVE;
+    let rows = connection.rows(sql, &[&algos, &only])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(RunToServe {
+            run_no: cells.take()?,
+            run_id: cells.take()?,
+            parameters: cells.take()?,
+            urgency: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
 /// A worker as others see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenWorker {

@@ -385,7 +385,11 @@ impl PgStore {
             .map(|count| count.pending + count.retryable + count.running)
             .sum();
         if left == 0 {
-            return Ok(Next::Drained);
+            // What the dead ended and did not settle may be all that keeps a lane short.
+            return Ok(match self.settle_left()? {
+                0 => Next::Drained,
+                _ => Next::Nothing(Duration::from_millis(10)),
+            });
         }
         let due = self
             .link

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ending::{self, Became};
+use super::error::PgResult;
+use super::money;
 use super::record;
 use super::spool::{Entry as Spooled, Replayed, Spool};
 use super::view;
@@ -116,6 +118,16 @@ impl PgStore {
         self.send_late();
         dead.remove();
         Ok((sent, finished))
+    }
+
+    /// Settles what workers of the run ended and did not live to settle; tells how many that were.
+    pub(super) fn settle_left(&self) -> PgResult<usize> {
+        if self.rehearsal {
+            return Ok(0);
+        }
+        let run_no = self.link.run_no;
+        self.link
+            .ask(self.patience(), |c| money::settle_ended(c, Some(run_no)))
     }
 
     fn dead(&self, is_of_interest: impl Fn(&Path) -> bool) -> Dead {

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::claim::Hold;
 use super::connect::Connection;
 use super::error::{PgError, PgResult};
+use super::lines::Lines;
 use super::listen::Pulse;
 use super::spool::{self, Entry, Spool};
 use super::together::Together;
@@ -37,8 +38,7 @@ pub struct Link {
     pub(super) run_id: RunId,
     pub(super) worker: String,
     pub(super) lease: Duration,
-    work: Mutex<Connection>,
-    pulse: Arc<Mutex<Pulse>>,
+    lines: Lines,
     jobs: Mutex<HashMap<JobId, i64>>,
     /// Jobs that have just ended: their money may still be on its way.
     ended: Mutex<VecDeque<(JobId, i64)>>,
@@ -57,9 +57,9 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Joins two connections to one worker's link.
+    /// Makes a worker's way to the server for one run, over lines that others may share.
     pub(super) fn new(
-        (work, pulse): (Connection, Pulse),
+        lines: Lines,
         spool: Spool,
         (run_no, run_id): (i64, RunId),
         worker: String,
@@ -71,8 +71,7 @@ impl Link {
             run_id,
             worker,
             lease,
-            work: Mutex::new(work),
-            pulse: Arc::new(Mutex::new(pulse)),
+            lines,
             jobs: Mutex::default(),
             ended: Mutex::default(),
             spool: Mutex::new(spool),
@@ -92,7 +91,7 @@ impl Link {
         let end = Instant::now() + patience;
         let mut pause = PAUSES.0;
         loop {
-            let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut work = self.lines.work();
             let answer = Self::open(&mut work).and_then(|()| ask(&mut work));
             drop(work);
             match answer {
@@ -127,13 +126,8 @@ impl Link {
         answer
     }
 
-    /// Returns the connection that beats, for whoever listens on it: the rest ends with its worker.
-    pub(super) fn shared_pulse(&self) -> Arc<Mutex<Pulse>> {
-        Arc::clone(&self.pulse)
-    }
-
     pub(super) fn pulse(&self) -> MutexGuard<'_, Pulse> {
-        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.pulse()
     }
 
     /// Returns what waits to be sent.
@@ -177,7 +171,8 @@ impl Link {
         }
     }
 
-    fn open(work: &mut Connection) -> PgResult<()> {
+    /// Connects again if the connection is known to be gone.
+    pub(super) fn open(work: &mut Connection) -> PgResult<()> {
         if work.is_closed() {
             work.reopen()?;
             work.note_serving()?;

@@ -71,6 +71,14 @@ impl Pulse {
         Ok(())
     }
 
+    /// Listens to a run no more.
+    pub fn unlisten(&mut self, run_no: i64) -> PgResult<()> {
+        let channel = act::channel(run_no);
+        self.channels.retain(|known| *known != channel);
+        self.connection
+            .batch("LISTEN", &format!("UNLISTEN {channel}"))
+    }
+
     /// Waits for a message, at most so long, and returns its channel. Without messages it waits for nothing.
     pub fn hear(&mut self, limit: Duration) -> PgResult<Option<String>> {
         let heard = self.connection.client().hear(limit);

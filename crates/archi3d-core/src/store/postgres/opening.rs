@@ -1,18 +1,19 @@
-//! How a worker comes to a run: two connections, a look at the schema, an introduction.
+//! How a worker comes to a run, or to all of them: two connections, a look at the schema, an introduction.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::claim;
 use super::connect::Connection;
 use super::crew;
+use super::error::PgResult;
 use super::import;
+use super::lines::Lines;
 use super::link::Link;
-use super::listen::Pulse;
-use super::migrate;
 use super::spool::Spool;
 use super::together::Endings;
 use super::url::StoreUrl;
@@ -22,14 +23,12 @@ use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifacts, NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
 
-/// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
-const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(40));
+/// What is said where messages do not arrive.
+pub const UNHEARD: &str = "the server's messages do not arrive (a connection pooler stands between); new jobs are \
+                           looked for once a second";
 
 /// How long a lease lasts that is only held ahead: so soon others have the jobs of a worker that was killed.
 const AHEAD: Duration = Duration::from_secs(10);
-
-/// How long nobody may say anything before the server counts as away: at least, and at most.
-const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 
 /// So often a spool is tried that another worker looks into this moment, every 20 ms.
 const LOOKS: u32 = 50;
@@ -57,6 +56,8 @@ pub struct PgStoreOptions {
     pub artifacts: Arc<dyn Artifacts>,
     /// A folder on this machine's own disk for what cannot be sent.
     pub spool: PathBuf,
+    /// The connections of a worker that serves many runs; its own for one that serves this run alone.
+    pub lines: Option<Lines>,
     /// Where notices go.
     pub notices: NoticeSink,
 }
@@ -90,15 +91,104 @@ fn name_in_use(worker: &str) -> StoreError {
     }
 }
 
+/// A worker process that serves many runs: its name, its lines, and its place among the workers.
+#[derive(Debug)]
+pub struct Hand {
+    lines: Lines,
+    worker: String,
+    lease: Duration,
+    /// The lock of its name on this machine.
+    _name: Spool,
+}
+
+impl Hand {
+    /// Connects and introduces a worker that serves every run. Its leases last as long as each run says, unless `lease`
+    /// says more.
+    pub fn open(
+        url: &StoreUrl,
+        identity: &WorkerIdentity,
+        slots: usize,
+        lease: Duration,
+        spool: &Path,
+    ) -> Result<Self, StoreError> {
+        let worker = identity.worker_id.to_string();
+        let name = own_spool(&spool.join(&worker), &worker)?;
+        let lines = Lines::open(url, &worker)?;
+        lines.limit(lease);
+        introduce(&lines, identity, None, slots, lease)?;
+        Ok(Self {
+            lines,
+            worker,
+            lease,
+            _name: name,
+        })
+    }
+
+    /// Returns the connections, for the runs that it serves.
+    pub fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// Shows that it lives, whether it has jobs or not.
+    pub fn beat(&self) -> PgResult<()> {
+        let mut pulse = self.lines.pulse();
+        pulse.open()?;
+        claim::beat(pulse.connection(), &[], &self.worker, self.lease).map(drop)
+    }
+
+    /// Asks over the connection for work.
+    pub fn ask<T>(&self, ask: impl FnOnce(&mut Connection) -> PgResult<T>) -> PgResult<T> {
+        let mut work = self.lines.work();
+        Link::open(&mut work)?;
+        ask(&mut work)
+    }
+
+    /// Says goodbye.
+    pub fn end(&self) -> PgResult<()> {
+        self.ask(|c| crew::end(c, &self.worker))
+    }
+}
+
+/// Introduces a worker for one run or for all.
+fn introduce(
+    lines: &Lines,
+    identity: &WorkerIdentity,
+    run_no: Option<i64>,
+    slots: usize,
+    lease: Duration,
+) -> Result<(), StoreError> {
+    let worker = identity.worker_id.to_string();
+    let registered = crew::register(
+        &mut lines.work(),
+        &crew::Worker {
+            worker_id: &worker,
+            host: &identity.facts.host,
+            pid: identity.pid,
+            version: env!("CARGO_PKG_VERSION"),
+            run_no,
+            slots: u32::try_from(slots).unwrap_or(u32::MAX),
+            lease,
+            facts: "{}",
+        },
+    )?;
+    if registered {
+        Ok(())
+    } else {
+        Err(name_in_use(&worker))
+    }
+}
+
 impl PgStore {
-    /// Connects to the store of a run and introduces this worker.
+    /// Connects to the store of a run and introduces this worker, unless that was done for all runs.
     pub fn open(options: PgStoreOptions) -> Result<Self, StoreError> {
         let worker = options.identity.worker_id.to_string();
         let spool = own_spool(&options.spool.join(&worker), &worker)?;
-        let name = format!("archi3d/{worker}");
-        let mut work = Connection::open(&options.url, &name)?;
-        migrate::require(&mut work)?;
-        let run = import::run(&mut work, options.run_id.as_str())?;
+        let shared = options.lines.is_some();
+        let lines = match options.lines {
+            Some(lines) => lines,
+            None => Lines::open(&options.url, &worker)?,
+        };
+        let run = import::run(&mut lines.work(), options.run_id.as_str())?;
         let run = run.ok_or_else(|| StoreError::Server {
             what: format!("run {} is not in the database", options.run_id),
             hint: format!(
@@ -107,43 +197,25 @@ impl PgStore {
             ),
             setup: true,
         })?;
-        let mut pulse = Pulse::new(Connection::open(&options.url, &format!("{name} pulse"))?);
-        let heard = pulse.probe(&mut work)?;
-        work.note_serving()?;
-        if heard {
-            pulse.listen(run.run_no)?;
-        } else {
-            (options.notices)(StoreNotice::Warning(
-                "the server's messages do not arrive (a connection pooler stands between); \
-                 new jobs are looked for once a second"
-                    .to_owned(),
-            ));
-        }
+        let news = Arc::new(AtomicBool::new(false));
+        lines.listen(run.run_no, &news)?;
         let usual = Duration::from_secs(u64::from(run.lease_seconds));
         let lease = options.lease.unwrap_or(usual);
-        let limit = (lease / 3).clamp(SILENCE.0, SILENCE.1);
-        work.limit(Some(limit));
-        pulse.connection().limit(Some(limit));
-        let facts = &options.identity.facts;
-        let slots = u32::try_from(options.slots).unwrap_or(u32::MAX);
-        let registered = crew::register(
-            &mut work,
-            &crew::Worker {
-                worker_id: &worker,
-                host: &facts.host,
-                pid: options.identity.pid,
-                version: env!("CARGO_PKG_VERSION"),
-                run_no: Some(run.run_no),
-                slots,
+        if !shared {
+            if !lines.is_heard() {
+                (options.notices)(StoreNotice::Warning(UNHEARD.to_owned()));
+            }
+            lines.limit(lease);
+            introduce(
+                &lines,
+                &options.identity,
+                Some(run.run_no),
+                options.slots,
                 lease,
-                facts: "{}",
-            },
-        )?;
-        if !registered {
-            return Err(name_in_use(&worker));
+            )?;
         }
         let link = Link::new(
-            (work, pulse),
+            lines,
             spool,
             (run.run_no, options.run_id.clone()),
             worker,
@@ -153,8 +225,9 @@ impl PgStore {
         let paths = options.workspace.run(&options.run_id);
         let staging = paths.staging();
         fs::create_dir_all(&staging).context("create", &staging)?;
-        let store = Self {
+        Ok(Self {
             link: Arc::new(link),
+            shared,
             paths,
             artifacts: options.artifacts,
             workspace: options.workspace,
@@ -166,41 +239,22 @@ impl PgStore {
             sending: Mutex::default(),
             ahead: options.ahead.then(|| AHEAD.min(lease)),
             spools: options.spool,
-            news: Arc::new(AtomicBool::new(false)),
+            news,
             rare: Mutex::new(Instant::now()),
             unanswered: AtomicBool::new(false),
             ended: Arc::new(AtomicBool::new(false)),
             closed: AtomicBool::new(false),
-        };
-        if heard {
-            store.listen();
-        }
-        Ok(store)
+        })
     }
 
-    /// Hears of news until the store is closed. What it misses the next poll finds.
-    fn listen(&self) {
-        let (pulse, news, ended) = (
-            self.link.shared_pulse(),
-            Arc::clone(&self.news),
-            Arc::clone(&self.ended),
-        );
-        std::thread::spawn(move || {
-            while !ended.load(Ordering::SeqCst) {
-                let heard = {
-                    let mut pulse = pulse.lock().unwrap_or_else(PoisonError::into_inner);
-                    pulse.open().and_then(|()| pulse.hear(HEAR.0))
-                };
-                match heard {
-                    Ok(Some(_)) => news.store(true, Ordering::SeqCst),
-                    Ok(None) => std::thread::sleep(HEAR.1),
-                    Err(_) => {
-                        // Whatever was said meanwhile was not heard.
-                        news.store(true, Ordering::SeqCst);
-                        std::thread::sleep(POLL);
-                    }
-                }
-            }
-        });
+    /// Ends the worker; one that serves other runs too only listens no more.
+    pub(super) fn leave(&self) -> PgResult<()> {
+        if self.shared {
+            // A connection that is gone listens to nothing.
+            let _ = self.link.pulse().unlisten(self.link.run_no);
+            return Ok(());
+        }
+        let worker = &self.link.worker;
+        self.link.ask(POLL, |c| crew::end(c, worker))
     }
 }

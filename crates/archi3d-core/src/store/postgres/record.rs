@@ -242,7 +242,7 @@ pub(super) fn success(lease: &Lease, hold: Hold, ending: Ending, seconds: Option
     for file in &artifacts {
         whole.update(format!("{}\0{}\0{}\n", file.name, file.size, file.sha256).as_bytes());
     }
-    let files = artifacts.iter().map(file).collect();
+    let files: Vec<_> = artifacts.iter().map(file).collect();
     let cell = |name: &str| ending.patch.get(name).filter(|cell| !cell.is_empty());
     // What has no files has no folder either.
     let staging = lease.staging.file_name().filter(|_| !files.is_empty());

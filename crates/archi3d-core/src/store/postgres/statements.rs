@@ -112,6 +112,9 @@ statements! {
     WITHDRAW = "withdraw",
         [INT8, INT8_ARRAY, TEXT_ARRAY]
         => [INT8, TEXT, TEXT, TEXT, INT4, BOOL];
+    RUNS_TO_SERVE = "runs_to_serve",
+        [TEXT_ARRAY, TEXT_ARRAY]
+        => [INT8, TEXT, TEXT, INT8];
     RESTORE = "restore",
         [INT8, INT8_ARRAY]
         => [INT8, TEXT, TEXT, INT4, BOOL];

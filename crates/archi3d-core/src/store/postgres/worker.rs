@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::claim::{self, Hold};
-use super::crew;
 use super::earlier::PgReuse;
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
 use super::handing::Cursors;
@@ -50,6 +49,8 @@ pub(super) const POLL: Duration = Duration::from_secs(1);
 /// One worker's handle on one run, in PostgreSQL.
 pub struct PgStore {
     pub(super) link: Arc<Link>,
+    /// Whether its worker serves other runs too, and ends without it.
+    pub(super) shared: bool,
     pub(super) workspace: Workspace,
     pub(super) paths: RunPaths,
     pub(super) artifacts: Arc<dyn Artifacts>,
@@ -123,6 +124,7 @@ impl WorkerStore for PgStore {
 
     fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
         let (sent, finished) = self.take_over_left()?;
+        self.settle_left()?;
         let mut warnings = Vec::new();
         if sent.count > 0 {
             let count = sent.count;
@@ -537,8 +539,7 @@ impl WorkerStore for PgStore {
         }
         let sent = self.send_spooled(self.patience());
         self.ended.store(true, Ordering::SeqCst);
-        let worker = &self.link.worker;
-        let ended = self.link.ask(POLL, |c| crew::end(c, worker));
+        let ended = self.leave();
         let waiting = self.spool().waiting().len();
         if waiting > 0 {
             return Err(StoreError::Server {

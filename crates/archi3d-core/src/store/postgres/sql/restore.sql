@@ -8,6 +8,8 @@ WITH chosen AS (
 ), changed AS (
   UPDATE archi3d.jobs j SET status = CASE WHEN was.status = 'cancelled' THEN 'pending' ELSE j.status END, cancel_asked = false
   FROM was WHERE j.id = was.id AND (was.status = 'cancelled' OR was.cancel_asked)
+), reopened AS (
+  UPDATE archi3d.runs SET closed_at = NULL WHERE run_no = $1 AND closed_at IS NOT NULL AND EXISTS (SELECT FROM was WHERE status = 'cancelled')
 )
 SELECT was.id, was.status::text, CASE WHEN was.status = 'cancelled' THEN 'waiting' WHEN was.cancel_asked THEN 'request_withdrawn'
          WHEN was.status IN ('pending','failed_retryable','running') THEN 'not_cancelled' ELSE 'untouched' END,
