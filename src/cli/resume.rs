@@ -356,10 +356,10 @@ mod tests {
         );
         let summary = Summary {
             failed: 2,
-            left: Left {
+            left: Box::new(Left {
                 billed: 1,
                 ..Left::default()
-            },
+            }),
             ..Summary::default()
         };
         assert_eq!(

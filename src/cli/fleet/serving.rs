@@ -71,6 +71,7 @@ impl WorkerArgs {
                 wake: self.wake.clone(),
                 until_idle: self.until_idle,
                 worker_id: self.worker_id.clone(),
+                ..FleetRequest::default()
             },
             budget_usd: self.budget_usd,
             confirmed: self.yes,

@@ -111,7 +111,7 @@ fn item_53_keda_hears_how_many_jobs_wait_or_run() {
     };
     let workspace = mocks(4, "wait_file: go");
     let queries = keda_queries();
-    let mut wanted = |fleet: &mut Fleet| queries.each_ref().map(|sql| fleet.number(sql));
+    let wanted = |fleet: &mut Fleet| queries.each_ref().map(|sql| fleet.number(sql));
     assert_eq!(wanted(&mut fleet), [0, 0], "nothing was pushed");
     fleet.push(&workspace);
     assert_eq!(wanted(&mut fleet), [4, 4], "all wait");
