@@ -84,10 +84,7 @@ fn expect_outputs(fleet: &mut Fleet, workspace: &TestWorkspace) {
     assert!(!sums.is_empty());
     for (name, sum) in sums {
         let bytes = workspace.bytes(&format!("runs/rk/outputs/{name}"));
-        let found: String = Sha256::digest(&bytes)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let found = archi3d_core::domain::text::hex(&Sha256::digest(&bytes));
         assert_eq!(found, sum, "{name}");
     }
 }

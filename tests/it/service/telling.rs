@@ -111,7 +111,7 @@ fn hmac(key: &[u8], text: &[u8]) -> String {
     let padded = |with: u8| block.map(|byte| byte ^ with).to_vec();
     let inner = Sha256::digest([&padded(0x36), text].concat());
     let outer = Sha256::digest([&padded(0x5c)[..], &inner[..]].concat());
-    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+    archi3d_core::domain::text::hex(&outer)
 }
 
 /// Adds to the settings of a workspace who is to be told.

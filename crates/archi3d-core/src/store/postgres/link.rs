@@ -26,6 +26,9 @@ use crate::domain::lease::Lease;
 use crate::store::error::IoContext as _;
 use crate::store::{NoticeSink, StoreError, StoreNotice};
 
+/// Whether an entry is on the disk; every thread that waited for it is told the same.
+type Kept = Result<(), (io::ErrorKind, String)>;
+
 /// The first pause before a lost connection is made again, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
@@ -44,7 +47,7 @@ pub struct Link {
     ended: Mutex<VecDeque<(JobId, i64)>>,
     spool: Mutex<Spool>,
     /// What several threads want kept goes to the disk in one piece.
-    keeping: Together<(Entry, Vec<u8>), Result<(), (io::ErrorKind, String)>>,
+    keeping: Together<(Entry, Vec<u8>), Kept>,
     notices: NoticeSink,
     hurry: AtomicBool,
     away: AtomicBool,
