@@ -184,8 +184,15 @@ class Cuts:
         # A job that its adapter called made ends as what was made, or as a doubt that is named: see `judge_made`.
         said = {job: nonces for job, nonces in made(workspace).items() if job not in reported}
         whole = {job: path for job in said for path in [self.whole_model(workspace, job, said[job])] if path}
+        # A row that says running, of which no record came through, may have been about to be bought: see `judge_doubt`.
+        known = {line.get("job_id") for line in oracle.journal_lines(workspace)[0]}
+        bare = {
+            job
+            for job, cells in table.cells("r").items()
+            if cells["status"] == "running" and job not in known
+        }
         expected = {
-            job: (*ends, "failed") if job in said and job not in whole else ends
+            job: (*ends, "failed") if (job in said and job not in whole) or job in bare else ends
             for job, ends in self.expected.items()
         }
         # A folder beside a damaged lease is swept by a start after the one that mends it.
@@ -210,6 +217,9 @@ class Cuts:
         self.doubted += [job for job in said if after[job]["status"] == "failed"]
         for job, nonces in said.items():
             wrong += self.judge_made(workspace, job, nonces, after[job]["status"], job in bought)
+        for job in bare:
+            if after[job]["status"] == "failed" and "completed" in self.expected[job]:
+                wrong += self.judge_doubt(workspace, job, "was running without a record")
         return wrong, len(reported)
 
     def whole_model(self, workspace, job, nonces):
@@ -234,11 +244,15 @@ class Cuts:
             if not model.is_file() or model.read_bytes() != self.models[job]:
                 wrong.append(f"{job}: lost: completed, and the model is gone")
             return wrong
+        return wrong + self.judge_doubt(workspace, job, "was made")
+
+    def judge_doubt(self, workspace, job, what):
+        """A job that is left to a person says why."""
         words = ["run", "explain", "--run-id", "r", job, "--workspace", str(workspace), "--json"]
         said = oracle.parse(bench.run(words).out) or {}
-        if said.get("code") != "possibly_billed":
-            wrong.append(f"{job}: lost: was made, failed, and explain says {said.get('code')}")
-        return wrong
+        if said.get("code") == "possibly_billed":
+            return []
+        return [f"{job}: lost: {what}, failed, and explain says {said.get('code')}"]
 
 
 def made(workspace):

@@ -31,6 +31,7 @@ const COMMANDS: &[&str] = &[
     "registry",
     "report",
     "run",
+    "self-check",
     #[cfg(feature = "serve")]
     "serve",
     #[cfg(feature = "serve")]
@@ -38,7 +39,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// The commands that act on no workspace, or make one.
-const ELSEWHERE: &[&str] = &["completions", "demo", "help", "init", "man"];
+const ELSEWHERE: &[&str] = &["completions", "demo", "help", "init", "man", "self-check"];
 
 /// The workspace that the commands act on which are printed, if it was given.
 static GIVEN: OnceLock<String> = OnceLock::new();

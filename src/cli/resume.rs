@@ -289,6 +289,9 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     if fleet.ahead > 0 {
         option("--ahead", fleet.ahead.to_string());
     }
+    if let Some(gigabytes) = fleet.cache_gb {
+        option("--cache-gb", gigabytes.to_string());
+    }
     if let Some(idle) = fleet.until_idle {
         option("--until-idle", idle.as_secs_f64().to_string());
     }
@@ -435,7 +438,9 @@ mod tests {
     ];
 
     /// A value of every option that takes one.
-    const SAMPLES: [(&str, &str); 18] = [
+    const SAMPLES: [(&str, &str); 20] = [
+        ("ahead", "9"),
+        ("cache-gb", "2.5"),
         ("wake", "redis://h:1"),
         ("run-id", "r1"),
         ("jobs", "d6*"),

@@ -197,6 +197,7 @@ fn other_types(route: &Route) -> Option<Value> {
         "/events" => Some(json!({"text/event-stream": {"schema": {"type": "string"}}})),
         "/metrics" => Some(json!({"text/plain": {"schema": {"type": "string"}}})),
         "/session" => None,
-        _ => Some(json!({"*/*": bytes})),
+        // Of the files beside a model some are JSON.
+        _ => Some(json!({"application/json": {"schema": {}}, "*/*": bytes})),
     }
 }

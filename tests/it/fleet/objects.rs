@@ -226,6 +226,9 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
     wait_until("it beats", || fleet.texts(beaten) != before);
     assert_eq!(fleet.count("running"), 1);
     worker.signal("INT");
+    wait_until("the first signal is told", || {
+        worker.stderr_so_far().contains("stopping")
+    });
     worker.signal("INT");
     let _ = worker.wait().expect_code(3);
     assert_eq!(fleet.count("failed_terminal"), 1);

@@ -48,6 +48,7 @@ mod reporter;
 mod reuse;
 mod served;
 mod settle;
+mod tally;
 mod waits;
 
 pub use breaker::{Canary, PAUSE as BREAKER_PAUSE};
@@ -61,6 +62,7 @@ pub use places::{Places, Rank, Share};
 use queue::Queue;
 use reuse::Twins;
 use served::Served;
+use tally::Tally;
 
 /// A job that is to be run, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -240,36 +242,6 @@ enum Halt {
     FailFast,
     Store,
     Limit,
-}
-
-#[derive(Debug, Default)]
-struct Tally {
-    summary: Summary,
-    total_duration: Duration,
-    /// Providers that kept jobs from starting, and what they said.
-    closed: BTreeMap<AlgoKey, String>,
-    /// Algorithms that cannot make anything, why, and how many jobs that concerns.
-    unusable: BTreeMap<String, (String, usize)>,
-    /// Algorithms that were paused and kept jobs from starting, and why.
-    paused: BTreeMap<AlgoKey, (String, usize)>,
-}
-
-impl Tally {
-    fn blocked(&mut self, provider: &AlgoKey, reason: &str) {
-        self.summary.blocked += 1;
-        self.closed.insert(provider.clone(), reason.to_owned());
-    }
-
-    fn unusable(&mut self, algo: String, reason: String) {
-        self.summary.blocked += 1;
-        self.unusable.entry(algo).or_insert((reason, 0)).1 += 1;
-    }
-
-    fn paused(&mut self, algo: &AlgoKey, reason: &str) {
-        self.summary.blocked += 1;
-        let paused = self.paused.entry(algo.clone());
-        paused.or_insert_with(|| (reason.to_owned(), 0)).1 += 1;
-    }
 }
 
 /// Where the jobs of a pool come from.

@@ -31,6 +31,7 @@ mod folders;
 pub mod gate;
 pub mod hand_over;
 mod handing;
+mod handle;
 mod history;
 pub mod import;
 pub mod keep;

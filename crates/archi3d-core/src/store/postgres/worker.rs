@@ -8,27 +8,24 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::claim::{self, Hold};
-use super::earlier::PgReuse;
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
 use super::handing::Cursors;
 use super::link::Link;
 use super::record;
-use super::reuse;
-use super::spool::{Entry as Spooled, Spool};
+use super::spool::Entry as Spooled;
 use super::together::Endings;
 use super::{buying, gate, view};
 use crate::domain::budget::Stake;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{Entry, JobState};
-use crate::domain::lease::{Lease, Rhythm};
+use crate::domain::lease::Lease;
 use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::reuse::ReuseIndex;
 use crate::store::{
     Artifacts, Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery,
     ReleaseReason, Restored, RunJobs, Setback, Trial, Want, Withdrawal, WorkerIdentity,
@@ -70,51 +67,6 @@ pub struct PgStore {
     pub(super) unanswered: AtomicBool,
     pub(super) ended: Arc<AtomicBool>,
     pub(super) closed: AtomicBool,
-}
-
-impl PgStore {
-    /// Returns the connection that the worker's parts share.
-    pub fn link(&self) -> &Arc<Link> {
-        &self.link
-    }
-
-    /// Returns how often its worker is to beat.
-    pub fn rhythm(&self) -> Rhythm {
-        let usual = self.link.lease / 6;
-        Rhythm {
-            heartbeat: self.ahead.map_or(usual, |ahead| usual.min(ahead / 3)),
-            stale: self.link.lease,
-        }
-    }
-
-    /// Returns where earlier results of the whole fleet are found.
-    pub fn reuse(&self) -> Arc<dyn ReuseIndex> {
-        let (link, patience) = (Arc::clone(&self.link), self.patience());
-        let ask = move |key: &[u8], version: Option<&str>| {
-            Ok(link.ask(patience, |c| reuse::find(c, key, version))?)
-        };
-        let own = Arc::clone(&self.link);
-        Arc::new(PgReuse::new(
-            Box::new(ask),
-            Some(own),
-            self.workspace.clone(),
-            Some(Arc::clone(&self.artifacts)),
-        ))
-    }
-
-    /// Returns where its pictures and results lie.
-    pub fn artifacts(&self) -> Arc<dyn Artifacts> {
-        Arc::clone(&self.artifacts)
-    }
-
-    /// How long a question waits for a server that is away before the answer is spooled.
-    pub(super) fn patience(&self) -> Duration {
-        (self.link.lease / 4).min(Duration::from_secs(10))
-    }
-
-    pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
-        self.link.spool()
-    }
 }
 
 impl WorkerStore for PgStore {
