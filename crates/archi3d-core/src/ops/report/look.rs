@@ -185,14 +185,16 @@ impl<'a> Gallery<'a> {
         fs::create_dir_all(&folder)?;
         let made: Vec<Option<(String, Picture)>> = names
             .par_iter()
-            .map(|name| {
+            .enumerate()
+            .map(|(number, name)| {
                 let bytes = self.read(name, MAX_PICTURE_BYTES).ok()?;
                 let sha256 = sha256(&bytes);
                 let path = folder.join(format!("{sha256}.jpg"));
                 if !path.exists() {
                     let small = shrink(&bytes)?;
                     let jpeg = encode(&small, 82).ok()?;
-                    durable::replace_unsynced(&path, &jpeg, "report").ok()?;
+                    // The same picture may be there under several names, and be written at the same moment.
+                    durable::replace_unsynced(&path, &jpeg, &format!("report-{number}")).ok()?;
                 }
                 let name = name.clone();
                 let short = name.rsplit('/').next().unwrap_or_default().to_owned();
