@@ -73,7 +73,13 @@ class Judge:
 
     def judge_bytes(self):
         said = self.said = self.stage.noted("said")
-        self.places = places(self.workspace, {note["size"] for note in said.values()})
+        made = self.stage.noted("made")
+        self.places = places(self.workspace, {note["size"] for note in [*said.values(), *made.values()]})
+        # Of what a program was killed over before it could note its word, the bytes tell.
+        self.there = {
+            note["id"] for sha, note in made.items()
+            if any(self.is_named(note["job"], path) for path in self.places.get(sha, []))
+        }
         for sha, note in said.items():
             job, found = note["job"], self.places.get(sha, [])
             if not found:
@@ -102,7 +108,7 @@ class Judge:
             if times > 1 + self.allowed[job]:
                 self.wrong.append(f"{job}: BOUGHT {times} times, {1 + self.allowed[job]} were asked for")
         # Whether the bytes of what was delivered are still there is asked elsewhere.
-        delivered = {note["id"] for note in self.said.values()}
+        delivered = {note["id"] for note in self.said.values()} | self.there
         for charge in charges:
             job, identity = charge["job"], charge["id"]
             # Who lets a job be bought again has settled what became of the purchase before.

@@ -43,7 +43,7 @@ def torture(seconds, workers, seed=None):
     until = began + seconds
     # What little can be done in a short time is to be done to the end.
     jobs = JOBS if seconds >= 30 else JOBS // 2
-    disk = disks.small("chaos", megabytes=192, inodes=8000, options="loop,errors=remount-ro")
+    disk = disks.small("chaos", megabytes=192, inodes=8000, options="errors=remount-ro")
     folder = disk.path if disk else bench.scratch("chaos", on_disk=True)
     try:
         while time.monotonic() < until and len(wrong) < 10:

@@ -16,8 +16,8 @@ SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2
 
 
 class LoopDisk:
-    def __init__(self, root, megabytes=256, inodes=None, options="loop"):
-        self.image, self.path = Path(root) / "image", Path(root) / "disk"
+    def __init__(self, root, megabytes=256, inodes=None, options="defaults"):
+        self.image, self.path, self.device = Path(root) / "image", Path(root) / "disk", None
         self.path.mkdir(parents=True)
         self.megabytes, self.inodes, self.options = megabytes, inodes, options
 
@@ -28,10 +28,17 @@ class LoopDisk:
         with open(self.image, "wb") as file:
             file.truncate(self.megabytes << 20)
         few = ["-N", str(self.inodes)] if self.inodes else []
-        return call("mkfs.ext4", "-q", "-F", "-m", "0", *few, str(self.image)) and self.mount()
+        return call("mkfs.ext4", "-q", "-F", "-m", "0", *few, str(self.image)) and self.attach() and self.mount()
+
+    def attach(self):
+        """Gives it a device that it keeps while it is unmounted: a disk that comes back is the same disk, whatever
+        other disks come and go meanwhile."""
+        shown = ["losetup", "--find", "--show", str(self.image)]
+        self.device = subprocess.run(shown, capture_output=True, check=False).stdout.decode().strip()
+        return bool(self.device)
 
     def mount(self):
-        return call("mount", "-o", self.options, str(self.image), str(self.path))
+        return call("mount", "-o", self.options, self.device, str(self.path))
 
     def unmount(self):
         for _ in range(50):
@@ -54,12 +61,8 @@ class LoopDisk:
 
     def fail(self):
         """Lets the file system find an error, upon which it turns read-only; tells whether it did."""
-        found = subprocess.run(
-            ["losetup", "-n", "-O", "NAME", "-j", str(self.image)], capture_output=True, check=False
-        )
-        name = os.path.basename(found.stdout.decode().strip())
-        trigger = Path(f"/sys/fs/ext4/{name}/trigger_fs_error")
-        if not name or not trigger.exists():
+        trigger = Path(f"/sys/fs/ext4/{os.path.basename(self.device)}/trigger_fs_error")
+        if not trigger.exists():
             return False
         trigger.write_text("1")
         return True
@@ -68,7 +71,7 @@ class LoopDisk:
         """Does what people do then: unmount, check, mount. What took the room and was removed just before the
         power went is there again, because its removal had not reached the disk: it goes once more."""
         self.unmount()
-        call("e2fsck", "-fy", str(self.image))
+        call("e2fsck", "-fy", self.device)
         mounted = self.mount()
         for hog in self.path.glob("hog-*") if mounted else ():
             free(hog)
@@ -101,6 +104,7 @@ class LoopDisk:
 
     def drop(self):
         self.unmount()
+        call("losetup", "-d", self.device)
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
@@ -120,5 +124,7 @@ def small(kind, **how):
     disk = LoopDisk(root, **how)
     if disk.make():
         return disk
+    if disk.device:
+        call("losetup", "-d", disk.device)
     shutil.rmtree(root, ignore_errors=True)
     return None

@@ -202,7 +202,7 @@ class Run:
         return ran
 
     def worker(self, *options, url=None, clock=None):
-        words = ["run", "worker", "--run-id", "r", "--lease-secs", str(self.lease), "--yes", *options]
+        words = [*self.kind(options), "--lease-secs", str(self.lease), "--yes", *options]
         if self.cap:
             words += ["--budget-usd", str(self.cap)]
         command = [bench.binary("faulty"), *words, "--workspace", str(self.workspace)]
@@ -214,6 +214,10 @@ class Run:
         self.started += 1
         self.workers.append(process)
         return process
+
+    def kind(self, options):
+        """What kind of worker it is: one of this run."""
+        return ["run", "worker", "--run-id", "r"]
 
     def keep(self, workers, *options, **how):
         """Starts workers in the place of those that have ended, as whoever supervises them does."""

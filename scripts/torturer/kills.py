@@ -81,12 +81,12 @@ def ended_without(scene, guard, who):
 
 def unheard():
     """Programs say that they succeeded to a worker that stands still and is killed before it hears them: their
-    models are whole, and nobody but a person can know."""
-    algos = ("keyed", "idonly", "blind", "warned", "free")
+    models are whole, and nobody but a person can know, also where an interruption is to be made up for."""
+    algos = ("keyed", "keyonly", "idonly", "blind", "rerun", "warned", "free")
     with Scene(algos) as scene:
         scene.hold("made")
         scene.hold("said")
-        guard = scene.start("--max-parallel", "5")
+        guard = scene.start("--max-parallel", str(len(algos)))
         scene.wait_held("made", len(algos))
         for pid in children(guard.pid):
             send(pid, signal.SIGSTOP)

@@ -92,6 +92,10 @@ class Run(fleet.Run):
         """A picture that takes a while to arrive."""
         (self.workspace / bench.IMAGE).write_bytes(random.randbytes(1_500_000))
 
+    def kind(self, options):
+        """Workers of all runs, as pods are; a person's wish is carried out by a worker of the run."""
+        return super().kind(options) if "--only-status" in options else ["fleet", "worker", "--until-idle", str(3 * self.lease)]
+
     def worker(self, *options, url=None, clock=None):
         folder = random.choice(self.kept) if self.kept and random.random() < 0.7 else None
         if folder is None or any(getattr(one, "folder", None) == folder for one in self.workers):
@@ -147,7 +151,13 @@ class Run(fleet.Run):
                 self.wrong.append(f"LOST: {name} is {have} instead of {wanted}")
             self.verified += 1
         before = self.blobs()
-        pruned = json.loads(self.do("fleet", "prune", "--grace", "0d", "--json").stdout or "{}")
+        prune, silent = ("fleet", "prune", "--grace", "0d", "--json"), time.monotonic() + 30
+        # Who was killed a moment ago counts as being at work until it was silent for long enough.
+        while time.monotonic() < silent and "workers are at work" in (ran := self.do(*prune, code=None)).stderr:
+            time.sleep(0.2)
+        if ran.returncode != 0:
+            self.wrong.append(f"`fleet prune` ended with {ran.returncode}: {ran.stderr[-400:]}")
+        pruned = json.loads(ran.stdout or "{}")
         after = self.blobs()
         named = set(self.server.ask(
             "SELECT encode(sha256, 'hex') FROM archi3d.artifacts UNION SELECT x->>'sha256' FROM archi3d.job_specs, "

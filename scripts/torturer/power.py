@@ -184,15 +184,8 @@ class Cuts:
         # A job that its adapter called made ends as what was made, or as a doubt that is named: see `judge_made`.
         said = {job: nonces for job, nonces in made(workspace).items() if job not in reported}
         whole = {job: path for job in said for path in [self.whole_model(workspace, job, said[job])] if path}
-        # A row that says running, of which no record came through, may have been about to be bought: see `judge_doubt`.
-        known = {line.get("job_id") for line in oracle.journal_lines(workspace)[0]}
-        bare = {
-            job
-            for job, cells in table.cells("r").items()
-            if cells["status"] == "running" and job not in known
-        }
         expected = {
-            job: (*ends, "failed") if (job in said and job not in whole) or job in bare else ends
+            job: (*ends, "failed") if job in said and job not in whole else ends
             for job, ends in self.expected.items()
         }
         # A folder beside a damaged lease is swept by a start after the one that mends it.
@@ -217,9 +210,6 @@ class Cuts:
         self.doubted += [job for job in said if after[job]["status"] == "failed"]
         for job, nonces in said.items():
             wrong += self.judge_made(workspace, job, nonces, after[job]["status"], job in bought)
-        for job in bare:
-            if after[job]["status"] == "failed" and "completed" in self.expected[job]:
-                wrong += self.judge_doubt(workspace, job, "was running without a record")
         return wrong, len(reported)
 
     def whole_model(self, workspace, job, nonces):

@@ -73,11 +73,17 @@ def unnoted_intent():
     """The disk refuses the intent of a program that waits for no answer and has bought meanwhile."""
     with Scene(("blind",)) as scene:
         scene.hold("making")
-        faults = "journal.appended=2*off->3*sleep(1500);journal.syncing=1*off->1*return(ENOSPC)"
-        ran = scene.run("--max-parallel", "2", *BUDGET, faults=faults)
-        scene.release()
-        if not scene.provider.charges():
+        faults = "intent.before=1*return(stop);purchase.syncing=1*return(ENOSPC)"
+        guard = scene.start("--max-parallel", "2", *BUDGET, faults=faults)
+        bench.wait_for(lambda: guard.poll() is not None or (stopped(guard) and scene.provider.charges()))
+        if not (stopped(guard) and scene.provider.charges()):
             raise Unreached("a purchase without a noted intent")
+        for pid in (guard.pid, *children(guard.pid)):
+            send(pid, signal.SIGCONT)
+        ran = bench.finish(guard)
+        scene.release()
+        if "may have bought" not in ran.err:
+            raise Unreached("an intent that was not noted")
         scene.mend(*BUDGET, ran=ran)
         return scene.judge("unnoted-intent", cap=50, endings=("completed", "failed"))
 

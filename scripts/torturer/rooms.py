@@ -14,7 +14,7 @@ ALGOS = ("blind", "free", "keyed", "idonly")
 class OnDisk:
     """A scene on a disk of its own."""
 
-    def __init__(self, algos=ALGOS, megabytes=16, inodes=None, options="loop,errors=remount-ro", **does):
+    def __init__(self, algos=ALGOS, megabytes=16, inodes=None, options="errors=remount-ro", **does):
         self.disk = disks.small("room", megabytes=megabytes, inodes=inodes, options=options)
         if self.disk is None:
             raise Skipped("needs root and loop devices")

@@ -110,7 +110,8 @@ class Stage:
 
     def wait_told(self):
         """Waits until the journals say of every job that its program succeeded: from here on nobody can be in
-        doubt about one."""
+        doubt about one. Each program has noted that it said so by then."""
+        self.wait_said()
         self.wait_until(lambda: len(self.told_made()) == len(self.ids), "every program's word in a journal")
 
     def told_made(self):

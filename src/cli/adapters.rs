@@ -39,7 +39,7 @@ pub enum AdaptersCommand {
     Check(CheckArgs),
     /// Show what a generation costs and who says so; ask fal for its prices
     Prices(PricesArgs),
-    /// Open a provider that was closed, or let a paused algorithm go on, for all workers
+    /// Open a provider that was closed, or resume a paused algorithm, for all workers
     Resume(ResumeArgs),
 }
 
@@ -109,7 +109,12 @@ fn warn_of(context: &OpsContext, ui: &Ui) {
 
 fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let context = open(global, ui)?;
-    let entries = adapters::list(&context)?;
+    let (entries, away) = adapters::list_known(&context)?;
+    if let Some(error) = &away {
+        ui.warn(&format!(
+            "what is closed in the fleet is not known: {error}"
+        ));
+    }
     if ui.is_json() {
         ui.answer(&json!({ "adapters": entries }))?;
     } else {

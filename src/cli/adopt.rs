@@ -32,7 +32,7 @@ pub struct AdoptArgs {
     #[arg(long, value_name = "FOLDER")]
     from: Option<PathBuf>,
 
-    /// Go on where file locks cannot be trusted; only safe if no other machine
+    /// Continue where file locks cannot be trusted; only safe if no other machine
     /// works on the run
     #[arg(long)]
     allow_unsafe_locks: bool,

@@ -53,7 +53,7 @@ pub struct CreateArgs {
     /// Only items with a ground truth
     #[arg(long)]
     with_gt_only: bool,
-    /// Tell what would be created and write only the log line
+    /// Show what would be created and write only the log line
     #[arg(long)]
     dry_run: bool,
 }
@@ -91,9 +91,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     };
     let mut waiting = waiting::for_registry(ui);
     let configured = ConfiguredAlgos::here(&context);
-    let clock = &*context.clock;
-    let workspace = &context.workspace;
-    let work = || batch::create(workspace, clock, &configured, &request, &mut waiting);
+    let work = || batch::create(&context, &configured, &request, &mut waiting);
     let report = while_working(ui, "creating jobs", work)
         .map_err(|error| CliError::from(OpsError::from(error)))?;
     let warnings = context.settings.warnings.iter().chain(&report.warnings);

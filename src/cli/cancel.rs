@@ -53,7 +53,7 @@ pub struct CancelArgs {
     #[arg(long, short = 'y')]
     yes: bool,
 
-    /// Go on where file locks cannot be trusted; only safe if no other machine
+    /// Continue where file locks cannot be trusted; only safe if no other machine
     /// works on the run
     #[arg(long)]
     allow_unsafe_locks: bool,
@@ -85,7 +85,7 @@ fn agreed(request: &CancelRequest, preview: &Preview, ui: &Ui) -> bool {
         return true;
     }
     confirm::ask(&format!(
-        "{} of run {} would be stopped, and what has been bought for them may still be billed. Go on?",
+        "{} of run {} would be stopped, and what has been bought for them may still be billed. Continue?",
         jobs(preview.live, "running job", "running jobs"),
         request.run_id
     ))
@@ -119,7 +119,7 @@ fn show(request: &CancelRequest, report: &CancelReport, ui: &Ui) -> Result<Exit,
     }
     for OpenPurchase { job_id, request_id } in report.purchases.iter().take(NAMED) {
         ui.warn(&format!(
-            "job {job_id} had been bought (request {request_id}) and may be billed; the id is kept, and --undo goes on with it"
+            "job {job_id} had been bought (request {request_id}) and may be billed; the id is kept, and --undo resumes it"
         ));
     }
     if report.purchases.len() > NAMED {

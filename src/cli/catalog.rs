@@ -13,8 +13,8 @@ use archi3d_core::domain::issue::IssueKind;
 use archi3d_core::domain::item::ImageOrder;
 use archi3d_core::domain::text::counted;
 use archi3d_core::ops::OpsError;
+use archi3d_core::ops::catalog::RiskyCell;
 use archi3d_core::ops::catalog::{self, CatalogReport, CatalogRequest};
-use archi3d_core::ops::table_file::RiskyCell;
 
 /// How many cells are warned about one by one.
 const WARNED: usize = 10;

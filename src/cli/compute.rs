@@ -19,7 +19,7 @@ use archi3d_core::cancel::Cancel;
 use archi3d_core::domain::text::{counted, shell_word};
 use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::compute::{
-    ComputeReport, ComputeRequest, Ears, Fscore, Metric, ProgramScorer, compute,
+    ComputeHooks, ComputeReport, ComputeRequest, Fscore, Metric, ProgramScorer, compute,
 };
 use archi3d_core::ops::results::Choice;
 
@@ -148,14 +148,14 @@ fn measure(
     })?;
     let bar = Counted::new(ui, "measuring models");
     let waiting = Mutex::new(waiting::for_registry(ui));
-    let ears = Ears {
+    let hooks = ComputeHooks {
         each: &|done, total| bar.at(done, total),
         waiting: &|waited| {
             let mut tell = waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = (*tell)(waited);
         },
     };
-    let report = compute(context, &request, metric, &cancel, &ears);
+    let report = compute(context, &request, metric, &cancel, &hooks);
     bar.finish();
     let report = report?;
     for warning in &report.warnings {

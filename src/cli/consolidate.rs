@@ -16,7 +16,7 @@ use crate::cli::working::while_working;
 use archi3d_core::domain::filter::parse_statuses;
 use archi3d_core::domain::text::{counted, one_line};
 use archi3d_core::ops::OpsError;
-use archi3d_core::ops::consolidate::{ConsolidateReport, ConsolidateRequest, Finding, consolidate};
+use archi3d_core::ops::consolidate::{ConsolidateReport, ConsolidateRequest, JobNote, consolidate};
 
 /// How many lines of one kind are shown.
 const SHOWN: usize = 50;
@@ -36,7 +36,7 @@ failed; marker .completed with a model means completed; .failed means failed; a 
 .inprogress means running; anything else stays. Rows with the same key become one: the
 furthest (completed, failed, running, enqueued) stays and takes over what it lacks.
 
-A model that cannot be read is reported and its row left alone. Markers of jobs that have no
+A model that cannot be read is reported and its row not changed. Markers of jobs that have no
 row at all are reported too: `archi3d batch create` with the same run makes the rows again,
 and `archi3d consolidate` then fills them.")]
 pub struct ConsolidateArgs {
@@ -78,10 +78,7 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
         max_rows: args.max_rows,
     };
     let mut waiting = waiting::for_registry(ui);
-    let work = || {
-        let clock = &*context.clock;
-        consolidate(&context.workspace, clock, &request, &mut waiting)
-    };
+    let work = || consolidate(&context, &request, &mut waiting);
     let report = while_working(ui, "comparing rows with what is on disk", work)
         .map_err(|error| CliError::from(OpsError::from(error)))?;
     for warning in context.settings.warnings.iter().chain(&report.warnings) {
@@ -111,7 +108,7 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
 }
 
 fn say_findings(report: &ConsolidateReport, ui: &Ui) {
-    let shown = |finding: &Finding| format!("job {}: {}", finding.job_id, finding.text);
+    let shown = |finding: &JobNote| format!("job {}: {}", finding.job_id, finding.text);
     // People have read the reasons of a change in its line already.
     let changes = report.changes.iter().take(SHOWN);
     let told: HashSet<(&str, &str)> = changes
@@ -121,8 +118,8 @@ fn say_findings(report: &ConsolidateReport, ui: &Ui) {
             change.reasons.iter().map(move |why| (job, why.as_str()))
         })
         .collect();
-    let is_new = |p: &&Finding| !told.contains(&(p.job_id.as_str(), p.text.as_str()));
-    let problems: Vec<&Finding> = report.problems.iter().filter(is_new).collect();
+    let is_new = |p: &&JobNote| !told.contains(&(p.job_id.as_str(), p.text.as_str()));
+    let problems: Vec<&JobNote> = report.problems.iter().filter(is_new).collect();
     for problem in problems.iter().take(SHOWN) {
         ui.warn(&shown(problem));
     }

@@ -35,7 +35,7 @@ const SHOWN: usize = 5;
 
 Without --fix nothing is written. --fix does only what loses and buys nothing: it brings rows
 in line with markers, publishes endings that only a journal knows, closes journals of dead
-workers, removes their leftovers and records how rows were made. Workers may go on meanwhile.")]
+workers, removes their leftovers and records how rows were made. Workers may keep running.")]
 pub struct DoctorArgs {
     /// Only this run, beside the workspace as a whole
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -43,10 +43,10 @@ pub struct DoctorArgs {
     /// Also read every result, compare it with its record, and look for links beside it
     #[arg(long)]
     deep: bool,
-    /// Mend what can be mended safely, after showing it
+    /// Repair what can be repaired safely, after showing it
     #[arg(long)]
     fix: bool,
-    /// Mend without asking
+    /// Repair without asking
     #[arg(long, requires = "fix")]
     yes: bool,
     /// Try a lock that the starting process holds, and tell by the exit code
@@ -54,7 +54,7 @@ pub struct DoctorArgs {
     probe_lock: Option<PathBuf>,
 }
 
-/// Looks, tells, and mends if asked to.
+/// Looks, tells, and repairs if asked to.
 pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     if let Some(path) = &args.probe_lock {
         return Ok(Exit::Worker(probe_lock(path).code()));
@@ -66,7 +66,7 @@ pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let target = Target::find(global.workspace.as_deref())?;
     let look = || examine(&target, &request);
     let mut checkup = while_working(ui, "looking at everything", look)?;
-    let mut mended = Vec::new();
+    let mut repaired = Vec::new();
     if args.fix {
         let changes: Vec<String> = checkup
             .findings
@@ -79,14 +79,14 @@ pub fn run(args: &DoctorArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             for trouble in repair(&target, &checkup.findings)? {
                 ui.warn(&trouble);
             }
-            mended = changes;
+            repaired = changes;
             checkup = while_working(ui, "looking again", look)?;
         }
     }
     for fix in checkup.findings.iter_mut().flat_map(|one| &mut one.fix) {
         *fix = program::as_typed(fix);
     }
-    show(&checkup, &mended, ui)?;
+    show(&checkup, &repaired, ui)?;
     Ok(if checkup.is_healthy() {
         Exit::Done
     } else {
@@ -120,7 +120,7 @@ fn agreed(args: &DoctorArgs, ui: &Ui, changes: &[String]) -> Result<bool, CliErr
     Ok(yes)
 }
 
-fn show(checkup: &Checkup, mended: &[String], ui: &Ui) -> Result<(), CliError> {
+fn show(checkup: &Checkup, repaired: &[String], ui: &Ui) -> Result<(), CliError> {
     if ui.is_json() {
         let facts: Map<String, Value> = checkup
             .facts
@@ -131,7 +131,7 @@ fn show(checkup: &Checkup, mended: &[String], ui: &Ui) -> Result<(), CliError> {
             "healthy": checkup.is_healthy(),
             "facts": facts,
             "findings": checkup.findings,
-            "mended": mended,
+            "mended": repaired,
         }));
     }
     ui.data(&to_text(checkup))

@@ -153,7 +153,7 @@ fn numbers(told: &Explanation, page: Page) -> String {
             // Put off without a retry, as when a provider is out of credit.
             (failures, retries) if failures > retries => {
                 let times = counted(failures as usize, "time");
-                format!("{} so far, put off {times}", told.attempt)
+                format!("{} so far, requeued {times}", told.attempt)
             }
             (failures, retries) => format!(
                 "{} so far, {failures} of {retries} retries used",

@@ -26,7 +26,7 @@ use archi3d_core::ops::results::Choice;
 Between braces: product_id, variant, algo, run_id, job_id, product_name, manufacturer,
 category_l1, category_l2, category_l3. What cannot be part of a file name on Windows becomes _.
 Nothing is ever overwritten, and nothing is copied if two models would get one name. A copy that
-is there already is left alone. A model that is missing or not whole is named and skipped (exit 1).")]
+is there already is not copied again. A model that is missing or not whole is named and skipped (exit 1).")]
 pub struct ExportArgs {
     /// The folder to copy to
     #[arg(value_name = "DEST")]
@@ -82,10 +82,10 @@ fn to_text(report: &ExportReport) -> String {
             .map(|(word, count)| format!("{count} {word}"))
             .collect();
         return if states.is_empty() {
-            format!("nothing copied: no job of run {} is meant", report.run_id)
+            format!("nothing copied: no job of run {} matches", report.run_id)
         } else {
             format!(
-                "nothing copied: no job of run {} that is meant has a model ({})",
+                "nothing copied: no matching job of run {} has a model ({})",
                 report.run_id,
                 states.join(", ")
             )

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use archi3d_core::ops::OpsContext;
-use archi3d_core::ops::measures::write_file;
+use archi3d_core::ops::measures::{Seen, write_file};
 
 /// How often they are written.
 const EVERY: Duration = Duration::from_secs(15);
@@ -24,14 +24,16 @@ impl Figures {
         let (end, ended) = mpsc::channel::<()>();
         let context = context.clone();
         let writer = thread::spawn(move || {
+            // Runs that are over are read once.
+            let mut seen = Seen::default();
             loop {
-                let _ = write_file(&context, &path);
+                let _ = write_file(&context, &mut seen, &path);
                 match ended.recv_timeout(EVERY) {
                     Err(RecvTimeoutError::Timeout) => {}
                     _ => break,
                 }
             }
-            let _ = write_file(&context, &path);
+            let _ = write_file(&context, &mut seen, &path);
         });
         Self {
             end: Some(end),

@@ -6,8 +6,9 @@ use clap::{Args, Subcommand};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
+use crate::cli::signal::STOP_GRACE;
 use crate::cli::ui::Ui;
-use crate::cli::worker::{Lease, dollars, lease, parallel, seconds};
+use crate::cli::worker::{Lease, dollars, gigabytes, lease, parallel, seconds};
 
 #[cfg(feature = "postgres")]
 mod answers;
@@ -66,7 +67,7 @@ pub struct InitArgs {
 
 All jobs of the run go over with their state: what waits, what ended, open purchases and
 doubts. From then on workers on files leave the run alone; runs/ID/fleet.json says so.
-Cut short, the same command goes on. Again later, it adds jobs that are new.")]
+If it is interrupted, the same command continues; run again later, it adds new jobs.")]
 pub struct PushArgs {
     /// The run
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -96,9 +97,9 @@ pub struct PushArgs {
   archi3d fleet worker --algo relief --until-idle 60
       as a pod: ends when nothing was to be done for a minute
 
-It takes only algorithms that it can carry out here, and only runs that were pushed from this
-workspace; the rest is left to others. A run that costs more than `confirm_above_usd` is left
-alone unless --yes is given. Ctrl-C once: no new job starts and running ones finish.")]
+It takes only algorithms that it can carry out here. Runs in a bucket (`fleet push --artifacts`)
+need no workspace: an empty folder will do. Other runs are served only from the workspace that
+pushed them. A run that costs more than `confirm_above_usd` is skipped unless --yes is given. Ctrl-C once: no new job starts and running ones finish.")]
 pub struct WorkerArgs {
     /// Only this run; can be given more than once
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -115,6 +116,10 @@ pub struct WorkerArgs {
     /// What this worker is called [default: a new name at every start]
     #[arg(long, value_name = "NAME", env = "WORKER_ID")]
     worker_id: Option<String>,
+    /// How long running jobs may go on after SIGTERM before they are stopped and given back, in
+    /// seconds [default: 20]
+    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
+    stop_grace: Option<Duration>,
     /// How long a lease lasts without a beat, in seconds, or `auto`: by how long jobs of each
     /// run took [default: what each run says]
     #[arg(long, visible_alias = "lease", value_name = "SECS", value_parser = lease, env = "LEASE_SECONDS", allow_hyphen_values = true)]
@@ -126,6 +131,9 @@ pub struct WorkerArgs {
     /// holds too
     #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
     budget_usd: Option<f64>,
+    /// How many gigabytes of pictures fetched from a bucket are kept here [default: 10]
+    #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
+    cache_gb: Option<f64>,
     /// Copy the result of an earlier identical job of any run instead of buying it
     #[arg(long)]
     reuse: bool,
@@ -148,7 +156,7 @@ pub struct PullArgs {
     /// The run
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     run_id: String,
-    /// Go on until the run is over
+    /// Keep pulling until the run is over
     #[arg(long)]
     watch: bool,
     /// How often, in seconds, with --watch

@@ -46,7 +46,7 @@ pub fn stand(
         agreed_usd = Some(question.expected_usd);
     }
     let hint = "nothing finished is lost; the same command with --only-status enqueued,running \
-                goes on, also with the jobs that were cut off";
+                resumes, including the jobs that were cut off";
     Ok(under_guard(
         "worker",
         hint,
@@ -70,7 +70,7 @@ pub fn stand_to_serve(context: &OpsContext, algos: &[AlgoKey], ui: &Ui) -> Optio
             .iter()
             .any(|key| guard::is_needed_to_check(context, Some(key))),
     };
-    let hint = "nothing finished is lost; its jobs go on elsewhere, or by the same command, within one lease";
+    let hint = "nothing finished is lost; another worker, or the same command, resumes its jobs within one lease";
     needed
         .then(|| under_guard("worker", hint, || guard::stand(None, None), ui))
         .flatten()

@@ -13,6 +13,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::ui::{Color, Ui};
 use archi3d_core::ops::{OpsContext, OpsError};
+use archi3d_core::trace;
 
 pub mod adapters;
 pub mod adopt;
@@ -26,8 +27,6 @@ pub mod config;
 pub mod confirm;
 pub mod consolidate;
 pub mod cost;
-#[cfg(feature = "serve")]
-pub mod crew;
 pub mod demo;
 pub mod doctor;
 pub mod error;
@@ -35,6 +34,8 @@ pub mod explain;
 pub mod export;
 pub mod figures;
 pub mod fleet;
+#[cfg(feature = "serve")]
+pub mod followers;
 pub mod guard;
 pub mod help;
 pub mod init;
@@ -231,6 +232,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         ui.error(&panic::into_error(payload.as_ref()));
         Exit::Bug
     });
+    trace::end();
     exit.into()
 }
 
@@ -260,6 +262,8 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
     if let Some(folder) = &cli.global.workspace {
         program::act_on(folder);
     }
+    let told = ui.clone();
+    trace::hear(move |trouble| told.warn(&trouble));
     let ended = match cli.command {
         Command::Catalog(command) => catalog::run(&command, &cli.global, &ui),
         Command::Batch(command) => batch::run(&command, &cli.global, &ui),

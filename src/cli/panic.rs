@@ -41,7 +41,7 @@ pub fn into_error(payload: &(dyn Any + Send)) -> CliError {
     let source = anyhow::anyhow!("archi3d has a bug: {message}, at {place}");
     CliError::new(ErrorKind::Internal, source).hint(format!(
         "please report this line and what you typed; this is version {}. \
-         What finished is kept, and the same command goes on",
+         What finished is kept, and the same command continues",
         env!("CARGO_PKG_VERSION")
     ))
 }

@@ -172,11 +172,11 @@ impl Progress {
             } => {
                 // Without a time it waits for its provider, which says so itself.
                 let again = match after.as_secs_f64().ceil() {
-                    seconds if seconds > 0.0 => format!(" (again in {seconds:.0} s)"),
+                    seconds if seconds > 0.0 => format!(" (retry in {seconds:.0} s)"),
                     _ => String::new(),
                 };
                 let error = one_line(error);
-                self.ui.say(&format!("put off: {job_id}: {error}{again}"));
+                self.ui.say(&format!("requeued: {job_id}: {error}{again}"));
             }
             EventKind::ProviderClosed {
                 provider,
@@ -201,7 +201,7 @@ impl Progress {
                 budget_words(level)
             )),
             EventKind::BreakerOpened { algo, reason } => self.ui.warn(&format!(
-                "algo {algo} pauses for all workers: {}; the others go on. To resume: archi3d adapters resume {algo}",
+                "algo {algo} is paused for all workers: {}; other algos continue. To resume: archi3d adapters resume {algo}",
                 shortened(&one_line(reason))
             )),
             EventKind::CanaryEnded(result) => self.ui.say(&canary_line(result)),

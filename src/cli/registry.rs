@@ -38,7 +38,7 @@ runs/<run>/state. Columns of other tools and notes are kept from the table as it
 taken from copies of it in tables/ where the table lost them. For runs made before there
 was a rows.csv, the manifest and the item table are asked; `created_at` stays blank then.
 A manifest that is missing is made again from the rows: the same jobs, no others.
-Workers may go on meanwhile.")]
+Workers may keep running.")]
 pub struct RebuildArgs {
     /// Only the rows of this run
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -61,10 +61,7 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
     };
     let context = global.context()?;
     let mut waiting = waiting::for_registry(ui);
-    let work = || {
-        let clock = &*context.clock;
-        rebuild(&context.workspace, clock, &request, &mut waiting)
-    };
+    let work = || rebuild(&context, &request, &mut waiting);
     let report = while_working(ui, "making the registry again", work)?;
     for warning in context.settings.warnings.iter().chain(&report.warnings) {
         ui.warn(warning);

@@ -44,7 +44,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     if summary.without_row > 0 {
         let run = quoted(request.run_id.as_str());
         hints.push(format!(
-            "{} in tables/generations.csv, which somebody has changed meanwhile; nothing is lost, to \
+            "{} in tables/generations.csv, which another program changed meanwhile; nothing is lost, to \
              bring them in: archi3d registry rebuild --run-id {run}",
             plural(
                 summary.without_row,
@@ -59,8 +59,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
         let billed = match summary.left.billed {
             0 => String::new(),
             billed => format!(
-                "{} billed without a result, or may have been, and would be bought anew: see why before \
-                 you go on; ",
+                "{} billed without a result, or may have been, and would be bought again: check why first; ",
                 jobs(billed)
             ),
         };
@@ -90,7 +89,7 @@ fn unrecorded_hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     if confirmed > 0 {
         hints.push(format!(
             "{} finished but could not be recorded; what they made is on disk. Once the cause is \
-             mended, to bring it in without making it again: {command}",
+             repaired, to bring it in without making it again: {command}",
             jobs(confirmed)
         ));
     }
@@ -368,8 +367,7 @@ mod tests {
         assert_eq!(
             hints(&summary, &request("r1")),
             [
-                "1 job was billed without a result, or may have been, and would be bought anew: see why \
-                 before you go on; to try failed jobs again: archi3d run worker --run-id r1 \
+                "1 job was billed without a result, or may have been, and would be bought again: check why first; to try failed jobs again: archi3d run worker --run-id r1 \
                  --only-status failed"
             ]
         );
@@ -425,9 +423,10 @@ mod tests {
 
     /// Options that a command to go on leaves out on purpose: those by which a person
     /// agreed to something this once, which have done their work, or which say nothing of the jobs.
-    const SPENT: [&str; 9] = [
+    const SPENT: [&str; 10] = [
         "follow",
         "metrics-file",
+        "stop-grace",
         "only-status",
         "limit",
         "canary",

@@ -23,15 +23,22 @@ use archi3d_core::ops::self_check::{Line, SelfCheckRequest, self_check};
       and on that disk?
   archi3d self-check --store postgresql://archi3d@db.example.com/archi3d
       and with two workers on that store?
+  archi3d self-check --store URL --artifacts s3://bucket/prefix
+      and if they share nothing but that store and that bucket?
 
 Makes the demo in a new folder, reads its models back, builds its report, tries locks and synced
 writes, and where a store is named (as for every command) a small run on it: push, two workers,
-pull. Folder and run are removed again. Exit 0: everything works; 1: a line says what does not,
+pull; with a bucket each worker has only that and an empty folder. Folder, run and files are removed again. Exit 0: everything works; 1: a line says what does not,
 and what to do.")]
 pub struct SelfCheckArgs {
     /// Where to try [default: where temporary files are]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
+
+    /// Try this bucket, too, with a store: s3://BUCKET/PREFIX, gs://…, az://…, file:///FOLDER
+    /// [default: `ARCHI3D_ARTIFACTS`]
+    #[arg(long, value_name = "URL")]
+    artifacts: Option<String>,
 }
 
 /// Tries everything and says how it went.
@@ -39,6 +46,7 @@ pub fn run(args: &SelfCheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliEr
     let request = SelfCheckRequest {
         place: args.dir.clone().or_else(|| global.workspace.clone()),
         store: global.store.clone(),
+        artifacts: args.artifacts.clone(),
     };
     let cancel = Cancel::new();
     let signals = Signals::listen(&cancel, ui).map_err(|error| {

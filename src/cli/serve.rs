@@ -1,6 +1,6 @@
 //! `archi3d serve`: the API, the pages, events and metrics over HTTP.
 
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::Global;
-use crate::cli::crew::Crew;
 use crate::cli::error::{CliError, ErrorKind, Exit};
-use crate::cli::signal;
+use crate::cli::followers::Followers;
+use crate::cli::signal::{self, STOP_GRACE};
 use crate::cli::ui::Ui;
+use crate::cli::worker::seconds;
 use archi3d_core::ops::tokens::Tokens;
 use archi3d_server::{ServeOptions, Stop, serve};
 
@@ -47,6 +48,10 @@ pub struct ServeArgs {
     /// How many workers carry out runs that are submitted
     #[arg(long, value_name = "N", default_value = "0")]
     workers: usize,
+    /// How long running jobs of these workers may go on after SIGTERM before they are stopped and
+    /// given back, in seconds [default: 20]
+    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
+    stop_grace: Option<Duration>,
     /// Let everybody read the metrics
     #[arg(long)]
     metrics_open: bool,
@@ -97,38 +102,65 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     })
     .map_err(|error| internal(error, "cannot listen to signals"))?;
     let root: PathBuf = context.workspace.root().to_owned();
-    let crew = Crew::start(args.workers, &root, global.store.as_deref());
-    let crew = crew.map_err(|error| internal(error, "cannot start workers"))?;
+    // What is written to a log is no secret any more, so only a person or a program that asks for it gets a token.
+    let own_token = ui.is_json() || std::io::stdout().is_terminal();
     let options = ServeOptions {
         listen: args.listen,
         allowed_hosts: args.allowed_host.clone(),
         metrics_open: args.metrics_open,
+        own_token,
     };
     let again = global.clone();
+    let workspace = root.clone();
     let opens = Box::new(move || {
         let store = again.store.as_deref();
         Ok(archi3d_core::ops::OpsContext::open(Some(&root))?.with_store(store))
     });
-    let told = std::sync::Mutex::new(Ok(()));
+    let mut told = Ok(());
+    let mut followers = None;
     let served = serve(opens, options, &stop, context.clock.now(), |ready| {
-        let page = format!("http://{}/#token={}", ready.address, ready.token);
-        let said = if ui.is_json() {
-            ui.answer(&json!({"address": ready.address, "url": page, "token": ready.token}))
-        } else {
-            ui.say("serving until Ctrl-C; this address is for you alone:");
-            ui.data(&page)
-        };
-        if let Ok(mut told) = told.lock() {
-            *told = said;
+        // Not before the address is ours: who cannot serve starts no workers beside another service.
+        let store = global.store.as_deref();
+        followers = Some(Followers::start(
+            args.workers,
+            &workspace,
+            store,
+            args.stop_grace,
+        ));
+        if let Some(Err(_)) = &followers {
+            stop.ask();
         }
+        let address = format!("http://{}/", ready.address);
+        let said = match &ready.token {
+            Some(token) if ui.is_json() => {
+                let page = format!("{address}#token={token}");
+                ui.answer(&json!({"address": ready.address, "url": page, "token": token}))
+            }
+            Some(token) => {
+                ui.say("serving until Ctrl-C; this address is for you alone:");
+                ui.data(&format!("{address}#token={token}"))
+            }
+            None => {
+                ui.say(&format!(
+                    "serving until a signal comes; to look at it: {address}#token=TOKEN"
+                ));
+                if !has_tokens {
+                    ui.warn("there is no token, so the service answers no request but health checks: archi3d token create NAME --role admin");
+                }
+                ui.data(&address)
+            }
+        };
+        told = said;
     });
-    crew.end();
+    let followers = followers.transpose();
+    let followers = followers.map(|followers| followers.map(Followers::end));
     served.map_err(|error| {
         let address = args.listen;
         internal(error, &format!("cannot serve on {address}"))
             .hint("choose another address with --listen")
     })?;
-    told.into_inner().unwrap_or(Ok(()))?;
+    followers.map_err(|error| internal(error, "cannot start workers"))?;
+    told?;
     Ok(first.get().map_or(Exit::Done, |_| Exit::Done))
 }
 

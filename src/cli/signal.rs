@@ -13,9 +13,12 @@ use std::time::Duration;
 use crate::cli::ui::Ui;
 use archi3d_core::cancel::{Cancel, Stage};
 
-/// How long after a request to end the jobs are stopped without a second one.
+/// How long after a request to end the jobs are stopped without a second one, where nobody says otherwise.
 /// Service managers kill after 30 s.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// Names that time for the program and what it starts, in seconds.
+pub const STOP_GRACE: &str = "ARCHI3D_STOP_GRACE";
 
 /// A request to stop, from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,7 @@ pub struct Signals(Arc<Listener>);
 #[derive(Debug)]
 struct Listener {
     cancel: Cancel,
+    grace: Duration,
     first: Mutex<Option<Signal>>,
     count: AtomicU8,
 }
@@ -66,7 +70,12 @@ pub fn listen(handle: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
 impl Signals {
     /// Starts to listen: signals raise `cancel` and are told through `ui`.
     pub fn listen(cancel: &Cancel, ui: &Ui) -> io::Result<Self> {
-        let signals = Self::new(cancel);
+        Self::listen_with(cancel, None, ui)
+    }
+
+    /// The same, with the time that running jobs have after a request to end.
+    pub fn listen_with(cancel: &Cancel, grace: Option<Duration>, ui: &Ui) -> io::Result<Self> {
+        let signals = Self::new(cancel, grace.unwrap_or(GRACE));
         let (listener, ui) = (signals.clone(), ui.clone());
         source::listen(move |signal| listener.receive(signal, &ui))?;
         Ok(signals)
@@ -77,9 +86,10 @@ impl Signals {
         *self.0.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn new(cancel: &Cancel) -> Self {
+    fn new(cancel: &Cancel, grace: Duration) -> Self {
         Self(Arc::new(Listener {
             cancel: cancel.clone(),
+            grace,
             first: Mutex::new(None),
             count: AtomicU8::new(0),
         }))
@@ -129,9 +139,9 @@ impl Signals {
     }
 
     fn kill_after_grace(&self, ui: Ui) {
-        let cancel = self.0.cancel.clone();
+        let (cancel, grace) = (self.0.cancel.clone(), self.0.grace);
         thread::spawn(move || {
-            if !cancel.wait_for(Stage::Kill, GRACE) {
+            if !cancel.wait_for(Stage::Kill, grace) {
                 ui.say("the time to finish is over: running jobs are stopped and given back");
                 cancel.raise(Stage::Kill);
             }
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn signals_climb_the_ladder_and_the_first_one_gives_the_exit_code() {
         let cancel = Cancel::new();
-        let signals = Signals::new(&cancel);
+        let signals = Signals::new(&cancel, GRACE);
         assert_eq!(signals.first(), None);
         assert_eq!(signals.step(Signal::Terminate), Step::Drain);
         assert_eq!(cancel.stage(), Stage::Drain);

@@ -33,7 +33,7 @@ pub use crate::cli::table::{lines_of, plain_table, short_duration};
 #[command(
     after_help = "Reads only and takes no lock, so it can be asked from any terminal while workers run.
 --watch draws it again until nothing waits and no worker runs; Ctrl-C ends it, the
-workers go on. Where standard output is no terminal, one block follows another.
+workers continue. Where standard output is no terminal, one block follows another.
 
 Examples:
   archi3d run status

@@ -22,6 +22,8 @@ pub struct Facts {
 /// Returns what the program is.
 pub fn facts() -> Facts {
     let parts = [
+        ("objects", cfg!(feature = "objects")),
+        ("otel", cfg!(feature = "otel")),
         ("postgres", cfg!(feature = "postgres")),
         ("serve", cfg!(feature = "serve")),
         ("failpoints", cfg!(feature = "failpoints")),

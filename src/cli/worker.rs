@@ -16,7 +16,7 @@ use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
 use crate::cli::selection_args::SelectionArgs;
-use crate::cli::signal::Signals;
+use crate::cli::signal::{STOP_GRACE, Signals};
 use crate::cli::ui::Ui;
 use archi3d_core::cancel::{Cancel, Stage};
 use archi3d_core::domain::id::{AlgoKey, RunId};
@@ -98,7 +98,7 @@ pub struct WorkerArgs {
     #[arg(long)]
     resubmit_unknown: bool,
 
-    /// Give up what earlier attempts bought and buy anew; for jobs whose request
+    /// Give up what earlier attempts bought and buy again; for jobs whose request
     /// is dead at the provider
     #[arg(long)]
     forget_requests: bool,
@@ -120,6 +120,11 @@ pub struct WorkerArgs {
     /// After how long a silent worker on another machine counts as dead, in seconds
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
+
+    /// How long running jobs may go on after SIGTERM before they are stopped and given back, in
+    /// seconds [default: 20]
+    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
+    stop_grace: Option<Duration>,
 
     /// On a fleet run: how long a lease lasts without a beat, in seconds, or `auto`: by how
     /// long its jobs took [default: what the run says]
@@ -217,7 +222,7 @@ pub(super) fn lease(text: &str) -> Result<Lease, String> {
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     #[cfg(feature = "serve")]
     if args.follow {
-        return crate::cli::crew::follow(global, args.max_parallel, ui);
+        return crate::cli::followers::follow(global, args.max_parallel, args.stop_grace, ui);
     }
     let context = global.context()?;
     let run_id = match guard::chosen_run() {
@@ -232,7 +237,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.warn(warning);
     }
     let cancel = Cancel::new();
-    let signals = Signals::listen(&cancel, ui).map_err(|error| {
+    let signals = Signals::listen_with(&cancel, args.stop_grace, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
@@ -251,7 +256,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         .map(|path| Figures::start(&context, path));
     let tells = !request.dry_run;
     if tells && let Err(error) = notify::begin(&context) {
-        ui.warn(&format!("nobody can be told of what happens: {error}"));
+        ui.warn(&format!("notifications cannot be sent: {error}"));
     }
     let ended = run_worker_asking(&context, &request, &cancel, progress.clone(), &asks);
     drop(figures);
@@ -295,7 +300,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
 fn tell(context: &OpsContext, ui: &Ui) {
     match notify::attend(context) {
         Ok(done) => done.troubles.iter().for_each(|trouble| ui.warn(trouble)),
-        Err(error) => ui.warn(&format!("nobody could be told of what happened: {error}")),
+        Err(error) => ui.warn(&format!("notifications could not be sent: {error}")),
     }
 }
 
@@ -439,7 +444,7 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
     }
 }
 
-fn gigabytes(text: &str) -> Result<f64, String> {
+pub(super) fn gigabytes(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(size) if size.is_finite() && size >= 0.0 => Ok(size),
         _ => Err("must be a number of gigabytes, 0 or more, such as 20".into()),

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::process::{children, python, shell};
-use crate::support::{TestWorkspace, wait_until};
+use crate::support::{TestWorkspace, binary::Running, wait_until};
 
 /// The start of every program here: `say` speaks, `heard` waits until that is safe.
-const BUYER: &str = r#"
+pub const BUYER: &str = r#"
 import json, os, pathlib, shutil, sys, time
 request = json.loads(sys.stdin.readline())
 root = pathlib.Path(request["workspace"])
@@ -27,14 +27,14 @@ def made(**fields):
     say("result", success=True, **fields)
 "#;
 
-fn buyer(program: &str, options: &[&str]) -> TestWorkspace {
+pub fn buyer(program: &str, options: &[&str]) -> TestWorkspace {
     let mut lines = vec!["protocol: 2"];
     lines.extend(options);
     python(1, &format!("{BUYER}\n{program}"), &lines)
 }
 
 /// Returns the charges: under which name, and with which key.
-fn charges(workspace: &TestWorkspace) -> Vec<(String, String)> {
+pub fn charges(workspace: &TestWorkspace) -> Vec<(String, String)> {
     let text = fs::read_to_string(workspace.path("charges.txt")).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs
@@ -61,7 +61,7 @@ fn status(workspace: &TestWorkspace) -> String {
     workspace.row(workspace.id(0))["status"].to_string()
 }
 
-fn reserved_usd(workspace: &TestWorkspace) -> f64 {
+pub fn reserved_usd(workspace: &TestWorkspace) -> f64 {
     let status = ["run", "status", "--run-id", "rk", "--json"];
     let output = workspace.archi3d(&status).run();
     output.json()["money"]["reserved_usd"]
@@ -102,11 +102,8 @@ while not (root / "go").exists(): time.sleep(0.01)
 made()
 "#;
 
-/// Kills a worker whose program has bought something and not told its id.
-fn cut_off(options: &[&str]) -> TestWorkspace {
-    let workspace = buyer(CUT_OFF, options);
-    let worker = workspace.worker(&[]).spawn();
-    workspace.wait_for_file("charged");
+/// Kills a worker, and waits until everything that it guarded is gone.
+pub fn kill_with_all(worker: Running) {
     let guarded = children(worker.pid());
     let _ = worker.kill();
     wait_until("the worker's end", || {
@@ -114,7 +111,45 @@ fn cut_off(options: &[&str]) -> TestWorkspace {
             .iter()
             .all(|pid| !Path::new(&format!("/proc/{pid}")).exists())
     });
+}
+
+/// Kills a worker whose program has bought something and not told its id.
+fn cut_off(options: &[&str]) -> TestWorkspace {
+    let workspace = buyer(CUT_OFF, options);
+    let worker = workspace.worker(&[]).spawn();
+    workspace.wait_for_file("charged");
+    kill_with_all(worker);
     workspace
+}
+
+/// Kills a worker whose program was still preparing, and runs the job again with money for one.
+#[track_caller]
+fn cut_off_before_anything_was_said(protocol: &str, code: i32) {
+    let program = r#"
+if request["attempt"] == 1:
+    (root / "begun").touch()
+    time.sleep(600)
+say("intent", correlation="c"); heard("intent")
+charge("c")
+say("submitted", request_id="r-1")
+made()
+"#;
+    let options = [protocol, "unit_price_usd: 0.4"];
+    let workspace = python(1, &format!("{BUYER}\n{program}"), &options);
+    let caps = ["--budget-usd", "0.50"];
+    let worker = workspace.worker(&caps).spawn();
+    workspace.wait_for_file("begun");
+    kill_with_all(worker);
+    let again = ["--only-status", "enqueued,running"];
+    let worker = workspace.worker(&[&caps[..], &again].concat());
+    let _ = worker.run().expect_code(code);
+}
+
+#[test]
+fn a_program_that_announces_what_it_buys_and_died_before_has_cost_nothing() {
+    cut_off_before_anything_was_said("protocol: 2", 0);
+    // One that need not announce it may have bought: there is no money for both.
+    cut_off_before_anything_was_said("protocol: 1", 4);
 }
 
 #[test]
@@ -371,6 +406,48 @@ fn words_that_nobody_knows_are_told_once() {
         "{}",
         output.stderr
     );
+}
+
+#[test]
+fn whoever_may_try_again_is_told_first_that_the_failure_was_billed() {
+    let fails = |how: &str| {
+        format!(
+            "say('intent'); heard('intent')\ncharge('c')\n\
+             say('submitted', request_id='r-1'); heard('submitted')\n\
+             say('error', message='422', request='void', {how}, **{{'class': 'bad_input'}})\n"
+        )
+    };
+    let told = "1 job was billed without a result, or may have been, and would be bought again";
+    let workspace = buyer(
+        &fails("billed='yes', cost_usd=0.25"),
+        &["unit_price_usd: 0.4"],
+    );
+    let said = workspace.worker(&[]).run().expect_code(1);
+    let line = said.stderr.lines().find(|line| line.contains(told));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
+    let again = line.find("to try failed jobs again").expect("an offer");
+    assert!(line.find(told) < Some(again), "{line}");
+    let workspace = buyer(&fails("billed='no'"), &["unit_price_usd: 0.4"]);
+    let said = workspace.worker(&[]).run().expect_code(1);
+    assert!(!said.stderr.contains("bought again"), "{said}");
+    assert!(said.stderr.contains("to try failed jobs again"), "{said}");
+}
+
+#[test]
+fn a_purchase_that_was_not_announced_is_told() {
+    let unannounced = "charge('c')\nsay('submitted', request_id='r-1')\nmade()\n";
+    let workspace = buyer(unannounced, &["unit_price_usd: 0.4"]);
+    let check = ["adapters", "check", "tool", "--yes"];
+    let told = "`submitted` without `intent`";
+    let _ = workspace
+        .archi3d(&check)
+        .run()
+        .expect_code(1)
+        .expect_stdout(told);
+    let announced = format!("say('intent'); heard('intent')\n{unannounced}");
+    let workspace = buyer(&announced, &["unit_price_usd: 0.4"]);
+    let said = workspace.archi3d(&check).run().expect_code(0);
+    assert!(!said.to_string().contains(told), "{said}");
 }
 
 #[test]

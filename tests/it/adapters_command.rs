@@ -222,3 +222,19 @@ fn the_picture_can_be_given_or_drawn_and_mistakes_are_refused() {
         .expect_code(2)
         .expect_stderr("did you mean `free`?");
 }
+
+#[test]
+fn a_check_that_is_cut_off_while_it_buys_stays_reserved() {
+    let script = "read -r request\n\
+        echo '{\"event\":\"intent\",\"correlation\":\"c\"}'\n\
+        sleep 60";
+    let options = ["unit_price_usd: 0.4", "timeout_s: 1", "protocol: 2"];
+    let workspace = shell(1, script, &options);
+    let _ = adapters(&workspace, &["check", "tool", "--yes"])
+        .expect_code(1)
+        .expect_stdout("may have been billed");
+    workspace.write("config/global.yaml", b"budget: {day_usd: 0.6}\n");
+    let _ = adapters(&workspace, &["check", "tool", "--yes"])
+        .expect_code(2)
+        .expect_stderr("limit of the day, which has $0.20 left");
+}

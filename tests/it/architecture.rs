@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
+mod promises;
+mod stores;
+
 /// Who may name whom. A module that is not listed here may not exist.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("domain", &[]),
@@ -16,14 +19,20 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("clock", &["domain", "platform"]),
     ("config", &["domain"]),
     ("model", &["domain"]),
-    ("report", &["domain"]),
     ("table", &[]),
+    ("trace", &["domain"]),
     ("workspace", &["domain", "platform"]),
-    ("adapter", &["domain", "cancel", "model", "platform"]),
-    ("store", &["domain", "table", "workspace", "platform"]),
+    (
+        "adapter",
+        &["domain", "cancel", "model", "platform", "trace"],
+    ),
+    (
+        "store",
+        &["domain", "table", "workspace", "platform", "trace"],
+    ),
     (
         "engine",
-        &["domain", "cancel", "workspace", "adapter", "store"],
+        &["domain", "cancel", "workspace", "adapter", "store", "trace"],
     ),
     (
         "ops",
@@ -34,24 +43,24 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "clock",
             "config",
             "model",
-            "report",
             "table",
             "workspace",
             "adapter",
             "store",
             "engine",
+            "trace",
         ],
     ),
     (
         "server",
         &[
-            "domain", "cancel", "clock", "config", "report", "engine", "ops",
+            "domain", "cancel", "clock", "config", "engine", "ops", "trace",
         ],
     ),
     (
         "cli",
         &[
-            "domain", "cancel", "clock", "config", "engine", "ops", "server",
+            "domain", "cancel", "clock", "config", "engine", "ops", "server", "trace",
         ],
     ),
     ("main", &["cli"]),
@@ -188,6 +197,27 @@ fn turns_back(source: &Source) -> Vec<String> {
     matches(source, source.code(), r"\bops::run\b", what)
 }
 
+/// The state of a run has one owner, which decides and reaches out to nothing; and one lock, which stays with it. The
+/// heartbeat owns the leases, and places are shared by runs.
+fn shared_state(source: &Source) -> Vec<String> {
+    if source.path.starts_with("engine/dispatcher/") {
+        let what = "the dispatcher only decides";
+        let reaches_out = r"\b(WorkerStore|Providers|Budget|Artifacts|Sink|Clock|Executor)\b|\bstd::(fs|thread)\b|\b(adapter|workspace)::";
+        let mut found = matches(source, source.code(), reaches_out, what);
+        let what = "the lock of the run's state does not leave its folder";
+        let handed_out = r"pub.* fn .*->.*\b(MutexGuard|Dispatcher)\b|pub.* fn .*\bDispatcher\b";
+        found.extend(matches(source, source.code(), handed_out, what));
+        return found;
+    }
+    let owners = ["engine/heartbeat.rs", "engine/places.rs"];
+    if source.layer() != "engine" || owners.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let what = "state that threads share belongs to the dispatcher";
+    let locks = r"\b(Mutex|RwLock|Condvar|Atomic\w+|RefCell)\b";
+    matches(source, source.production_code(), locks, what)
+}
+
 fn prints(source: &Source) -> Vec<String> {
     if source.layer() == "cli" {
         return Vec::new();
@@ -308,6 +338,20 @@ fn every_module_names_only_what_the_table_allows() {
 }
 
 #[test]
+fn the_state_of_a_run_has_one_owner_that_reaches_out_to_nothing() {
+    assert_kept(shared_state);
+    let path = "engine/dispatcher/queue.rs";
+    assert_caught(shared_state, path, "use crate::store::WorkerStore;");
+    let guard = "    pub(super) fn state(&self) -> MutexGuard<'_, Dispatcher> {";
+    assert_caught(shared_state, path, guard);
+    let door = "    pub(super) fn with(&self, f: impl FnOnce(&mut Dispatcher)) {";
+    assert_caught(shared_state, path, door);
+    let lock = "    held: Mutex<Vec<JobId>>,";
+    assert_caught(shared_state, "engine/settle.rs", lock);
+    assert_passes(shared_state, "engine/heartbeat.rs", lock);
+}
+
+#[test]
 fn a_forbidden_import_is_caught() {
     assert_caught(
         forbidden_imports,
@@ -388,7 +432,7 @@ fn an_impure_domain_is_caught() {
 #[test]
 fn selection_plans_and_views_do_not_name_the_worker() {
     assert_kept(turns_back);
-    assert_caught(turns_back, "ops/plan.rs", "use crate::ops::run::carrier;");
+    assert_caught(turns_back, "ops/plan.rs", "use crate::ops::run::algorithm;");
     assert_passes(turns_back, "ops/run.rs", "use crate::ops::run::prepare;");
 }
 

@@ -1,5 +1,5 @@
 //! What every place for bytes promises: the shared folder, a folder in a bucket's place, and a real S3 server
-//! (`scripts/s3-for-tests`).
+//! (`scripts/s3-for-tests`), which also brings stand-ins for the clouds of Google and Microsoft.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use archi3d_core::domain::lease::Lease;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::store::artifacts::{NoInputs, Patience, Shared};
 use archi3d_core::store::objects::{Bucket, Cache, Place, Put, Remote, RemoteOptions};
-use archi3d_core::store::{Artifact, Artifacts, Blob, JobRecord, Standing, StoreError};
+use archi3d_core::store::{Artifact, Artifacts, Blob, JobRecord, JobSnapshot, StoreError};
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::Workspace;
 use tempfile::TempDir;
@@ -24,15 +24,22 @@ struct Ground {
     shown: String,
 }
 
-fn variable(name: &str) -> Option<String> {
+/// A key that needs no server which vouches for it.
+const GOOGLE_KEY: &str =
+    r#"{"private_key": "k", "private_key_id": "i", "client_email": "e", "disable_oauth": true}"#;
+
+pub(crate) fn variable(name: &str) -> Option<String> {
     match name {
         "AWS_ENDPOINT_URL" => std::env::var("ARCHI3D_TEST_S3").ok(),
         "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY" => Some("test".to_owned()),
+        "GOOGLE_BASE_URL" => std::env::var("ARCHI3D_TEST_GCS").ok(),
+        "GOOGLE_SERVICE_ACCOUNT_KEY" => Some(GOOGLE_KEY.to_owned()),
+        "AZURE_STORAGE_USE_EMULATOR" => Some("true".to_owned()),
         _ => None,
     }
 }
 
-fn run() -> RunId {
+pub(crate) fn run() -> RunId {
     RunId::parse("r1").expect("valid")
 }
 
@@ -42,9 +49,15 @@ fn grounds() -> Vec<Ground> {
     let place = folder.path().join("bucket");
     fs::create_dir(&place).expect("made");
     grounds.push(remote(folder, &format!("file://{}", place.display())));
-    if std::env::var_os("ARCHI3D_TEST_S3").is_some() {
-        let place = format!("s3://archi3d/{}", uuid::Uuid::new_v4().simple());
-        grounds.push(remote(TempDir::new().expect("made"), &place));
+    for (server, scheme) in [
+        ("ARCHI3D_TEST_S3", "s3"),
+        ("ARCHI3D_TEST_GCS", "gs"),
+        ("ARCHI3D_TEST_AZURE", "az"),
+    ] {
+        if std::env::var_os(server).is_some() {
+            let place = format!("{scheme}://archi3d/{}", uuid::Uuid::new_v4().simple());
+            grounds.push(remote(TempDir::new().expect("made"), &place));
+        }
     }
     grounds
 }
@@ -71,6 +84,7 @@ fn remote(folder: TempDir, place: &str) -> Ground {
         paths: workspace.run(&run()),
         workspace,
         cache: Cache::new(folder.path().join("cache"), 1_000_000),
+        fleet: None,
         notices: Arc::new(|_| ()),
     });
     Ground {
@@ -102,7 +116,7 @@ impl Ground {
     }
 }
 
-fn lease(root: &Path) -> Lease {
+pub(crate) fn lease(root: &Path) -> Lease {
     let (job_id, nonce) = (JobId::parse("j1").expect("valid"), Nonce::new("0a1b2c3d4e"));
     let name = format!("{job_id}.1-{nonce}");
     Lease {
@@ -113,6 +127,7 @@ fn lease(root: &Path) -> Lease {
         entry: Entry::Fresh,
         took_over: false,
         lost: None,
+        resubmit: false,
         request_id: None,
         intent: None,
         failures: 0,
@@ -125,7 +140,7 @@ fn lease(root: &Path) -> Lease {
     }
 }
 
-fn job(image: &str, blobs: Vec<Blob>) -> JobRecord {
+pub(crate) fn job(image: &str, blobs: Vec<Blob>) -> JobRecord {
     JobRecord {
         job_id: JobId::parse("j1").expect("valid"),
         product_id: "1".to_owned(),
@@ -133,7 +148,7 @@ fn job(image: &str, blobs: Vec<Blob>) -> JobRecord {
         algo: Ok(AlgoKey::parse("mock").expect("valid")),
         images: vec![image.to_owned()],
         blobs,
-        standing: Standing::Known {
+        snapshot: JobSnapshot::Known {
             state: JobState::Enqueued { attempt: 0 },
             holder: None,
             error: None,
@@ -238,7 +253,12 @@ fn pictures_can_be_read_until_they_are_let_go() {
             assert_eq!(paths[0].file_name().expect("a name"), "A.png");
             assert_eq!(fs::read(&paths[0]).expect("read"), b"a picture");
             if ground.bucket.is_some() {
-                // A program that writes into its picture harms nobody after it.
+                // A program that writes into its picture must insist, and harms nobody after it.
+                let mut rights = fs::metadata(&paths[0]).expect("there").permissions();
+                assert!(rights.readonly());
+                #[expect(clippy::permissions_set_readonly_false, reason = "as a program does")]
+                rights.set_readonly(false);
+                fs::set_permissions(&paths[0], rights).expect("set");
                 fs::write(&paths[0], b"scribble!").expect("written");
             }
             ground.artifacts.let_go(&lease);
@@ -305,6 +325,61 @@ fn the_cache_keeps_to_its_size() {
     let tree = artifact::inventory(&ground.folder.path().join("cache")).expect("listed");
     let size: u64 = tree.iter().map(|file| file.size).sum();
     assert!((300_000..=1_000_000).contains(&size), "{size}");
+}
+
+/// Takes what is put, and knows no condition.
+fn unconditional() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut seen: Vec<u8> = Vec::new();
+            let mut part = [0; 4096];
+            let head = loop {
+                let head = String::from_utf8_lossy(&seen).to_lowercase();
+                let length = head
+                    .split_once("content-length: ")
+                    .and_then(|(_, rest)| rest.split("\r\n").next()?.parse::<usize>().ok());
+                let end = seen.windows(4).position(|end| end == b"\r\n\r\n");
+                if end.is_some_and(|end| seen.len() >= end + 4 + length.unwrap_or(0)) {
+                    break head;
+                }
+                match stream.read(&mut part) {
+                    Ok(read) if read > 0 => seen.extend(&part[..read]),
+                    _ => break head,
+                }
+            };
+            let status = match head.split(' ').next() {
+                Some("put") if head.contains("if-none-match") => "501 Not Implemented",
+                Some("put") => "200 OK",
+                _ => "404 Not Found",
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nETag: \"1\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_bucket_that_knows_no_put_if_absent_is_just_put_into() {
+    let address = unconditional();
+    let variable = |name: &str| match name {
+        "AWS_ENDPOINT_URL" => Some(address.clone()),
+        "AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY" => Some("key".to_owned()),
+        _ => None,
+    };
+    let place = Place::parse("s3://bucket/prefix").expect("a place");
+    let bucket = Bucket::open(place, &variable).expect("opened");
+    bucket.enrol("ours", "a database").expect("enrolled");
+    let blob = Blob {
+        sha256: "3".repeat(64),
+        size: 5,
+    };
+    let put = bucket.put_bytes(b"bytes".to_vec(), &blob);
+    assert_eq!(put.expect("put"), Put::Sent);
 }
 
 /// Answers every request with a refusal, as a bucket words it.

@@ -100,10 +100,7 @@ fn a_manifest_that_is_missing_empty_or_no_file_is_refused() {
     assert_refused(&workspace, &[MANIFEST, "job_id"]);
     fs::remove_file(workspace.path(MANIFEST)).expect("it was made");
     fs::create_dir(workspace.path(MANIFEST)).expect("the name is free");
-    assert_refused(
-        &workspace,
-        &[MANIFEST, "a folder stands where a table should be"],
-    );
+    assert_refused(&workspace, &[MANIFEST, "expected a table, found a folder"]);
 }
 
 #[test]

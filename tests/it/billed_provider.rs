@@ -22,7 +22,12 @@ fn kill_at(shop: &Shop, step: &str, victim: Victim) {
     shop.wait_for_all_at(step);
     if AFTER_PURCHASE.contains(&step) {
         // Nobody tells the program that its word was heard: it may be ahead of the note.
-        shop.wait_for_notes("submitted");
+        let heard = if step == "result" {
+            "made"
+        } else {
+            "submitted"
+        };
+        shop.wait_for_notes(heard);
     }
     victim.kill(shop, running);
     shop.let_go(step);

@@ -85,7 +85,7 @@ fn an_algo_that_fails_five_times_in_a_row_pauses_and_the_others_go_on() {
         .worker(&["--json"])
         .run()
         .expect_code(1)
-        .expect_stderr("algo bad pauses for all workers: 5 failures in a row, the last: broken")
+        .expect_stderr("algo bad is paused for all workers: 5 failures in a row, the last: broken")
         .expect_stderr("adapters resume bad");
     assert_eq!(output.json()["failed"], 5);
     assert_eq!(output.json()["blocked"], 3);
@@ -164,7 +164,7 @@ fn after_a_while_one_job_tries_a_paused_algo_for_everybody() {
         .worker(&["--only-status", "enqueued,failed", "--max-parallel", "3"])
         .run()
         .expect_code(0)
-        .expect_stderr("algo bad works again and goes on");
+        .expect_stderr("algo bad works again and continues");
     assert!(!workspace.path(note).exists());
     assert_eq!(statuses(&workspace), ["completed"; 4]);
 }
@@ -215,4 +215,18 @@ fn jobs_are_taken_in_the_order_asked_for() {
         let _ = workspace.worker(&["--order", order]).run().expect_code(0);
         assert_eq!(executed(&workspace), expected, "{order}");
     }
+}
+
+#[test]
+fn the_rest_waits_for_a_person_also_where_a_canary_could_not_use_its_picture() {
+    let workspace = workspace(
+        &[("one", "fail: blurry, fail_class: bad_input")],
+        &["one"; 4],
+    );
+    let _ = workspace
+        .worker(&["--canary", "1", "--release"])
+        .run()
+        .expect_code(1);
+    let statuses = statuses(&workspace);
+    assert_eq!(statuses, ["failed", "enqueued", "enqueued", "enqueued"]);
 }

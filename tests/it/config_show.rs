@@ -139,6 +139,23 @@ fn a_dotenv_never_overrides_the_real_environment_and_secrets_are_masked() {
 }
 
 #[test]
+fn secrets_in_commands_addresses_and_lists_are_masked() {
+    let workspace = TestWorkspace::with_products(1)
+        .adapters(
+            "adapters:\n  tool:\n    kind: process\n    command: [tool, --token, s3cret-1, '--api-key=s3cret-2', --fast]\n    \
+             endpoint: 'https://me:s3cret-3@host/z?api_key=s3cret-4&page=2'\n    \
+             defaults: {parts: [{password: s3cret-5}, 'Authorization: Bearer s3cret-6']}\n",
+        )
+        .build();
+    for form in [&["config", "show"][..], &["config", "show", "--json"]] {
+        let shown = workspace.archi3d(form).run().expect_code(0);
+        let said = format!("{}{}", shown.stdout, shown.stderr);
+        assert!(!said.contains("s3cret"), "{said}");
+        assert!(said.contains("--fast") && said.contains("page=2"), "{said}");
+    }
+}
+
+#[test]
 fn the_workspaces_own_dotenv_is_read_from_anywhere_below_the_nearest_one() {
     let place = TestWorkspace::empty();
     let folder = workspace(&place, "w");

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::support::binary::Output;
 use crate::support::dataset::{build, plain_products};
 use crate::support::mocks::executions;
+use crate::support::shapes::chair;
 use crate::support::wait_until;
 use crate::support::workspace::TestWorkspace;
 
@@ -305,10 +306,22 @@ fn a_dead_worker_is_told_with_the_command_that_goes_on() {
         workspace.registry().count("running") == 2
     });
     let _ = worker.kill();
+    // One of the programs had just written its model.
+    let staging = workspace.path("runs/rk/outputs/.staging");
+    let staging = fs::read_dir(staging).expect("two").next().expect("two");
+    let made = staging.expect("a folder").path();
+    fs::write(made.join("model.glb"), chair().glb()).expect("written");
     let before = workspace.tree();
     let output = doctor(&workspace, &[]).expect_code(1);
     assert_eq!(codes(&output), ["dead_lease", "dead_worker"]);
     assert_eq!(workspace.tree(), before);
+    let places = found(&output, "dead_lease")["places"].to_string();
+    let name = made.file_name().expect("its name").to_string_lossy();
+    assert!(
+        places.contains(&format!("/outputs/.staging/{name}\"")),
+        "{places}"
+    );
+    fs::remove_file(made.join("model.glb")).expect("ours");
     let lease = found(&output, "dead_lease");
     let fix = lease["fix"].as_str().expect("a command").to_owned();
     let words: Vec<&str> = fix.split(' ').skip(1).collect();

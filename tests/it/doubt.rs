@@ -333,3 +333,22 @@ fn nothing_is_bought_where_the_store_cannot_be_asked_whose_the_job_is() {
     let _ = worker.wait().expect_code(3);
     assert!(executions(&workspace).is_empty());
 }
+
+#[test]
+fn a_failure_that_may_have_been_billed_is_not_bought_again_when_its_marker_is_gone() {
+    let lost = "fail: lost, fail_class: unknown, unit_price_usd: 0.3";
+    let workspace = one_job_each(&[("one", lost)]);
+    let _ = workspace.worker(&[]).run().expect_code(1);
+    let marker = format!("state/{}.failed", workspace.id(0));
+    fs::remove_file(workspace.run_path(&marker)).expect("it was written");
+    let _ = workspace.worker(&["--only-status", "failed"]).run();
+    assert_eq!(
+        executions(&workspace).len(),
+        1,
+        "nobody said to buy it again"
+    );
+    change_mocks(&workspace, &[("one", "unit_price_usd: 0.3")]);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    let _ = workspace.worker(&again).run().expect_code(0);
+    assert_eq!(executions(&workspace).len(), 2);
+}

@@ -179,5 +179,5 @@ fn an_export_of_nothing_says_why() {
     let told = place.archi3d(&["export", "--run-id", "rk"]).arg(&out).run();
     let _ = told
         .expect_code(5)
-        .expect_stdout("no job of run rk that is meant has a model (2 enqueued)");
+        .expect_stdout("no matching job of run rk has a model (2 enqueued)");
 }

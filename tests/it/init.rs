@@ -90,7 +90,7 @@ fn something_in_the_way_is_named_and_nothing_is_made() {
         .arg(place.path("ws"))
         .run()
         .expect_code(2)
-        .expect_stderr("a folder stands where a file should be");
+        .expect_stderr("expected a file, found a folder");
     fs::remove_dir(place.path("ws/README.md")).expect("there");
     place.write("ws/runs", b"a file");
     assert_eq!(place.tree(), before);

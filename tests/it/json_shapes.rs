@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::support::mocks::{executions, jobs_of};
-use crate::support::{Invocation, TestWorkspace, wait_until};
+use crate::support::mocks::{jobs_of, wait_for_purchase};
+use crate::support::{Invocation, TestWorkspace};
 
 const MOCKS: [(&str, &str); 8] = [
     ("good", "submit: true, unit_price_usd: 0.25"),
@@ -120,9 +120,8 @@ fn run_with_everything(shapes: &mut Shapes) -> TestWorkspace {
         work(&["--algo", algo, "--limit", "1"]);
     }
     work(&["--algo", "bad", "--canary", "1"]);
-    let before = executions(&workspace).len();
     let hanging = workspace.worker(&["--algo", "hangs"]).spawn();
-    wait_until("the job hangs", || executions(&workspace).len() > before);
+    wait_for_purchase(&workspace, 4);
     let _ = hanging.kill();
     let cancel = ["run", "cancel", "rk", "--algo", "later"];
     shapes.ask(&workspace, "run cancel", &cancel);

@@ -78,27 +78,29 @@ pub fn expect_all_made_once(workspace: &TestWorkspace, said: &Output) {
 /// Waits until the journal of a worker tells of so many results.
 pub fn wait_for_made(workspace: &TestWorkspace, count: usize) {
     wait_until("results in the journal", || {
-        let journals = fs::read_dir(workspace.run_path("state/journal"));
-        let texts = journals.into_iter().flatten().flatten();
-        let texts = texts.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
-        let lines: Vec<String> = texts
-            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
-            .collect();
-        lines
-            .iter()
-            .filter(|line| line.contains(r#""event":"made""#))
-            .count()
-            >= count
+        let text = journal_text(workspace);
+        text.matches(r#""event":"made""#).count() >= count
     });
+}
+
+pub fn journal_text(workspace: &TestWorkspace) -> String {
+    let journals = fs::read_dir(workspace.run_path("state/journal"));
+    let paths = journals.into_iter().flatten().flatten();
+    let texts = paths.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
+    texts.collect()
+}
+
+pub fn signal(process: u32, name: &str) {
+    let sent = std::process::Command::new("kill")
+        .args(["-s", name, &process.to_string()])
+        .status();
+    assert!(sent.expect("kill is there").success());
 }
 
 /// Kills the worker below its guard, and with it all of its programs.
 pub fn kill_worker(workspace: &TestWorkspace, running: Running) {
     for worker in children(running.pid()) {
-        let sent = std::process::Command::new("kill")
-            .args(["-s", "KILL", &worker.to_string()])
-            .status();
-        assert!(sent.expect("kill is there").success());
+        signal(worker, "KILL");
     }
     let _ = running.wait();
     wait_until("the end of all programs", || {
@@ -144,6 +146,35 @@ fn a_result_whose_worker_dies_before_the_program_has_ended_is_taken_over_not_bou
         let report = workspace.archi3d(&["cost", "report", "--json"]).run();
         assert!(report.stdout.contains("0.5"), "{report}");
     }
+}
+
+#[test]
+fn a_folder_whose_claim_a_power_cut_took_is_swept_once_its_model_is_published() {
+    let rhythm = ["--heartbeat-secs", "0.1", "--stale-secs", "0.3"];
+    let workspace = adapter(1, LINGERS, &[]);
+    let running = workspace.worker(&rhythm).spawn();
+    wait_for_made(&workspace, 1);
+    kill_worker(&workspace, running);
+    let journals = fs::read_dir(workspace.run_path("state/journal")).expect("a folder");
+    let journals: Vec<PathBuf> = journals.flatten().map(|entry| entry.path()).collect();
+    for journal in journals {
+        let text = fs::read_to_string(&journal).expect("a journal");
+        let lines = text.split_inclusive('\n');
+        let rest = lines.filter(|line| !line.contains(r#""event":"claimed""#));
+        let rest: String = rest.collect();
+        assert!(rest.len() < text.len(), "{text}");
+        // Another file, so that only silence tells that its worker is dead.
+        fs::remove_file(&journal).expect("removed");
+        fs::write(&journal, rest).expect("written");
+    }
+    let again = [&rhythm[..], &["--only-status", "enqueued,running"]].concat();
+    wait_until("nothing is left in staging", || {
+        let _ = workspace.worker(&again).run();
+        let left = fs::read_dir(workspace.run_path("outputs/.staging"));
+        left.expect("a folder").count() == 0
+    });
+    let said = workspace.worker(&again).run().expect_code(0);
+    expect_all_made_once(&workspace, &said);
 }
 
 #[test]
@@ -361,15 +392,18 @@ result(generated_glb="generated.glb", previews=["none.png", "link.png", "folder.
 #[test]
 fn a_folder_that_its_program_has_protected_is_opened_and_holds_up_nobody() {
     let body = r#"
-write("model.glb"); os.mkdir("deep"); write("deep/x.txt", b"x")
+write("model.glb"); os.mkdir("deep"); write("deep/x.txt", os.environb[b"SHOP_KEY"])
 os.chmod("deep/x.txt", 0); os.chmod("deep", 0); os.chmod(".", 0o555)
 result(generated_glb="model.glb", raw_metadata={"seed": 7})"#;
-    let workspace = adapter(2, body, &[]);
+    let workspace = adapter(2, body, &["env: [SHOP_KEY]"]);
+    workspace.write(".env", b"SHOP_KEY=canary-5f3e9a\n");
     let Some(output) = as_somebody(&workspace, &["run", "worker", "--run-id", "rk"]) else {
         return;
     };
     let output = output.expect_code(0);
     expect_all_made_once(&workspace, &output);
+    let deep = workspace.run_path(&format!("outputs/{}/deep/x.txt", workspace.id(0)));
+    assert_eq!(fs::read(deep).expect("published"), b"***");
 }
 
 /// Runs the program as a user without rights; nothing if that cannot be done here.

@@ -2,7 +2,7 @@
 //!
 //! - [`adapter_protocol`]: programs that buy: intents, void purchases, costs, unknown words.
 //! - [`adapters_command`]: what is configured is told truthfully and tried without a trace.
-//! - [`architecture`]: who may import whom, and what each layer must not do.
+//! - [`architecture`]: who may import whom, what each layer must not do, and that promises name their tests.
 //! - `artifacts`: what every place for bytes promises.
 //! - [`attempts`]: the ledger of attempts, complete and patient with damage.
 //! - [`bad_disk`]: disks that are full or may not be written cost no result.
@@ -68,6 +68,7 @@
 //! - [`stuck`]: wrong clocks, held locks and tables that people change hold nothing up and hide nothing.
 //! - [`support_check`]: the support itself does what tests rely on.
 //! - [`support`]: workspaces to run in, the real binary, and readers of what it leaves behind.
+//! - `unreliable_places`: a bucket's place and a cache that others use, fill or unmount meanwhile.
 //! - [`views`]: status, explanations and cost reports show what is there.
 //! - [`waiting`]: a worker that waits says what for, is idle, and leaves a provider alone that asks for it.
 //! - `billed_provider`: whatever dies while buying, every job is paid for once.
@@ -187,5 +188,9 @@ mod stuck;
 mod sums;
 mod support;
 mod support_check;
+#[cfg(unix)]
+mod unheard;
+#[cfg(feature = "objects")]
+mod unreliable_places;
 mod views;
 mod waiting;

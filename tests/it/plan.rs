@@ -273,9 +273,9 @@ fn with_reuse_a_plan_knows_what_is_copied_and_the_totals_still_are_the_ledgers()
         fates(&planned),
         [
             "skip completed",
-            "run waiting",
-            "run waiting",
             "reuse identical",
+            "run waiting",
+            "run waiting",
         ]
     );
     assert_usd(&planned["cost"]["new_usd"], 0.4);

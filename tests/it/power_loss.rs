@@ -183,3 +183,34 @@ fn a_result_that_lost_its_description_alone_gets_it_back() {
         assert_eq!(fs::read(&description).expect("there again"), before);
     }
 }
+
+#[test]
+fn a_folder_whose_claim_was_torn_out_of_the_journal_does_not_stay() {
+    let workspace = TestWorkspace::with_products(1)
+        .algo("mock")
+        .adapters("adapters: {mock: {kind: mock, submit: true, wait_file: go}}\n")
+        .build();
+    // What lies there after a power cut are other files, so only silence tells that their worker is dead.
+    let quick = ["--heartbeat-secs", "0.1", "--stale-secs", "0.3"];
+    let running = workspace.worker(&quick).spawn();
+    let journal = || {
+        let folder = fs::read_dir(workspace.run_path("state/journal")).ok()?;
+        let path = folder.last()?.ok()?.path();
+        let text = fs::read_to_string(&path).ok()?;
+        text.contains("\"submitted\"").then_some((path, text))
+    };
+    wait_until("something was bought", || journal().is_some());
+    let _ = running.kill();
+    let (path, text) = journal().expect("a journal");
+    let kept = text.lines().filter(|line| !line.contains("\"claimed\""));
+    let kept: Vec<&str> = kept.collect();
+    fs::remove_file(&path).expect("removed");
+    fs::write(&path, kept.join("\n") + "\n").expect("written");
+    workspace.write("go", b"");
+    wait_until("nothing is left of the dead attempt", || {
+        let _ = workspace.worker(RESUME).run();
+        let staging = fs::read_dir(workspace.run_path("outputs/.staging")).expect("a folder");
+        staging.count() == 0
+    });
+    assert_eq!(&workspace.row(workspace.id(0))["status"], "completed");
+}

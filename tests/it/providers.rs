@@ -32,7 +32,7 @@ fn a_provider_without_credit_is_closed_for_all_its_algos_and_all_workers_until_r
         .archi3d(&explain)
         .run()
         .expect_code(0)
-        .expect_stdout("1 so far, put off 1 time");
+        .expect_stdout("1 so far, requeued 1 time");
 
     // Another worker takes none of its jobs either, and says the same.
     let _ = workspace

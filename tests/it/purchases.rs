@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::bench::{CsvBench, at, listing, take};
 use crate::support::mocks::{
-    attempts, change_mocks, executed, executions, fields, one_job_each, statuses,
+    attempts, change_mocks, executed, executions, fields, one_job_each, statuses, wait_for_purchase,
 };
 use crate::support::{TestWorkspace, wait_until};
 
@@ -19,15 +19,6 @@ fn started(workspace: &TestWorkspace, options: &[&str]) -> crate::support::binar
     let worker = workspace.worker(options).spawn();
     wait_until("the job has begun", || executions(workspace).len() > before);
     worker
-}
-
-/// Waits until the job's purchase is in the journal, which is the mock's last step before it waits.
-fn wait_for_purchase(workspace: &TestWorkspace) {
-    wait_until("the purchase is noted", || {
-        fields(&attempts(workspace), "request_id")
-            .iter()
-            .any(|id| id.starts_with("mock-"))
-    });
 }
 
 fn request_id(workspace: &TestWorkspace, attempt: u32) -> String {
@@ -63,7 +54,7 @@ fn after_a_kill_the_next_attempt_goes_on_with_the_purchase() {
         let options = format!("submit: true, wait_file: go, on_interrupt: {on_interrupt}");
         let workspace = one_job_each(&[("one", &options)]);
         let worker = started(&workspace, &[]);
-        wait_for_purchase(&workspace);
+        wait_for_purchase(&workspace, 0);
         let _ = worker.kill();
         workspace.write("go", b"");
         let _ = workspace
@@ -82,7 +73,7 @@ fn after_a_kill_the_next_attempt_goes_on_with_the_purchase() {
 fn after_a_release_the_next_attempt_goes_on_with_the_purchase() {
     let workspace = one_job_each(&[("one", "submit: true, wait_file: go, on_interrupt: ask")]);
     let worker = started(&workspace, &[]);
-    wait_for_purchase(&workspace);
+    wait_for_purchase(&workspace, 0);
     worker.signal("INT");
     wait_until("the first signal is told", || {
         worker.stderr_so_far().contains("stopping")

@@ -1,12 +1,13 @@
 //! Failures that may pass are tried again: as often as asked, not before their time, without
 //! holding a place, and counted across deaths of workers.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use archi3d_core::domain::time::Timestamp;
 
 use crate::support::TestWorkspace;
-use crate::support::mocks::{attempts, executed, fields, one_job_each, statuses};
+use crate::support::mocks::{attempts, executed, fields, one_job_each, set_algo, statuses};
 use crate::support::wait_until;
 
 fn time(text: &str) -> Timestamp {
@@ -75,6 +76,42 @@ fn only_failures_that_may_pass_are_tried_again() {
         fields(&attempts(&workspace), "class"),
         ["bad_input", "permanent", "unknown"]
     );
+}
+
+#[test]
+fn what_a_program_does_not_classify_is_tried_again_where_it_costs_nothing() {
+    let unclassified = [
+        "exit 1",
+        "exit 0",
+        "kill -9 $$",
+        r#"echo '{"event":"error","message":"no idea"}'; exit 1"#,
+    ];
+    let bought = r#"echo '{"event":"submitted","request_id":"r-1"}'; exit 1"#;
+    let named = r#"echo '{"event":"error","class":"permanent","message":"no"}'"#;
+    let mut cases: Vec<(&str, f64, bool)> = vec![(bought, 0.0, false), (named, 0.0, false)];
+    for script in unclassified {
+        cases.extend([(script, 0.0, true), (script, 0.1, false)]);
+    }
+    let mut settings = String::new();
+    for (index, (script, usd, _)) in cases.iter().enumerate() {
+        let command = serde_json::json!(["/bin/sh", "-c", script]);
+        let entry = format!("kind: process, unit_price_usd: {usd}, command: {command}");
+        let _ = writeln!(settings, "  algo_{index}: {{{entry}}}");
+    }
+    let builder = TestWorkspace::with_products(cases.len());
+    let workspace = builder.adapters(&format!("adapters:\n{settings}")).build();
+    for index in 0..cases.len() {
+        set_algo(&workspace, index, &format!("algo_{index}"));
+    }
+    let worker = workspace.worker(&["--retries", "1"]);
+    let _ = worker.run().expect_code(1);
+    let attempts = attempts(&workspace);
+    for (index, (script, usd, is_tried_again)) in cases.iter().enumerate() {
+        let id = workspace.id(index);
+        let made = attempts.iter().filter(|attempt| attempt["job_id"] == id);
+        let expected = if *is_tried_again { 2 } else { 1 };
+        assert_eq!(made.count(), expected, "{script} at {usd}");
+    }
 }
 
 /// Waits until a worker has put its first job off and completed all others, and stops it.

@@ -417,3 +417,28 @@ fn copies_tell_nothing_of_how_long_making_takes() {
     let algo = &status["algos"][0];
     assert!(algo["median_s"].is_null(), "only copies: {status}");
 }
+
+#[test]
+fn what_can_be_copied_is_copied_before_anything_is_made() {
+    let workspace = mocks(4, "");
+    for made in [1, 3] {
+        let id = workspace.id(made);
+        worker(&workspace, "rk", &["--jobs", id]);
+    }
+    another_run(&workspace, "r2", "dataset");
+    let summary = worker(&workspace, "r2", &["--reuse", "-j", "1"]);
+    assert_eq!(
+        (&summary["completed"], &summary["reused"]),
+        (&4.into(), &2.into())
+    );
+    let log = String::from_utf8(workspace.bytes("logs/worker.log")).expect("text");
+    let events = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let started: Vec<String> = events
+        .filter(|event: &Value| event["run_id"] == "r2" && event["event"] == "job_started")
+        .map(|event| event["job_id"].as_str().expect("an id").to_owned())
+        .collect();
+    let order = [1, 3, 0, 2].map(|job| workspace.id(job).to_string());
+    assert_eq!(started, order);
+}

@@ -33,7 +33,7 @@ fn a_list_that_was_not_read_to_its_end_never_says_that_nothing_was_bought() {
         let _ = market.worker(&BUY_AGAIN).run().expect_code(1);
         assert_eq!(market.count("accepted"), 1, "{service:?} {list}");
         let error = error_of(&market);
-        assert!(error.contains("cannot be told"), "{list}: {error}");
+        assert!(error.contains("is unknown"), "{list}: {error}");
         market.control(json!({"strangers": 1, "page": 1, "history_s": 0.0}));
         let _ = market.worker(&BUY_AGAIN).run().expect_code(0);
         market.expect_all_made(1, 1, 1);

@@ -2,11 +2,12 @@
 //! named, and ids that look like numbers are not made any more.
 
 use std::fs;
+use std::io::Write as _;
 
-use crate::support::TestWorkspace;
 use crate::support::mocks::{COUNT_FILE, executions};
 use crate::support::process::shell;
 use crate::support::workspace::{image_set_hash, job_id};
+use crate::support::{TestWorkspace, wait_until};
 
 const TABLE: &str = "tables/generations.csv";
 const ALL: &str = "enqueued,running,failed,completed";
@@ -300,6 +301,31 @@ fn pictures_that_changed_places_in_the_table_do_not_change_the_manifest() {
 }
 
 #[test]
+fn rows_that_change_places_after_a_part_of_the_work_get_no_model_of_another_product() {
+    for mends in [&[][..], &["doctor", "--fix", "--yes"], &["run", "list"]] {
+        let workspace = three_made();
+        let _ = workspace.worker(&["--limit", "1"]).run().expect_code(0);
+        let whole = workspace.bytes(TABLE);
+        swap(&workspace, "job_id");
+        // A start looks at every row, and a third job runs.
+        let _ = workspace.worker(&[]).run().expect_code(1);
+        if !mends.is_empty() {
+            let _ = workspace.archi3d(mends).run();
+        }
+        let _ = workspace.archi3d(&REBUILD).run().expect_code(0);
+        let _ = workspace.worker(&[]).run().expect_code(0);
+        assert_eq!(executions(&workspace).len(), 3);
+        let before = String::from_utf8(whole).expect("text");
+        for row in workspace.registry().rows {
+            let id = row["job_id"].to_owned();
+            let line = before.lines().find(|line| line.contains(&id));
+            assert!(line.expect("a row").starts_with(&row["product_id"]));
+            assert!(row["gen_object_path"].contains(&id), "{row:?}");
+        }
+    }
+}
+
+#[test]
 fn rows_that_change_places_after_the_work_are_told_and_set_right() {
     let workspace = three_made();
     let _ = workspace.worker(&[]).run().expect_code(0);
@@ -396,4 +422,42 @@ fn rows_that_change_places_during_the_work_are_told_by_the_worker_and_set_right(
         .worker(&["--only-status", ALL])
         .run()
         .expect_code(0);
+}
+
+#[test]
+fn a_table_that_is_just_being_saved_is_read_once_it_is_whole() {
+    let workspace = TestWorkspace::with_products(3)
+        .algo("tool")
+        .adapters("adapters: {tool: {kind: mock, wait_file: go}}\n")
+        .build();
+    let worker = workspace.worker(&[]).spawn();
+    let running = |text: &str| text.contains(",running,");
+    let table = || String::from_utf8(workspace.bytes(TABLE)).expect("text");
+    wait_until("a job runs", || running(&table()));
+    // Rows of another run, saved in place, in two parts of which the first ends within a line.
+    let mut text = table();
+    let row = text.lines().last().expect("a row").to_owned();
+    for number in 0..50 {
+        let foreign = row.replacen(",rk,", &format!(",other-{number},"), 1);
+        text.push_str(&foreign);
+        text.push('\n');
+    }
+    let mut file = fs::File::create(workspace.path(TABLE)).expect("emptied");
+    let (first, rest) = text.as_bytes().split_at(text.len() / 2 + 7);
+    assert!(!first.ends_with(b"\n"));
+    file.write_all(first).expect("written");
+    workspace.write("go", b"");
+    wait_until("every job has ended", || {
+        let ids = workspace.jobs().iter().map(|job| &job.id);
+        let mut ended = ids.map(|id| workspace.run_path(&format!("state/{id}.completed")));
+        ended.all(|path| path.exists())
+    });
+    // Longer than a worker lets a table rest between two changes.
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    file.write_all(rest).expect("written");
+    drop(file);
+    let said = worker.wait().expect_code(0);
+    let table = table();
+    assert_eq!(table.matches(",other-").count(), 50, "{said}{table}");
+    assert_eq!(workspace.registry().count("completed"), 3, "{said}");
 }

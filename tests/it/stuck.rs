@@ -241,3 +241,18 @@ fn a_home_that_cannot_be_read_does_not_matter_where_the_workspace_is_named() {
         .run()
         .expect_code(0);
 }
+
+#[cfg(feature = "failpoints")]
+#[test]
+fn a_writer_that_panics_stops_the_worker_and_the_next_start_brings_everything_in() {
+    let workspace = jobs_of(&[("tool", "")], &["tool"; 3]);
+    let _ = workspace
+        .worker(&[])
+        .env("FAILPOINTS", "fold.locked=1*panic")
+        .run()
+        .expect_code(3)
+        .expect_stderr("panicked");
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    assert_eq!(statuses(&workspace), ["completed"; 3]);
+    let _ = workspace.archi3d(&["doctor"]).run().expect_code(0);
+}

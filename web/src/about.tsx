@@ -38,7 +38,7 @@ export function About() {
       <dl class="long">
         <dt>Spent</dt><dd>What <code>archi3d cost report</code> says, failures and retries included. Rehearsals never count.</dd>
         <dt>Price per model</dt><dd>What was spent on the algorithm, divided by the models it made.</dd>
-        <dt>Price per accepted model</dt><dd>What was spent on the algorithm, divided by the models that people would use as they are. Those that nobody judged count like those that somebody did; with several judges, most of them decide.</dd>
+        <dt>Price per accepted model</dt><dd>What was spent on the algorithm, divided by the models that people would use as they are. Models without a verdict count like those with one; with several judges, the majority decides.</dd>
         <dt>Place by votes</dt><dd>Bradley-Terry by maximum likelihood over votes on pairs, ties half, textured and clay apart; intervals from 1,000 sets of votes drawn again by item and judge. Overlapping intervals are ties.</dd>
         <dt>Intervals</dt><dd>95 %, after Wilson.</dd>
         <dt>Differences</dt><dd>Between the same items, in pairs: Wilcoxon's signed-rank test, two-sided, corrected for the number of pairs after Holm.</dd>

@@ -316,7 +316,8 @@ export const api = {
   plan: (order: Order) => call<Plan>("POST", "/plans", order),
   start: (order: Order, key: string) => call<MadeRun>("POST", "/runs", order, { "Idempotency-Key": `"${key}"` }),
   cancel: (run: string, filter: Filter, undo = false) => call<Cancelled>("POST", `${path("runs", run)}/cancel`, { filter, undo }),
-  retry: (run: string, filter: Filter, resubmit_unknown = false) => call<Plan>("POST", `${path("runs", run)}/retry`, { filter, resubmit_unknown }),
+  retryPlan: (run: string, filter: Filter) => call<Plan>("POST", `${path("runs", run)}/retry`, { filter, dry_run: true }),
+  retry: (run: string, filter: Filter, if_plan: string, key: string) => call<Plan>("POST", `${path("runs", run)}/retry`, { filter, if_plan }, { "Idempotency-Key": `"${key}"` }),
   resume: (algo: string) => call<unknown>("POST", `${path("algos", algo)}/resume`, {}),
 };
 

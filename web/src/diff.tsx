@@ -122,7 +122,7 @@ function Gaps({ before, now }: { before: Job | undefined; now: Job | undefined }
     return a === null || b === null || a === b ? null : format(b - a);
   };
   const parts = [
-    gap((job) => job.cost_micros, (by) => `${signed(by, usd)} ${by > 0 ? "dearer" : "cheaper"}`),
+    gap((job) => job.cost_micros, (by) => `${signed(by, usd)} ${by > 0 ? "more expensive" : "cheaper"}`),
     gap((job) => job.seconds, (by) => `${signed(by, seconds)} ${by > 0 ? "slower" : "faster"}`),
     gap((job) => job.score?.fscore ?? null, (by) => `F ${signed(by, (size) => fixed(size))}`),
   ];

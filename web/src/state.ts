@@ -34,6 +34,9 @@ export interface Link {
   job: string;
   /** What sums are made by. */
   by: string;
+  /** The days that they are of. */
+  from: string;
+  to: string;
 }
 
 let screens: readonly Screen[] = SCREENS;
@@ -80,6 +83,8 @@ function read(hash: string): Link {
     change: values.get("change") ?? "",
     job: values.get("job") ?? "",
     by: values.get("by") ?? "",
+    from: values.get("from") ?? "",
+    to: values.get("to") ?? "",
   };
 }
 
@@ -96,6 +101,8 @@ export function write(state: Link): string {
   put("change", state.change, "");
   put("job", state.job, "");
   put("by", state.by, "");
+  put("from", state.from, "");
+  put("to", state.to, "");
   const query = values.toString();
   return `#${state.screen}${query ? `?${query}` : ""}`;
 }

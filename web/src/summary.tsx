@@ -67,11 +67,11 @@ function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolea
         {failed > 0 && <>, <button class="link" onClick={() => go({ screen: "failures" })}>{count(failed, "failure")}</button> included</>}
         {waiting > 0 && <>, {count(waiting, "job")} not ended</>}.
         {open > 0 && <> {usd(open)} are still reserved and may have been billed.</>}
-        {unknown > 0 && <> {count(unknown, "attempt")} may have been billed at a price that nobody knows.</>}
+        {unknown > 0 && <> {count(unknown, "attempt")} may have been billed, amount unknown.</>}
         {left.some((cost) => cost.spent_micros > 0) && <> {usd(left.reduce((total, cost) => total + cost.spent_micros, 0))} of it went to jobs that are not shown.</>}
         {never.length > 0 && known.length > 0 && <> No model by {never.map((one) => one.algo).join(", ")} was accepted.</>}
         {barren.map((one) => <span key={one.algo}> <bdi>{one.algo}</bdi>: {usd(one.spentMicros)} spent, no model.</span>)}
-        {!judged && done > 0 && <> Nobody has accepted or rejected a model yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>}
+        {!judged && done > 0 && <> No model was accepted or rejected yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>}
       </p>
     </section>
   );

@@ -32,8 +32,8 @@ const clearly = (better: Ranked, worse: Ranked): boolean =>
 
 function verdict({ algos }: Ranking): string {
   const first = algos[0];
-  if (!first) return "No two algorithms were voted for in both directions, so that nobody can be ranked yet.";
-  if (first.interval === null) return "Too few votes: nobody can be told apart yet.";
+  if (!first) return "No two algorithms have votes in both directions: no ranking yet.";
+  if (first.interval === null) return "Too few votes: no ranking yet.";
   const tied = algos.slice(1).filter((other) => !clearly(first, other)).map((other) => other.algo);
   if (tied.length === 0) return `${first.algo} is preferred to all others.`;
   return `${first.algo} has the most points, but is tied with ${tied.length === 1 ? tied[0] : `${tied.slice(0, -1).join(", ")} and ${tied.at(-1)}`}.`;

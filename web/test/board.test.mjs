@@ -150,8 +150,8 @@ test("a run appears and moves without reload while a worker works, is killed, an
   writeFileSync(join(workspace, "gate"), "");
   await card.getByText("4 of 4 jobs").waitFor();
   await card.locator(".chip.completed").waitFor();
-  // What the two killed attempts may have cost counts as well.
-  assert.match(await card.innerText(), /\$1\.50\s*spent/);
+  // What the two killed attempts may have cost counts as well, once the ledger has heard of the last job.
+  await card.filter({ hasText: /\$1\.50\s*spent/ }).waitFor();
   assert.equal(await second.over, 0);
   rmSync(join(workspace, "gate"));
   // The attempts of both workers are told.
@@ -228,11 +228,25 @@ test("everything that matches is cancelled, with number and price in the questio
   await done(page);
 });
 
+test("one failed job is tried again for a price that is named, and costs nothing until then", async () => {
+  const job = JSON.parse(run("run", "status", "r1", "--list", "--json")).jobs.find((one) => one.state === "failed").job_id;
+  const page = await open(`job?run=r1&job=${job}`);
+  await page.getByRole("button", { name: "Retry…" }).click();
+  assert.match(await dialog(page).innerText(), /1 failed job goes back to the queue: about \$\d/);
+  await dialog(page).getByRole("button", { name: "Not now" }).click();
+  assert.equal(JSON.parse(run("run", "status", "r1", "--list", "--json")).jobs.find((one) => one.job_id === job).state, "failed");
+  await done(page);
+});
+
 test("failed jobs are tried again for a price that is named", async () => {
   const page = await open("run?run=r1&state=failed");
   await page.getByRole("button", { name: "Retry 4…" }).click();
   assert.match(await dialog(page).innerText(), /4 failed jobs go back to the queue: about \$3\.60/);
-  await dialog(page).getByRole("button", { name: "Retry for $3.60" }).click();
+  const sent = page.waitForRequest((one) => one.url().endsWith("/retry") && !one.postDataJSON().dry_run);
+  await dialog(page).getByRole("button", { name: "Retry 4 jobs for $3.60" }).click();
+  // Exactly what was shown, and once.
+  assert.match((await sent).postDataJSON().if_plan, /^sha256:/);
+  assert.match((await sent).headers()["idempotency-key"], /^"[0-9a-f]{32}"$/);
   await page.getByText("back in the queue").waitFor();
   await done(page);
 });
@@ -309,6 +323,14 @@ test("costs by day, algorithm and run are what the command line says", async () 
   await page.getByRole("button", { name: "by run" }).click();
   await page.getByRole("row", { name: /^r1 / }).waitFor();
   assert.match(page.url(), /by=run/);
+  // The days are in the address, so that who gets the link sees the same.
+  await page.getByRole("button", { name: "by day" }).click();
+  await page.getByLabel("from").fill("2020-01-02");
+  await page.getByLabel("to").fill("2020-01-03");
+  await page.getByLabel("to").press("Tab");
+  await page.waitForURL(/from=2020-01-02.*to=2020-01-03/);
+  await page.reload();
+  assert.equal(await page.getByLabel("from").inputValue(), "2020-01-02");
   await done(page);
 });
 

@@ -48,26 +48,26 @@ impl Cancel {
     /// Raises the ladder to `stage`; it never goes down.
     pub fn raise(&self, stage: Stage) {
         self.0.stage.fetch_max(stage as u8, Ordering::SeqCst);
-        drop(self.0.gate.lock().unwrap_or_else(PoisonError::into_inner));
-        self.0.changed.notify_all();
+        self.wake();
     }
 
     /// Waits until the ladder is at least at `stage` or `timeout` has passed.
     pub fn wait_for(&self, stage: Stage, timeout: Duration) -> bool {
-        let deadline = Instant::now() + timeout;
-        let mut gate = self.0.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.stage() < stage {
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
-                return false;
-            };
-            gate = self
-                .0
-                .changed
-                .wait_timeout(gate, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
+        self.wait_until(|| self.stage() >= stage, timeout)
+    }
+
+    /// Waits until `over` says so or `timeout` has passed. Whoever makes it say so has to [`Cancel::wake`].
+    pub fn wait_until(&self, over: impl Fn() -> bool, timeout: Duration) -> bool {
+        let gate = self.0.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = &self.0.changed;
+        let waited = changed.wait_timeout_while(gate, timeout, |()| !over());
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Has everybody who waits look again.
+    pub fn wake(&self) {
+        drop(self.0.gate.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.changed.notify_all();
     }
 }
 
@@ -94,9 +94,6 @@ pub struct JobStop {
     deadline: Option<Instant>,
 }
 
-/// How long a sleeping adapter may take to notice that it must stop.
-const NOTICE_EVERY: Duration = Duration::from_millis(20);
-
 impl JobStop {
     /// Makes the view of a job that must end by `deadline`.
     pub fn new(cancel: Cancel, deadline: Option<Instant>) -> Self {
@@ -119,6 +116,7 @@ impl JobStop {
         let _ = self
             .own
             .compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst);
+        self.cancel.wake();
     }
 
     /// Returns why the job must stop, if it must.
@@ -142,17 +140,12 @@ impl JobStop {
 
     /// Sleeps for `time`, or less if the job must stop; returns the reason then.
     pub fn sleep(&self, time: Duration) -> Option<StopReason> {
-        let end = Instant::now() + time;
-        loop {
-            if let Some(reason) = self.reason() {
-                return Some(reason);
-            }
-            let left = end.checked_duration_since(Instant::now())?;
-            if left.is_zero() {
-                return None;
-            }
-            self.cancel.wait_for(Stage::Kill, left.min(NOTICE_EVERY));
-        }
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let time = left.map_or(time, |left| left.min(time));
+        self.cancel.wait_until(|| self.reason().is_some(), time);
+        self.reason()
     }
 
     /// Returns when the job must have ended.

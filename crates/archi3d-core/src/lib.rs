@@ -20,4 +20,5 @@ pub mod ops;
 pub mod platform;
 pub mod store;
 pub mod table;
+pub mod trace;
 pub mod workspace;

@@ -15,7 +15,7 @@ use archi3d_core::ops::tokens::Token;
 
 use crate::App;
 use crate::canonical;
-use crate::problem::{BAD_QUERY, INVALID, NO_JOB, NO_RUN, Problem};
+use crate::problem::{BAD_QUERY, INVALID, NO_JOB, NO_RUN, Problem, UNAVAILABLE};
 
 /// A list has so many items unless somebody asks for another number.
 const USUAL_PAGE: usize = 100;
@@ -78,6 +78,17 @@ impl Reply {
 }
 
 impl Call {
+    /// Refuses to order anything by settings that somebody is changing: prices may be others.
+    pub(crate) fn settled(&self) -> Result<(), Problem> {
+        match self.app.trouble() {
+            None => Ok(()),
+            Some(why) => Err(Problem::new(
+                UNAVAILABLE,
+                format!("the settings cannot be read: {why}"),
+            )),
+        }
+    }
+
     pub(crate) fn run(&self) -> Result<RunId, Problem> {
         let name = &self.path["run"];
         let unknown = || Problem::new(NO_RUN, format!("there is no run {name:?}"));
@@ -102,7 +113,7 @@ impl Call {
     pub(crate) fn by(&self) -> String {
         let who = self.who.as_ref();
         who.map_or_else(
-            || "nobody".to_owned(),
+            || "anonymous".to_owned(),
             |token| format!("token:{}", token.name),
         )
     }
@@ -144,13 +155,13 @@ impl Call {
             None => Ok(words),
             Some(word) => Err(Problem::new(
                 BAD_QUERY,
-                format!("{name}: {word:?} is none of {}", known.join(", ")),
+                format!("{name}: {word:?} is not one of {}", known.join(", ")),
             )),
         }
     }
 
-    /// Returns how many items are asked for and which is the first.
-    fn page(&self) -> Result<(usize, usize), Problem> {
+    /// Returns how many items are asked for, and the last one of the page before.
+    fn page(&self) -> Result<(usize, Option<LastItem<'_>>), Problem> {
         let bad = |name: &str, what: &str| Problem::new(BAD_QUERY, format!("{name} {what}"));
         let limit = match self.filled("limit")? {
             None => USUAL_PAGE,
@@ -161,23 +172,46 @@ impl Call {
                     .ok_or_else(|| bad("limit", "must be a number from 1 to 1000"))?
             }
         };
-        let first = match self.filled("cursor")? {
-            None => 0,
+        let last = match self.filled("cursor")? {
+            None => None,
             Some(text) => {
-                let place = text.strip_prefix('p').and_then(|place| place.parse().ok());
-                place.ok_or_else(|| bad("cursor", "must be one that a list gave"))?
+                let parts = text.strip_prefix('p').and_then(|text| text.split_once('-'));
+                let last = parts.and_then(|(place, mark)| {
+                    let place = place.parse().ok()?;
+                    Some(LastItem { place, mark })
+                });
+                Some(last.ok_or_else(|| bad("cursor", "must be one that a list gave"))?)
             }
         };
-        Ok((limit, first))
+        Ok((limit, last))
     }
 
-    /// Returns the part of a list that is asked for, and the cursor of the next one.
-    pub(crate) fn cut<T>(&self, items: Vec<T>) -> Result<(Vec<T>, Option<String>), Problem> {
-        let (limit, first) = self.page()?;
-        let total = items.len();
-        let items: Vec<T> = items.into_iter().skip(first).take(limit).collect();
-        let next = first + items.len();
-        Ok((items, (next < total).then(|| format!("p{next}"))))
+    /// Returns the part of a list that is asked for, and the cursor of the next one. `all` is the whole list in its order;
+    /// what is not wanted is left out here. A page begins behind the last item of the page before, also if that one is no
+    /// longer wanted, so nothing is passed over when items change between two pages.
+    pub(crate) fn cut<T>(
+        &self,
+        all: Vec<T>,
+        name: impl Fn(&T) -> String,
+        wanted: impl Fn(&T) -> bool,
+    ) -> Result<(Vec<T>, Option<String>), Problem> {
+        let (limit, last) = self.page()?;
+        let mark = |item: &T| canonical::hex(name(item).as_bytes())[..12].to_owned();
+        let first = last.map_or(0, |LastItem { place, mark: last }| {
+            let is_it = |item: &T| mark(item) == last;
+            let here = all.get(place).is_some_and(is_it).then_some(place);
+            // One that is gone was where its page ended.
+            let found = here.or_else(|| all.iter().position(is_it));
+            found.map_or(place, |found| found + 1)
+        });
+        let rest = all.into_iter().enumerate().skip(first);
+        let mut rest = rest.filter(|(_, item)| wanted(item));
+        let page: Vec<(usize, T)> = rest.by_ref().take(limit).collect();
+        let next = rest.next().and_then(|_| {
+            let (place, last) = page.last()?;
+            Some(format!("p{place}-{}", mark(last)))
+        });
+        Ok((page.into_iter().map(|(_, item)| item).collect(), next))
     }
 
     /// Answers with a part of a list.
@@ -211,6 +245,14 @@ impl Call {
         }
         Fields::of(canonical::parse(text)?, "#")
     }
+}
+
+/// The last item of a page, as its cursor names it.
+struct LastItem<'c> {
+    /// Where it stood in the list.
+    place: usize,
+    /// Of its name.
+    mark: &'c str,
 }
 
 /// The fields of an object, taken one by one; what is left over is refused.

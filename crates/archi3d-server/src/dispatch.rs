@@ -11,10 +11,12 @@ use axum::http::{
 };
 use serde_json::{Map, Value};
 
+use archi3d_core::domain::traceparent::TraceParent;
 use archi3d_core::ops::OpsContext;
-use archi3d_core::ops::tokens::{Token, Tokens};
+use archi3d_core::ops::tokens::{self, Token, Tokens};
+use archi3d_core::trace;
 
-use crate::call::{Call, Reply, unquoted};
+use crate::call::{Answer, Call, Reply, unquoted};
 use crate::events;
 use crate::files;
 use crate::form;
@@ -22,11 +24,18 @@ use crate::problem::{
     BAD_QUERY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, MEDIA_TYPE, METHOD, NOT_FOUND, Problem,
     STOPPING, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
 };
-use crate::routes::{Body as Takes, Found, Route, find};
+use crate::reads;
+use crate::routes::{Body as Takes, Found, PREFIX, Route, find};
 use crate::{App, now};
 
 /// The cookie that pages have instead of a token.
 pub(crate) const COOKIE: &str = "archi3d_session";
+
+/// The path that tells whether the service lives.
+const HEALTHZ: &str = "/healthz";
+
+/// Bodies up to this are taken from everybody at once.
+const SMALL: usize = 1 << 20;
 
 /// A request that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -41,7 +50,10 @@ const CSP: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; sty
 struct Told {
     route: &'static str,
     who: Option<String>,
+    /// The run that it is about.
+    run: Option<String>,
     cause: Option<String>,
+    place: Option<TraceParent>,
 }
 
 pub(crate) async fn answer(app: Arc<App>, request: Request<Body>) -> Response<Body> {
@@ -64,6 +76,9 @@ pub(crate) async fn answer(app: Arc<App>, request: Request<Body>) -> Response<Bo
         };
         problem.into_response(&id)
     });
+    if let Some(made) = made_run(&response) {
+        told.run = Some(made);
+    }
     finish(&mut response);
     let (status, took) = (response.status().as_u16(), began.elapsed());
     app.metrics.count(&method, told.route, status, took);
@@ -94,7 +109,8 @@ async fn carry_out(
         Found::Nothing => return Err(Problem::new(NOT_FOUND, "there is no such path")),
     };
     told.route = route.path;
-    if app.is_stopping() && route.path != "/readyz" && route.path != "/healthz" {
+    told.run = path.get("run").map(|run| without_tokens(run));
+    if app.is_stopping() && route.path != "/readyz" && route.path != HEALTHZ {
         return Err(
             Problem::new(STOPPING, "the service is stopping").header(header::RETRY_AFTER, "5")
         );
@@ -103,14 +119,23 @@ async fn carry_out(
     if changes {
         check_origin(headers)?;
     }
-    let context = app.context().map_err(Problem::from);
-    let who = match &context {
-        Ok(context) => who_asks(app, context, headers)?,
-        Err(_) => None,
+    if route.path == HEALTHZ {
+        // Whoever asks whether the service lives must not wait for a disk.
+        return respond(app, headers, reads::alive()?, &method);
+    }
+    let (asking, shown) = (Arc::clone(app), shown_token(headers).map(str::to_owned));
+    let known = tokio::task::spawn_blocking(move || {
+        let context = asking.context();
+        let who = who_asks(&asking, &context, shown.as_deref());
+        (context, who)
+    });
+    let mistake = |broke: tokio::task::JoinError| {
+        Problem::new(INTERNAL, "the service made a mistake").with("cause", broke.to_string())
     };
+    let (context, who) = known.await.map_err(mistake)?;
+    let who = who?;
     told.who = who.as_ref().map(|token| token.name.clone());
     check_role(app, route, who.as_ref())?;
-    let context = context?;
     let query = query_of(parts.uri.query().unwrap_or_default())?;
     if let Some((name, _)) = query.iter().find(|(name, _)| !route.takes(name)) {
         return Err(Problem::new(BAD_QUERY, format!("{name:?} is unknown here")));
@@ -123,7 +148,13 @@ async fn carry_out(
     } else {
         None
     };
-    let body = whole(body, route.body.most_bytes()).await?;
+    let most = route.body.most_bytes();
+    let _room = if most > SMALL {
+        app.large.acquire().await.ok()
+    } else {
+        None
+    };
+    let body = whole(body, most).await?;
     let call = Call {
         app: Arc::clone(app),
         context,
@@ -134,11 +165,52 @@ async fn carry_out(
         headers: headers.clone(),
         body,
     };
-    let _one = app.at_once.acquire().await;
-    let handler = route.handler;
-    let answer = tokio::task::spawn_blocking(move || handler(&call)).await;
-    let reply = answer.map_err(|_| Problem::new(INTERNAL, "the service made a mistake"))??;
-    respond(app, headers, reply, &method)
+    let at_once = if changes {
+        &app.changes_at_once
+    } else {
+        &app.at_once
+    };
+    let _one = at_once.acquire().await;
+    let asked_in = headers
+        .get("traceparent")
+        .and_then(|text| text.to_str().ok());
+    let asked_in = asked_in.and_then(TraceParent::parse);
+    // Who only looks is not traced, unless somebody's trace leads here.
+    let traced = (changes || asked_in.is_some()).then_some(asked_in);
+    let answer = tokio::task::spawn_blocking(move || match traced {
+        Some(parent) => answer_in_span(route, parent, &call),
+        None => ((route.handler)(&call), None),
+    });
+    let (reply, place) = answer.await.map_err(mistake)?;
+    told.place = place;
+    respond(app, headers, reply?, &method)
+}
+
+/// Has a request answered in a span; returns where that is.
+fn answer_in_span(
+    route: &'static Route,
+    parent: Option<TraceParent>,
+    call: &Call,
+) -> (Answer, Option<TraceParent>) {
+    let start = trace::Start {
+        parent,
+        serves: true,
+        ..trace::Start::default()
+    };
+    let _span = trace::begin(format!("{} {}", route.method, route.path), start);
+    let answer = (route.handler)(call);
+    let status = match &answer {
+        Ok(Reply::Json { status, .. } | Reply::Bytes { status, .. }) => *status,
+        Ok(_) => 200,
+        Err(problem) => problem.kind.status,
+    };
+    trace::set("http.request.method", route.method);
+    trace::set("http.route", route.path);
+    trace::set("http.response.status_code", status);
+    if status >= 500 {
+        trace::failed("no answer");
+    }
+    (answer, trace::here())
 }
 
 fn respond(
@@ -175,8 +247,12 @@ fn respond(
             body,
             mut headers,
         } => {
-            let etag = format!("\"{}\"", crate::canonical::hex(&body));
             if *method == Method::GET && status == 200 {
+                let own = headers.iter().position(|(name, _)| name == header::ETAG);
+                let etag = match own {
+                    Some(at) => headers.remove(at).1,
+                    None => format!("\"{}\"", crate::canonical::hex(&body)),
+                };
                 if files::matches(asked, &etag) {
                     return Ok(plain(304, None, Bytes::new(), vec![(header::ETAG, etag)]));
                 }
@@ -189,7 +265,7 @@ fn respond(
             media_type,
             name,
         } => files::respond(asked, opened, media_type, name.as_deref()),
-        Reply::Events(wanted) => Ok(events::stream(app, wanted)),
+        Reply::Events(wanted) => events::stream(app, wanted),
     }
 }
 
@@ -212,6 +288,13 @@ pub(crate) fn plain(
         }
     }
     response
+}
+
+/// Returns the run that an answer leads to.
+fn made_run(response: &Response<Body>) -> Option<String> {
+    let place = response.headers().get(header::LOCATION)?.to_str().ok()?;
+    let run = place.strip_prefix(PREFIX)?.strip_prefix("/runs/")?;
+    unquoted(run, false)
 }
 
 /// Adds what every answer has.
@@ -262,10 +345,12 @@ fn check_host(app: &App, headers: &HeaderMap, in_uri: Option<&str>) -> Result<()
 }
 
 fn without_port(host: &str) -> &str {
-    if host.starts_with('[') {
-        return host.find(']').map_or(host, |end| &host[..=end]);
+    let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    let split = host.rsplit_once(':').filter(is_port);
+    match split {
+        Some((name, _)) if !host.starts_with('[') || name.ends_with(']') => name,
+        _ => host,
     }
-    host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
 /// Refuses what another page sends in a person's name.
@@ -292,16 +377,16 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// Returns whose token the request has; a token that is unknown is refused.
-fn who_asks(
+pub(crate) fn who_asks(
     app: &App,
     context: &OpsContext,
-    headers: &HeaderMap,
+    shown: Option<&str>,
 ) -> Result<Option<Token>, Problem> {
-    let Some(shown) = shown_token(headers) else {
+    let Some(shown) = shown else {
         return Ok(None);
     };
     let own = Tokens {
-        tokens: vec![app.own.kept.clone()],
+        tokens: app.own.iter().map(|own| own.kept.clone()).collect(),
     };
     if let Some(token) = own.find(shown) {
         return Ok(Some(token.clone()));
@@ -310,7 +395,7 @@ fn who_asks(
     Ok(kept.find(shown).cloned())
 }
 
-fn shown_token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn shown_token(headers: &HeaderMap) -> Option<&str> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
         return scheme.eq_ignore_ascii_case("bearer").then(|| token.trim());
@@ -326,11 +411,7 @@ fn shown_token(headers: &HeaderMap) -> Option<&str> {
 
 /// Says whose token this is, for a page that trades it.
 pub(crate) fn known_token(call: &Call, shown: &str) -> Result<Option<Token>, Problem> {
-    let mut headers = HeaderMap::new();
-    if let Ok(value) = HeaderValue::from_str(&format!("Bearer {shown}")) {
-        headers.insert(header::AUTHORIZATION, value);
-    }
-    who_asks(&call.app, &call.context, &headers)
+    who_asks(&call.app, &call.context, Some(shown))
 }
 
 fn check_role(app: &App, route: &Route, who: Option<&Token>) -> Result<(), Problem> {
@@ -404,6 +485,16 @@ fn query_of(text: &str) -> Result<Vec<(String, String)>, Problem> {
     Ok(read)
 }
 
+/// Returns a path as it may stand in a log: a token that somebody put there by mistake does not.
+fn without_tokens(path: &str) -> String {
+    let mut parts = path.split(tokens::PREFIX);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        let of_token = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        format!("{shown}TOKEN{}", part.trim_start_matches(of_token))
+    })
+}
+
 fn log(
     app: &App,
     id: &str,
@@ -418,12 +509,19 @@ fn log(
     add("timestamp", now().iso().into());
     add("request_id", id.into());
     add("method", method.as_str().into());
+    let path = without_tokens(&unquoted(path, false).unwrap_or_else(|| path.to_owned()));
     add("path", path.chars().take(300).collect::<String>().into());
     add("route", told.route.into());
     add("status", status.into());
     add("ms", (took.as_micros() as f64 / 1e3).into());
     if let Some(who) = &told.who {
         add("token", who.as_str().into());
+    }
+    if let Some(run) = &told.run {
+        add("run_id", run.as_str().into());
+    }
+    if let Some(place) = &told.place {
+        add("trace_id", place.trace_id().into());
     }
     if let Some(cause) = &told.cause {
         add("error", cause.as_str().into());

@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::events::{LoggedEvent, after, end};
 
+use crate::dispatch::who_asks;
+use crate::problem::{Problem, TOO_MANY};
 use crate::{App, OpenStream};
 
 /// How often the log is looked at.
@@ -35,6 +37,8 @@ pub(crate) struct Wanted {
     pub(crate) run: Option<String>,
     pub(crate) job: Option<String>,
     pub(crate) types: Vec<String>,
+    /// The token that was shown.
+    pub(crate) shown: Option<String>,
 }
 
 impl Wanted {
@@ -91,7 +95,8 @@ impl Hub {
     pub(crate) fn follow(app: &App) {
         while !app.is_stopping() {
             let listens = app.streams.load(std::sync::atomic::Ordering::Relaxed) > 0;
-            if let Some(context) = listens.then(|| app.context().ok()).flatten() {
+            if listens {
+                let context = app.context();
                 while app.hub.read(&context) {}
             }
             std::thread::sleep(LOOK);
@@ -152,6 +157,8 @@ struct Tail {
     place: u64,
     ready: VecDeque<Bytes>,
     heard: Instant,
+    /// When it was last seen whether its token is still good.
+    let_in: Instant,
     over: bool,
     app: Arc<App>,
     news: watch::Receiver<u64>,
@@ -160,18 +167,22 @@ struct Tail {
 }
 
 /// Answers with a stream that lasts until either side ends it.
-pub(crate) fn stream(app: &Arc<App>, wanted: Wanted) -> Response<Body> {
+pub(crate) fn stream(app: &Arc<App>, wanted: Wanted) -> Result<Response<Body>, Problem> {
+    let counted = OpenStream::take(app).ok_or_else(|| {
+        Problem::new(TOO_MANY, "too many event streams are open").header(header::RETRY_AFTER, "10")
+    })?;
     let hello = format!("retry: 2000\nid: {}\n\n", wanted.place);
     let tail = Tail {
         place: wanted.place,
         wanted: Arc::new(wanted),
         ready: VecDeque::from([Bytes::from(hello)]),
         heard: Instant::now(),
+        let_in: Instant::now(),
         over: false,
         app: Arc::clone(app),
         news: app.hub.news.subscribe(),
         stop: app.stop.clone(),
-        _counted: OpenStream::new(app),
+        _counted: counted,
     };
     let stream = futures_util::stream::unfold(tail, |mut tail| async move {
         let piece = tail.next().await?;
@@ -184,7 +195,7 @@ pub(crate) fn stream(app: &Arc<App>, wanted: Wanted) -> Response<Body> {
         HeaderValue::from_static("text/event-stream"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    Ok(response)
 }
 
 impl Tail {
@@ -201,11 +212,16 @@ impl Tail {
                 self.over = true;
                 return Some(Bytes::from_static(b"event: bye\ndata: {}\n\n"));
             }
+            if self.let_in.elapsed() >= SILENCE && !self.is_let_in().await {
+                self.over = true;
+                return Some(Bytes::from_static(b"event: bye\ndata: {}\n\n"));
+            }
             if self.look().await {
                 continue;
             }
-            let left = SILENCE.saturating_sub(self.heard.elapsed());
-            if left.is_zero() {
+            let since = self.heard.elapsed().max(self.let_in.elapsed());
+            let left = SILENCE.saturating_sub(since);
+            if left.is_zero() && self.heard.elapsed() >= SILENCE {
                 self.ready
                     .push_back(Bytes::from_static(b": still here\n\n"));
                 continue;
@@ -216,6 +232,18 @@ impl Tail {
             let either = futures_util::future::select(changed, news);
             futures_util::future::select(either, rest).await;
         }
+    }
+
+    /// Looks again whether the token may listen.
+    async fn is_let_in(&mut self) -> bool {
+        self.let_in = Instant::now();
+        let (app, wanted) = (Arc::clone(&self.app), Arc::clone(&self.wanted));
+        let looked = tokio::task::spawn_blocking(move || {
+            let who = who_asks(&app, &app.context(), wanted.shown.as_deref());
+            // Who cannot be asked about now is asked about later.
+            who.is_err() || who.is_ok_and(|who| who.is_some())
+        });
+        looked.await.unwrap_or(true)
     }
 
     /// Gets what is new; tells whether the place moved.

@@ -17,7 +17,9 @@ pub(crate) fn matches(asked: &HeaderMap, etag: &str) -> bool {
         .get(header::IF_NONE_MATCH)
         .and_then(|value| value.to_str().ok());
     let mut tags = shown.unwrap_or_default().split(',').map(str::trim);
-    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    // Both may be weak: they are compared by what they name.
+    let strong = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+    tags.any(|tag| tag == "*" || strong(tag) == strong(etag))
 }
 
 /// Answers with a file or the part of it that is asked for.

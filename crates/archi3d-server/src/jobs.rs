@@ -13,7 +13,7 @@ use archi3d_core::ops::explain::run_explain;
 use archi3d_core::ops::job_list::job_list;
 use archi3d_core::ops::results;
 use archi3d_core::ops::select::WorkerRequest;
-use archi3d_core::ops::submit::{self, standing};
+use archi3d_core::ops::submit::{self, status_of};
 use archi3d_core::ops::view::status::ListedJob;
 
 use crate::call::{Answer, Call, Reply, quoted};
@@ -61,6 +61,10 @@ fn seen(call: &Call, run: &RunId, only: Option<&JobId>) -> Result<Vec<Seen>, Pro
 }
 
 impl Seen {
+    fn name(&self) -> String {
+        self.job.job_id.to_string()
+    }
+
     fn last(&self) -> Option<&NamedAttempt> {
         self.attempts.last()
     }
@@ -145,7 +149,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     let text = call.asked("q").map(str::to_lowercase);
     let item = call.asked("item");
     let mut jobs = seen(call, &run, None)?;
-    jobs.retain(|seen| {
+    let wanted = |seen: &Seen| {
         let job = &seen.job;
         let fits = |words: &[&str], word: &str| words.is_empty() || words.contains(&word);
         let named = || {
@@ -166,7 +170,7 @@ pub(crate) fn list(call: &Call) -> Answer {
             && fits(&classes, &seen.class().unwrap_or_default())
             && item.is_none_or(|item| job.name.item() == item)
             && named()
-    });
+    };
     let most_first =
         |a: Option<f64>, b: Option<f64>| b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0));
     let duration = |seen: &Seen| seen.last().and_then(|last| last.record.duration_s);
@@ -178,7 +182,7 @@ pub(crate) fn list(call: &Call) -> Answer {
         Some(&"-duration") => jobs.sort_by(|a, b| most_first(duration(a), duration(b))),
         _ => {}
     }
-    let (jobs, next) = call.cut(jobs)?;
+    let (jobs, next) = call.cut(jobs, Seen::name, wanted)?;
     let items = jobs.iter().map(|seen| seen.json(call, &run)).collect();
     call.list(items, next)
 }
@@ -271,7 +275,7 @@ pub(crate) fn media_type(name: &str) -> &'static str {
 pub(crate) fn result(call: &Call) -> Answer {
     let run = call.run()?;
     let refuse = |kind, what: &str| Err(Problem::new(kind, format!("run {run} {what}")));
-    match standing(&submit::seen_now(&call.context, &run)?) {
+    match status_of(&submit::seen_now(&call.context, &run)?) {
         Status::Completed => {}
         Status::Enqueued | Status::Running => {
             return refuse(NOT_FINISHED, "has not ended")
@@ -301,7 +305,7 @@ pub(crate) fn result(call: &Call) -> Answer {
     if let [only] = &jobs[..] {
         return Reply::json(of(only));
     }
-    let (jobs, next) = call.cut(jobs)?;
+    let (jobs, next) = call.cut(jobs, Seen::name, |_| true)?;
     let results: Vec<Value> = jobs.iter().map(of).collect();
     Reply::json(json!({"run_id": run, "results": results, "next_cursor": next}))
 }

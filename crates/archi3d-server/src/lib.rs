@@ -16,18 +16,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::extract::{Request, State};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use archi3d_core::domain::time::{Clock as _, Timestamp};
+use archi3d_core::ops::capacity;
 use archi3d_core::ops::events::ServiceLog;
+use archi3d_core::ops::health::Check;
 use archi3d_core::ops::tokens::{self, NewToken, Role, TokenRequest};
-use archi3d_core::ops::{OpsContext, OpsError, notify};
+use archi3d_core::ops::{OpsContext, OpsError, notify, submit};
 
 mod call;
 mod canonical;
+mod connections;
 mod dispatch;
 mod events;
 mod files;
@@ -40,6 +41,7 @@ mod problem;
 mod reads;
 mod routes;
 mod runs;
+mod views;
 mod writes;
 
 /// How long open requests have when the service stops.
@@ -48,8 +50,17 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// So many requests that change something may wait; more are turned away.
 const WRITES: usize = 256;
 
-/// So many requests are carried out at once; more wait.
+/// So many requests that only look are carried out at once; more wait.
 const AT_ONCE: usize = 64;
+
+/// The same of requests that change something: those that wait for a lock keep nobody from looking.
+const CHANGES_AT_ONCE: usize = 64;
+
+/// Of all connections so many parts are kept from event streams, which last.
+const RESERVE: usize = 4;
+
+/// So many large bodies are taken at once; more wait.
+const LARGE: usize = 8;
 
 /// How often somebody looks whether people outside are to be told of something.
 const ATTEND: Duration = Duration::from_secs(2);
@@ -66,6 +77,8 @@ pub struct ServeOptions {
     pub allowed_hosts: Vec<String>,
     /// Whether everybody may read the metrics.
     pub metrics_open: bool,
+    /// Whether the one who starts it gets a token of its own, for as long as it runs.
+    pub own_token: bool,
 }
 
 /// What a person needs to know of a service that answers.
@@ -73,8 +86,8 @@ pub struct ServeOptions {
 pub struct Ready {
     /// Where it listens.
     pub address: SocketAddr,
-    /// A token of its own, for as long as it runs.
-    pub token: String,
+    /// A token of its own, for as long as it runs, if one was asked for.
+    pub token: Option<String>,
 }
 
 /// Opens the workspace with its settings as they are now.
@@ -105,40 +118,93 @@ pub(crate) fn now() -> Timestamp {
 /// What all requests share.
 pub(crate) struct App {
     opens: Opens,
-    /// The workspace as it was opened last, and when.
-    opened: Mutex<Option<(Instant, OpsContext)>>,
+    opened: Mutex<Opened>,
+    /// Who has it opens the workspace again; the others go on with what is there.
+    opening: Mutex<()>,
     pub(crate) options: ServeOptions,
     address: SocketAddr,
     /// The token of the one who started it.
-    own: NewToken,
+    own: Option<NewToken>,
     log: ServiceLog,
+    /// How many connections are taken at once.
+    connections: usize,
     writes: Semaphore,
     at_once: Semaphore,
+    changes_at_once: Semaphore,
+    large: Semaphore,
     stop: watch::Receiver<bool>,
     /// Keys whose first request is being answered.
     keys: Mutex<HashSet<String>>,
     pub(crate) streams: AtomicUsize,
+    /// What was seen when somebody last asked whether the service can work.
+    pub(crate) health: Mutex<Option<(Instant, Vec<Check>)>>,
     pub(crate) metrics: metrics::Metrics,
     pub(crate) hub: events::Hub,
+    pub(crate) views: views::Views,
+}
+
+/// The workspace as it was opened last.
+struct Opened {
+    /// When somebody looked.
+    at: Instant,
+    /// The workspace with the last settings that could be read.
+    context: OpsContext,
+    /// Why the settings cannot be read now.
+    trouble: Option<String>,
 }
 
 impl App {
-    /// Returns the workspace with its settings as they were a moment ago.
-    pub(crate) fn context(&self) -> Result<OpsContext, OpsError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, context)) = &*opened
-            && at.elapsed() < FRESH
-        {
-            return Ok(context.clone());
+    /// Returns the workspace with its settings as they were a moment ago. Settings that cannot be read change nothing: the
+    /// last good ones stay. Looks at the disk, so never where requests are awaited.
+    pub(crate) fn context(&self) -> OpsContext {
+        if let Some(fresh) = self.fresh() {
+            return fresh;
         }
-        let mut context = (self.opens)()?;
-        if let Some((_, before)) = opened.take() {
-            context = context.going_on(&before);
-            // A connection that is no longer wanted may not be closed where requests are awaited.
-            std::thread::spawn(move || drop(before));
+        let Ok(_opening) = self.opening.try_lock() else {
+            return self.opened().context.clone();
+        };
+        if let Some(fresh) = self.fresh() {
+            return fresh;
         }
-        *opened = Some((Instant::now(), context.clone()));
-        Ok(context)
+        let found = (self.opens)();
+        let mut opened = self.opened();
+        opened.at = Instant::now();
+        let trouble = match found {
+            Ok(context) => {
+                let context = context.going_on(&opened.context);
+                let before = std::mem::replace(&mut opened.context, context);
+                // A connection that is no longer wanted is closed elsewhere: that may take a while.
+                std::thread::spawn(move || drop(before));
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        if opened.trouble != trouble {
+            let mut line = serde_json::Map::new();
+            let event = trouble
+                .as_ref()
+                .map_or("settings_read", |_| "settings_unreadable");
+            line.insert("event".into(), event.into());
+            line.insert("timestamp".into(), now().iso().into());
+            line.extend(trouble.clone().map(|text| ("error".into(), text.into())));
+            self.log.add(&line);
+            opened.trouble = trouble;
+        }
+        opened.context.clone()
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fresh(&self) -> Option<OpsContext> {
+        let opened = self.opened();
+        (opened.at.elapsed() < FRESH).then(|| opened.context.clone())
+    }
+
+    /// Returns why the settings cannot be read now.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.opened().trouble.clone()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -172,9 +238,14 @@ impl Drop for TakenKey {
 pub(crate) struct OpenStream(Arc<App>);
 
 impl OpenStream {
-    pub(crate) fn new(app: &Arc<App>) -> Self {
-        app.streams.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(app))
+    /// Takes a place for one; nothing if streams have all that they may.
+    pub(crate) fn take(app: &Arc<App>) -> Option<Self> {
+        let most = app.connections - app.connections / RESERVE;
+        let more = |open| (open < most).then_some(open + 1);
+        let taken = app
+            .streams
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| Self(Arc::clone(app)))
     }
 }
 
@@ -202,54 +273,49 @@ pub fn serve(
     let ended = runtime.block_on(async {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
-        let own = tokens::mint(
-            TokenRequest {
-                name: "serve".to_owned(),
-                role: Role::Admin,
-                daily_cap_usd: None,
-            },
-            now,
-        );
+        let admin = || TokenRequest {
+            name: "serve".to_owned(),
+            role: Role::Admin,
+            daily_cap_usd: None,
+        };
+        let own = options.own_token.then(|| tokens::mint(admin(), now));
         let told = Ready {
             address,
-            token: own.token.clone(),
+            token: own.as_ref().map(|own| own.token.clone()),
         };
         let app = Arc::new(App {
             log: ServiceLog::open(&context),
             opens,
-            opened: Mutex::new(Some((Instant::now(), context))),
+            opened: Mutex::new(Opened {
+                at: Instant::now(),
+                context,
+                trouble: None,
+            }),
+            opening: Mutex::default(),
             options,
             address,
             own,
             writes: Semaphore::new(WRITES),
+            connections: capacity::connections(connections::MOST),
             at_once: Semaphore::new(AT_ONCE),
+            changes_at_once: Semaphore::new(CHANGES_AT_ONCE),
+            large: Semaphore::new(LARGE),
             stop: stop.0.subscribe(),
             keys: Mutex::default(),
             streams: AtomicUsize::new(0),
+            health: Mutex::default(),
             metrics: metrics::Metrics::default(),
             hub: events::Hub::default(),
+            views: views::Views::default(),
         });
         kept = Some(Arc::clone(&app));
         let following = Arc::clone(&app);
         std::thread::spawn(move || events::Hub::follow(&following));
         let attending = Arc::clone(&app);
         std::thread::spawn(move || attend(&attending));
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&app));
         ready(&told);
-        let mut asked = stop.0.subscribe();
-        let mut over = stop.0.subscribe();
-        let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
-            let _ = asked.wait_for(|asked| *asked).await;
-        });
-        let too_long = async move {
-            let _ = over.wait_for(|asked| *asked).await;
-            tokio::time::sleep(LAST_WORDS).await;
-        };
-        let serving = std::pin::pin!(serving.into_future());
-        match futures_util::future::select(serving, std::pin::pin!(too_long)).await {
-            futures_util::future::Either::Left((ended, _)) => ended,
-            futures_util::future::Either::Right(((), _)) => Ok(()),
-        }
+        connections::serve(listener, &app, LAST_WORDS).await;
+        Ok(())
     });
     // What a handler still does is finished by the next start.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -260,9 +326,22 @@ pub fn serve(
 /// Tells people outside of what happens, until the service stops.
 fn attend(app: &App) {
     let mut told = Vec::new();
+    let mut was_quiet = false;
     while !app.is_stopping() {
-        let attended = app.context().and_then(|context| notify::attend(&context));
-        let troubles = attended.map_or_else(|error| vec![error.to_string()], |done| done.troubles);
+        let context = app.context();
+        let attended = notify::attend(&context);
+        // Once is enough until somebody is named again.
+        let quiet = context.settings.global.notify.webhook.is_none()
+            && context.settings.global.notify.command.is_empty();
+        if quiet && !was_quiet {
+            was_quiet = notify::end(&context).is_ok();
+        }
+        was_quiet &= quiet;
+        let mut troubles =
+            attended.map_or_else(|error| vec![error.to_string()], |done| done.troubles);
+        // What another service accepted and did not come to.
+        let put_back = submit::put_back(&context);
+        troubles.extend(put_back.err().map(|error| error.to_string()));
         for trouble in troubles.iter().filter(|trouble| !told.contains(*trouble)) {
             let mut line = serde_json::Map::new();
             line.insert("event".into(), "notify_failed".into());
@@ -277,8 +356,4 @@ fn attend(app: &App) {
             }
         }
     }
-}
-
-async fn answer(State(app): State<Arc<App>>, request: Request) -> axum::response::Response {
-    dispatch::answer(app, request).await
 }

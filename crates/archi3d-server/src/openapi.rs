@@ -112,10 +112,10 @@ fn parameters(route: &Route) -> Vec<Value> {
         .iter()
         .map(|name| json!({"name": name, "in": "query", "schema": query_schema(route, name)}));
     let mut all: Vec<Value> = in_path.chain(in_query).collect();
-    if route.path == "/runs" && route.method == "POST" {
+    if route.method == "POST" && ["/runs", "/runs/{run}/retry"].contains(&route.path) {
         all.push(json!({
             "name": "Idempotency-Key", "in": "header",
-            "schema": {"type": "string", "pattern": "^[!#-~]{1,255}$"},
+            "schema": {"type": "string", "pattern": "^([!#-~]{1,255}|\"[!#-~]{1,255}\")$"},
         }));
     }
     if route.path == "/events" {
@@ -128,7 +128,7 @@ fn query_schema(route: &Route, name: &str) -> Value {
     let of_jobs = route.path.ends_with("/jobs");
     match name {
         "limit" => json!({"type": "integer", "minimum": 1, "maximum": 1000}),
-        "cursor" => json!({"type": "string", "pattern": "^p[0-9]{1,9}$"}),
+        "cursor" => json!({"type": "string", "pattern": "^p[0-9]{1,9}-[0-9a-f]{12}$"}),
         "by" => json!({"type": "string", "enum": ["algo", "day", "worker", "run"]}),
         "from" | "to" => json!({"type": "string", "format": "date"}),
         "sort" if of_jobs => {
@@ -174,7 +174,11 @@ fn responses(route: &Route) -> Value {
         common.extend([UNAUTHORIZED, FORBIDDEN_ROLE]);
     }
     if route.method != "GET" {
-        common.extend([CROSS_ORIGIN, TOO_MANY]);
+        common.push(CROSS_ORIGIN);
+    }
+    // Of those who only look, event streams may be too many.
+    if route.method != "GET" || route.path == "/events" {
+        common.push(TOO_MANY);
     }
     for kind in common.iter().chain(route.problems) {
         let answer = responses.entry(kind.status.to_string()).or_insert_with(|| {

@@ -1,6 +1,9 @@
 //! Everything else that can be looked at: items, algos, workers, costs, votes, pictures, events,
 //! and how the service itself is.
 
+use std::sync::PoisonError;
+use std::time::Instant;
+
 use axum::http::header;
 use serde_json::{Value, json};
 
@@ -13,7 +16,9 @@ use archi3d_core::ops::{
     adapters, artifacts, batch, cost, events, health, judge, names, uploads, workers as ops_workers,
 };
 
+use crate::FRESH;
 use crate::call::{Answer, Call, Reply, quoted};
+use crate::dispatch::shown_token;
 use crate::events::Wanted;
 use crate::problem::{BAD_QUERY, KINDS, Kind, NO_ARTIFACT, NO_ITEM, NO_RUN, NOT_FOUND, Problem};
 use crate::routes::PREFIX;
@@ -47,20 +52,19 @@ fn catalog(call: &Call) -> Result<Vec<CatalogItem>, Problem> {
 }
 
 pub(crate) fn items(call: &Call) -> Answer {
-    let mut items = catalog(call)?;
-    if let Some(text) = call.asked("q") {
-        let text = text.to_lowercase();
-        items.retain(|item| {
-            let parts = [
-                &item.product_id,
-                &item.variant,
-                &item.product_name,
-                &item.manufacturer,
-            ];
-            parts.iter().any(|part| part.to_lowercase().contains(&text))
-        });
-    }
-    let (items, next) = call.cut(items)?;
+    let text = call.asked("q").map(str::to_lowercase);
+    let wanted = |item: &CatalogItem| {
+        let parts = [
+            &item.product_id,
+            &item.variant,
+            &item.product_name,
+            &item.manufacturer,
+        ];
+        let has = |text: &String| parts.iter().any(|part| part.to_lowercase().contains(text));
+        text.as_ref().is_none_or(has)
+    };
+    let name = |item: &CatalogItem| format!("{}\0{}", item.product_id, item.variant);
+    let (items, next) = call.cut(catalog(call)?, name, wanted)?;
     call.list(items.iter().map(item_json).collect(), next)
 }
 
@@ -152,7 +156,11 @@ pub(crate) fn upload(call: &Call) -> Answer {
 }
 
 pub(crate) fn algos(call: &Call) -> Answer {
-    let (entries, next) = call.cut(adapters::list(&call.context)?)?;
+    let (entries, next) = call.cut(
+        adapters::list(&call.context)?,
+        |one| one.key.to_string(),
+        |_| true,
+    )?;
     let shown = entries.into_iter().map(|entry| {
         let provider = entry.provider.clone();
         let algo = entry.key.to_string();
@@ -175,7 +183,8 @@ pub(crate) fn algos(call: &Call) -> Answer {
 }
 
 pub(crate) fn workers(call: &Call) -> Answer {
-    let (workers, next) = call.cut(ops_workers::workers(&call.context)?)?;
+    let name = |one: &ops_workers::WorkerView| format!("{}\0{}", one.worker_id, one.run_id);
+    let (workers, next) = call.cut(ops_workers::workers(&call.context)?, name, |_| true)?;
     let shown = workers
         .iter()
         .map(|worker| serde_json::to_value(worker).unwrap_or_default());
@@ -198,24 +207,23 @@ pub(crate) fn costs(call: &Call) -> Answer {
         run.ok_or_else(|| Problem::new(NO_RUN, format!("there is no run {name:?}")))
     });
     let mut report = cost::cost_report(&call.context, run.transpose()?.as_ref(), by, false)?;
-    let day = |name: &str| -> Result<Option<&str>, Problem> {
+    let read = |text: &str| chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    let day = |name: &str| -> Result<Option<chrono::NaiveDate>, Problem> {
         let Some(text) = call.filled(name)? else {
             return Ok(None);
         };
-        let is_day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok();
-        if !is_day || by != By::Day {
-            return Err(Problem::new(
-                BAD_QUERY,
-                format!("{name} must be a day such as 2026-11-17, with by=day"),
-            ));
-        }
-        Ok(Some(text))
+        let found = read(text).filter(|_| by == By::Day);
+        found.map(Some).ok_or_else(|| {
+            let wanted = "must be a day such as 2026-11-17, with by=day";
+            Problem::new(BAD_QUERY, format!("{name} {wanted}"))
+        })
     };
     let (from, to) = (day("from")?, day("to")?);
     if from.is_some() || to.is_some() {
         report.lines.retain(|line| {
-            let day = line.name.1.as_str();
-            from.is_none_or(|from| day >= from) && to.is_none_or(|to| day <= to)
+            let day = read(line.name.1.as_str());
+            from.is_none_or(|from| day.is_some_and(|day| day >= from))
+                && to.is_none_or(|to| day.is_some_and(|day| day <= to))
         });
         let mut total = Tally::default();
         for line in &report.lines {
@@ -249,22 +257,55 @@ pub(crate) fn events(call: &Call) -> Answer {
         run: text("run_id"),
         job: text("job_id"),
         types: call.words("types").into_iter().map(str::to_owned).collect(),
+        shown: shown_token(&call.headers).map(str::to_owned),
     }))
 }
 
 pub(crate) fn healthz(_: &Call) -> Answer {
+    alive()
+}
+
+/// Says that the service lives; looks at nothing.
+pub(crate) fn alive() -> Answer {
     Reply::json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-pub(crate) fn readyz(call: &Call) -> Answer {
+/// Returns what was seen a moment ago, or looks: whoever asks often has nobody wait for a disk.
+fn checks(call: &Call) -> Vec<health::Check> {
+    let mut seen = call
+        .app
+        .health
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, checks)) = seen.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
+        return checks.clone();
+    }
     let checks = health::checks(&call.context);
+    *seen = Some((Instant::now(), checks.clone()));
+    checks
+}
+
+pub(crate) fn readyz(call: &Call) -> Answer {
+    let mut checks = checks(call);
     let stopping = call.app.is_stopping();
     let ready = !stopping && checks.iter().all(|check| check.ok);
+    let unread = call.app.trouble().is_some();
+    let settings = health::Check {
+        name: "settings",
+        ok: !unread,
+        ms: 0,
+        // Everybody may ask, so what is wrong stands elsewhere.
+        detail: unread.then(|| "they cannot be read; logs/serve.log says why".to_owned()),
+    };
     let status = match (ready, stopping) {
+        // Everything but new orders works with the settings that were read last.
+        (true, _) if !settings.ok => "degraded",
         (true, _) => "ready",
         (false, true) => "stopping",
         (false, false) => "not ready",
     };
+    checks.push(settings);
+    checks.sort_by_key(|check| check.ok);
     Ok(Reply::Json {
         status: if ready { 200 } else { 503 },
         body: json!({"status": status, "checks": checks}),

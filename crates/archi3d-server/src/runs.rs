@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use axum::http::header;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use archi3d_core::domain::id::RunId;
 use archi3d_core::domain::item_name::ItemName;
@@ -10,9 +10,10 @@ use archi3d_core::domain::job::Status;
 use archi3d_core::ops::names::{self, RunLine};
 use archi3d_core::ops::status::run_status;
 use archi3d_core::ops::submit::{
-    self, Dedupe, Intent, Outcome, RequestKey, Submission, SubmitError, standing,
+    self, Dedupe, Intent, Outcome, RequestKey, Submission, SubmitError, status_of,
 };
 
+use crate::TakenKey;
 use crate::call::{Answer, Call, Fields, Reply, quoted};
 use crate::canonical;
 use crate::problem::{
@@ -36,7 +37,7 @@ fn state(status: Status) -> &'static str {
 
 /// Returns a run as lists show it.
 fn run_json(line: &RunLine, intent: Option<&Intent>) -> Value {
-    let status = standing(line);
+    let status = status_of(line);
     let here = format!("{PREFIX}/runs/{}", quoted(&line.run));
     let mut jobs = json!({"total": line.jobs});
     for status in Status::ALL {
@@ -74,26 +75,25 @@ pub(crate) fn list(call: &Call) -> Answer {
     let intents = submit::intents(&call.context)?;
     let (mut lines, _) = names::runs(&call.context)?;
     lines.retain(|line| line.has_manifest);
-    lines.retain(|line| wanted.is_empty() || wanted.contains(&standing(line).word()));
-    if let Some(text) = call.asked("q") {
-        let text = text.to_lowercase();
-        lines.retain(|line| line.run.to_lowercase().contains(&text));
-    }
+    let text = call.asked("q").map(str::to_lowercase);
     let algos = call.words("algo");
-    if !algos.is_empty() {
-        let has = |line: &RunLine| {
-            let run = RunId::parse(&line.run).ok();
-            let jobs =
-                run.map(|run| archi3d_core::ops::job_list::job_list(&call.context, &run, &[]));
-            let jobs = jobs
-                .and_then(Result::ok)
-                .map(|list| list.jobs)
-                .unwrap_or_default();
-            jobs.iter()
-                .any(|job| algos.contains(&job.name.algo.as_str()))
-        };
-        lines.retain(has);
-    }
+    let has_algo = |line: &RunLine| {
+        let run = RunId::parse(&line.run).ok();
+        let jobs = run.map(|run| archi3d_core::ops::job_list::job_list(&call.context, &run, &[]));
+        let jobs = jobs
+            .and_then(Result::ok)
+            .map(|list| list.jobs)
+            .unwrap_or_default();
+        jobs.iter()
+            .any(|job| algos.contains(&job.name.algo.as_str()))
+    };
+    let fits = |line: &RunLine| {
+        (wanted.is_empty() || wanted.contains(&status_of(line).word()))
+            && text
+                .as_ref()
+                .is_none_or(|text| line.run.to_lowercase().contains(text))
+            && (algos.is_empty() || has_algo(line))
+    };
     match sort.first() {
         Some(&"name") => lines.sort_by(|a, b| a.run.cmp(&b.run)),
         Some(&"created") => lines.sort_by_key(|line| line.created),
@@ -102,8 +102,8 @@ pub(crate) fn list(call: &Call) -> Answer {
             lines.sort_by_key(|line| std::cmp::Reverse(line.created));
         }
     }
-    let (lines, next) = call.cut(lines)?;
-    let intent = |line: &RunLine| intents.get(line.run.as_str());
+    let (lines, next) = call.cut(lines, |line| line.run.clone(), fits)?;
+    let intent = |line: &RunLine| intents.get(line.run.as_str()).map(|intent| &**intent);
     let items = lines
         .iter()
         .map(|line| run_json(line, intent(line)))
@@ -113,67 +113,88 @@ pub(crate) fn list(call: &Call) -> Answer {
 
 pub(crate) fn one(call: &Call) -> Answer {
     let run = call.run()?;
-    let status = run_status(&call.context, &run)?;
-    let intent = submit::intent_of(&call.context, &run)?;
-    let mut line = submit::line_of(&run, &status);
-    if intent.is_none() {
-        line.created = names::created(&call.context, &run)?;
+    let read = || read(call, &run);
+    call.app.views.answer(&call.context, &run, read)
+}
+
+/// Reads how a run stands.
+fn read(call: &Call, run: &RunId) -> Result<Value, Problem> {
+    let status = run_status(&call.context, run)?;
+    let intent = submit::intent_of(&call.context, run)?;
+    let mut line = submit::line_of(run, &status);
+    if intent.is_none() && line.created.is_none() {
+        line.created = names::created(&call.context, run)?;
     }
-    let mut body = run_json(&line, intent.as_ref());
+    let mut body = run_json(&line, intent.as_deref());
     let status = serde_json::to_value(&status).unwrap_or_default();
     for (name, value) in status.as_object().into_iter().flatten() {
         if name != "failures" && name != "counts" && name != "run_id" {
             body[name] = value.clone();
         }
     }
-    Reply::json(body)
+    Ok(body)
 }
 
 pub(crate) fn plan(call: &Call) -> Answer {
+    call.settled()?;
     let asked = submission(call, call.fields()?, None)?;
     Reply::json(submit::plan(&call.context, &asked).map_err(refusal)?)
 }
 
 pub(crate) fn submit(call: &Call) -> Answer {
+    call.settled()?;
     let fields = call.fields()?;
     let whole = canonical::parse(&call.body)?;
-    let key = key_of(call, &whole)?;
-    let _taken = match &key {
-        None => None,
-        Some(key) => Some(call.app.take_key(&key.scope).ok_or_else(|| {
-            Problem::new(
-                KEY_IN_PROGRESS,
-                "the first request with this key is being answered",
-            )
-            .header(header::RETRY_AFTER, "1")
-        })?),
-    };
+    let key = key_of(call, "/runs", &whole)?;
+    let _taken = taken(call, key.as_ref())?;
     let asked = submission(call, fields, key)?;
-    let written = |outcome: &Outcome<'_>| {
-        let mut body = run_json(&outcome.line, Some(outcome.intent));
-        body["plan"] = outcome.intent.plan.clone();
-        body["created_by"] = outcome.intent.by.clone().into();
-        body["deduplicated"] = outcome.deduplicated.into();
-        body.to_string()
-    };
-    let told = submit::submit(&call.context, &asked, &written).map_err(refusal)?;
-    let header = if let Some(run) = &told.run_id {
+    let told = submit::submit(&call.context, &asked, written).map_err(refusal)?;
+    let mut headers = Vec::new();
+    if let Some(run) = &told.run_id {
         let here = format!("{PREFIX}/runs/{}", quoted(run.as_str()));
-        (header::LOCATION, here)
-    } else {
-        let replayed = header::HeaderName::from_static("idempotency-replayed");
-        (replayed, "true".to_owned())
-    };
+        headers.push((header::LOCATION, here));
+    }
+    headers.extend(told.replayed.then(replayed));
     Ok(Reply::Bytes {
         status: told.status,
         media_type: "application/json",
         body: Bytes::from(told.body),
-        headers: vec![header],
+        headers,
     })
 }
 
+/// Writes the answer to a submission.
+fn written(outcome: &Outcome<'_>) -> String {
+    let mut body = run_json(&outcome.line, Some(outcome.intent));
+    body["plan"] = outcome.intent.plan.clone();
+    body["created_by"] = outcome.intent.by.clone().into();
+    body["deduplicated"] = outcome.deduplicated.into();
+    body.to_string()
+}
+
+/// The header of an answer that is given again.
+pub(crate) fn replayed() -> (header::HeaderName, String) {
+    let name = header::HeaderName::from_static("idempotency-replayed");
+    (name, "true".to_owned())
+}
+
+/// Takes the key of a request until it is answered.
+pub(crate) fn taken(call: &Call, key: Option<&RequestKey>) -> Result<Option<TakenKey>, Problem> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let taken = call.app.take_key(&key.scope).ok_or_else(|| {
+        Problem::new(
+            KEY_IN_PROGRESS,
+            "the first request with this key is being answered",
+        )
+        .header(header::RETRY_AFTER, "1")
+    })?;
+    Ok(Some(taken))
+}
+
 /// Reads the key of a request: whose it is, and what it asks for.
-fn key_of(call: &Call, body: &Value) -> Result<Option<RequestKey>, Problem> {
+pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<RequestKey>, Problem> {
     let name = header::HeaderName::from_static("idempotency-key");
     let Some(value) = call.headers.get(&name) else {
         return Ok(None);
@@ -192,7 +213,7 @@ fn key_of(call: &Call, body: &Value) -> Result<Option<RequestKey>, Problem> {
             "1 to 255 visible ASCII characters are taken",
         ));
     }
-    let scope = format!("{} POST /runs {text}", call.by());
+    let scope = format!("{} POST {path} {text}", call.by());
     Ok(Some(RequestKey {
         scope: canonical::hex(scope.as_bytes()),
         fingerprint: canonical::hash(body),
@@ -240,6 +261,11 @@ fn submission(
     let items = items.iter().map(|item| ItemName::parse(item));
     let items = items.collect::<Result<Vec<_>, _>>();
     let items = items.map_err(|error| asked.wrong("items", error.to_string()))?;
+    let options = match asked.any("options") {
+        None => Map::new(),
+        Some(Value::Object(options)) => options,
+        Some(_) => return Err(asked.wrong("options", "must be an object")),
+    };
     asked.done()?;
     let run_id = fields
         .text("run_id")?
@@ -267,6 +293,7 @@ fn submission(
         algos,
         items,
         images,
+        options,
         run_id,
         dedupe,
         max_cost_usd: fields.dollars("max_cost_usd")?,
@@ -288,6 +315,10 @@ pub(crate) fn refusal(error: SubmitError) -> Problem {
     match error {
         SubmitError::UnknownAlgo(_) => Problem::at(UNKNOWN_ALGO, "#/parameters/algos", text),
         SubmitError::UnknownItem(_) => Problem::at(UNKNOWN_ITEM, "#/parameters/items", text),
+        SubmitError::UnknownOption { name, .. } => {
+            let name = name.replace('~', "~0").replace('/', "~1");
+            Problem::at(INVALID, &format!("#/parameters/options/{name}"), text)
+        }
         SubmitError::UnusablePicture(_) => Problem::at(BAD_PICTURE, "#/parameters/images", text),
         SubmitError::NoJobs(_) => Problem::at(INVALID, "#/parameters", text),
         SubmitError::PlanChanged(plan) => Problem::new(PLAN_CHANGED, text)
@@ -299,6 +330,13 @@ pub(crate) fn refusal(error: SubmitError) -> Problem {
         SubmitError::TooDear { expected, .. } => {
             Problem::at(BUDGET, "#/max_cost_usd", text).with("expected_usd", expected.dollars())
         }
+        SubmitError::OverRun { expected, left, .. } => Problem::at(BUDGET, "#/max_cost_usd", text)
+            .with("expected_usd", expected.dollars())
+            .with("left_usd", left),
+        SubmitError::OverCap { most, .. } => {
+            Problem::at(BUDGET, "#/max_cost_usd", text).with("expected_usd", most.dollars())
+        }
+        SubmitError::Unpriced(_) => Problem::at(BUDGET, "#/parameters/algos", text),
         SubmitError::RunIdTaken(_) => Problem::at(RUN_ID_TAKEN, "#/run_id", text),
         SubmitError::BadRunId(_) => Problem::at(INVALID, "#/run_id", text),
         SubmitError::KeyReused => Problem::new(KEY_REUSED, text),

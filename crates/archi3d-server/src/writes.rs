@@ -8,15 +8,17 @@ use serde_json::json;
 use archi3d_core::domain::filter::{JobQuery, JobsFilter, parse_statuses};
 use archi3d_core::domain::id::AlgoKey;
 use archi3d_core::domain::item_name::ItemName;
+use archi3d_core::domain::job::Status;
 use archi3d_core::ops::cancel::{CancelRequest, cancel_jobs};
-use archi3d_core::ops::submit::{self, Retry};
+use archi3d_core::ops::submit::{self, Retried, Retry, SubmissionPlan};
 use archi3d_core::ops::{adapters, judge, uploads};
 
 use crate::call::{Answer, Call, Fields, Reply};
+use crate::canonical;
 use crate::dispatch::{COOKIE, known_token};
 use crate::problem::{BAD_PICTURE, NO_ALGO, Problem, UNAUTHORIZED};
 use crate::routes::PREFIX;
-use crate::runs::refusal;
+use crate::runs::{key_of, refusal, replayed, taken};
 
 /// Reads which jobs are meant.
 fn query(fields: &mut Fields) -> Result<JobQuery, Problem> {
@@ -48,9 +50,7 @@ fn query(fields: &mut Fields) -> Result<JobQuery, Problem> {
     })
 }
 
-fn statuses(
-    fields: &mut Fields,
-) -> Result<Option<Vec<archi3d_core::domain::job::Status>>, Problem> {
+fn statuses(fields: &mut Fields) -> Result<Option<Vec<Status>>, Problem> {
     match fields.texts("status")? {
         None => Ok(None),
         Some(words) if words.is_empty() => Ok(None),
@@ -87,23 +87,44 @@ pub(crate) fn cancel(call: &Call) -> Answer {
 }
 
 pub(crate) fn retry(call: &Call) -> Answer {
+    call.settled()?;
     let run_id = call.run()?;
+    let path = format!("/runs/{run_id}/retry");
+    let key = key_of(call, &path, &canonical::parse(&call.body)?)?;
+    let _taken = taken(call, key.as_ref())?;
     let mut fields = call.fields()?;
     let mut query = query(&mut fields)?;
-    if let Some(statuses) = statuses(&mut fields)? {
-        query.only_status = Some(statuses);
+    let also = statuses(&mut fields)?;
+    let named = query.only_status.take().into_iter().chain(also);
+    if named.flatten().any(|status| status != Status::Failed) {
+        return Err(fields.wrong("status", "must be failed: only failed jobs are tried again"));
     }
+    let dry_run = fields.flag("dry_run")?.unwrap_or(false);
     let asked = Retry {
         run_id,
         query,
         resubmit_unknown: fields.flag("resubmit_unknown")?.unwrap_or(false),
+        max_cost_usd: fields.dollars("max_cost_usd")?,
         if_plan: fields.text("if_plan")?,
+        dry_run,
         by: call.by(),
         daily_cap_usd: call.who.as_ref().and_then(|token| token.daily_cap_usd),
+        key,
     };
     fields.done()?;
-    let plan = submit::retry(&call.context, &asked).map_err(refusal)?;
-    Reply::status(202, plan)
+    let written = |plan: &SubmissionPlan| json!(plan).to_string();
+    let told = submit::retry(&call.context, &asked, written).map_err(refusal)?;
+    let (status, body, headers) = match told {
+        Retried::Planned(plan) => (200, written(&plan), Vec::new()),
+        Retried::Noted(plan) => (202, written(&plan), Vec::new()),
+        Retried::Replayed(body) => (202, body, vec![replayed()]),
+    };
+    Ok(Reply::Bytes {
+        status,
+        media_type: "application/json",
+        body: body.into(),
+        headers,
+    })
 }
 
 pub(crate) fn upload(call: &Call) -> Answer {
@@ -127,7 +148,7 @@ pub(crate) fn resume(call: &Call) -> Answer {
     call.fields()?.done()?;
     let name = &call.path["key"];
     let key = AlgoKey::parse(name).ok();
-    let entries = adapters::list(&call.context)?;
+    let entries = adapters::list_here(&call.context)?;
     let known = key.filter(|key| {
         entries
             .iter()

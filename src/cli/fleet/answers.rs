@@ -18,8 +18,7 @@ use crate::cli::working::while_working;
 use archi3d_core::domain::text::{counted, one_line, shell_word};
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::ops::OpsContext;
-use archi3d_core::ops::fleet::push::PushRequest;
-use archi3d_core::ops::fleet::{self, pull, push, tend};
+use archi3d_core::ops::fleet::{self, PushRequest};
 use archi3d_core::ops::view::fleet::{FleetRuns, Pulled, Pushed, SweepReport, Workers};
 
 /// So many missing results are named on a screen.
@@ -64,7 +63,7 @@ pub(super) fn run(command: &FleetCommand, global: &Global, ui: &Ui) -> Result<Ex
         }
         FleetCommand::Workers(args) => {
             let run_id = args.run_id.as_deref().map(parse_run_id).transpose()?;
-            let workers = tend::workers(&context, run_id.as_ref(), args.all)?;
+            let workers = fleet::workers(&context, run_id.as_ref(), args.all)?;
             if ui.is_json() {
                 ui.answer(&workers)?;
             } else {
@@ -75,7 +74,7 @@ pub(super) fn run(command: &FleetCommand, global: &Global, ui: &Ui) -> Result<Ex
         FleetCommand::Prune(args) => {
             let grace = Duration::from_secs(u64::from(args.grace) * 86_400);
             let named = args.artifacts.as_deref();
-            let pruned = tend::prune(&context, args.older_than, grace, named)?;
+            let pruned = fleet::prune(&context, args.older_than, grace, named)?;
             if ui.is_json() {
                 ui.answer(&pruned)?;
             } else {
@@ -101,7 +100,9 @@ fn push_run(args: &PushArgs, context: &OpsContext, ui: &Ui) -> Result<(), CliErr
         lease_seconds: args.lease_secs,
         artifacts: args.artifacts.clone(),
     };
-    let pushed = while_working(ui, "handing the run over", || push::push(context, &request))?;
+    let pushed = while_working(ui, "handing the run over", || {
+        fleet::push(context, &request)
+    })?;
     for warning in &pushed.warnings {
         ui.warn(warning);
     }
@@ -155,7 +156,7 @@ fn pull_run(args: &PullArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliE
     let mut lacking = None;
     let mut look = || -> Result<Pulled, CliError> {
         let mut waiting = waiting::for_registry(ui);
-        let pulled = pull::pull(context, &run_id, &mut waiting)?;
+        let pulled = fleet::pull(context, &run_id, &mut waiting)?;
         lacking = (!pulled.missing.is_empty()).then_some(match pulled.artifacts {
             Some(_) => Exit::Store,
             None => Exit::JobsFailed,
@@ -221,7 +222,7 @@ fn pulled_text(pulled: &Pulled) -> String {
 
 fn sweep(args: &SweepArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliError> {
     let Some(seconds) = args.every.filter(|_| !args.once) else {
-        let report = tend::sweep(context)?;
+        let report = fleet::sweep(context)?;
         if ui.is_json() {
             ui.answer(&report)?;
         } else {
@@ -230,7 +231,7 @@ fn sweep(args: &SweepArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliErr
         return Ok(Exit::Done);
     };
     watch::run(ui, Duration::from_secs(seconds), || {
-        let report = match tend::sweep(context) {
+        let report = match fleet::sweep(context) {
             Ok(report) => report,
             // A server that is away comes back.
             Err(error) if !error.is_setup() => {

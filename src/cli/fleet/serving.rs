@@ -25,7 +25,7 @@ pub(super) fn run(args: &WorkerArgs, context: &OpsContext, ui: &Ui) -> Result<Ex
         return Ok(exit);
     }
     let cancel = Cancel::new();
-    let signals = Signals::listen(&cancel, ui).map_err(|error| {
+    let signals = Signals::listen_with(&cancel, args.stop_grace, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
@@ -71,6 +71,7 @@ impl WorkerArgs {
                 wake: self.wake.clone(),
                 until_idle: self.until_idle,
                 worker_id: self.worker_id.clone(),
+                cache_gb: self.cache_gb,
                 ..FleetRequest::default()
             },
             budget_usd: self.budget_usd,

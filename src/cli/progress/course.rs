@@ -39,7 +39,7 @@ impl Course {
             EventKind::JobCompleted { job_id, .. } | EventKind::JobFailed { job_id, .. } => {
                 self.over += 1;
                 let copied = self.copied.remove(job_id);
-                let begun = self.take_out(job_id);
+                let begun = self.remove(job_id);
                 if let Some((algo, since)) = begun.filter(|_| !copied) {
                     let took_s = now.duration_since(since).as_secs_f64();
                     self.ended.push_back((algo, now, took_s));
@@ -48,7 +48,7 @@ impl Course {
             }
             EventKind::JobCancelled { job_id } | EventKind::JobFenced { job_id, .. } => {
                 self.over += 1;
-                self.take_out(job_id);
+                self.remove(job_id);
             }
             EventKind::JobReleased { job_id, .. } | EventKind::JobPutOff { job_id, .. } => {
                 self.running.remove(job_id);
@@ -59,7 +59,7 @@ impl Course {
     }
 
     /// Notes that a job is over; returns its algorithm and when it began.
-    fn take_out(&mut self, job: &JobId) -> Option<(String, Instant)> {
+    fn remove(&mut self, job: &JobId) -> Option<(String, Instant)> {
         let begun = self.running.remove(job);
         if let Some((algo, _)) = &begun
             && let Some(left) = self.of_algo.get_mut(algo)

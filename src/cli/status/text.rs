@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli::table::{Fitted, Page, cut, dollars, short_duration};
 use archi3d_core::domain::job::Status;
 use archi3d_core::domain::text::{counted, one_line};
-use archi3d_core::ops::view::status::{Liveness, RunStatus, RunningJob};
+use archi3d_core::ops::view::status::{Liveness, RunStatus, RunningJobView};
 
 /// Lists of this length are shown whole whatever the page.
 const FEW: usize = 3;
@@ -267,7 +267,7 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
     let flexible: &[usize] = if wide { &[0, 1, 4] } else { &[0, 1] };
     let mut table = Fitted::new(header).indent(2).cut(flexible);
     // What needs a look comes first.
-    let mut jobs: Vec<&RunningJob> = status.running.iter().collect();
+    let mut jobs: Vec<&RunningJobView> = status.running.iter().collect();
     jobs.sort_by_key(|job| (remark(job).is_empty(), std::cmp::Reverse(job.age)));
     for job in jobs {
         let mut row = vec![
@@ -291,7 +291,7 @@ fn running(status: &RunStatus, page: Page) -> Vec<String> {
 }
 
 /// Returns what is remarkable about a job, in a word.
-fn remark(job: &RunningJob) -> &'static str {
+fn remark(job: &RunningJobView) -> &'static str {
     match job {
         job if job.verdict == Liveness::Dead => "dead",
         job if job.cancel_asked => "stopping",
@@ -301,7 +301,7 @@ fn remark(job: &RunningJob) -> &'static str {
     }
 }
 
-fn progress(job: &RunningJob, wide: bool) -> String {
+fn progress(job: &RunningJobView, wide: bool) -> String {
     let mut words = Vec::new();
     if !remark(job).is_empty() {
         words.push(remark(job).to_owned());
@@ -392,7 +392,7 @@ pub(crate) mod tests {
     use archi3d_core::ops::find::JobName;
     use archi3d_core::ops::money::Money;
     use archi3d_core::ops::view::status::{
-        AlgoStatus, FailedJob, FailureGroup, MoneyToFinish, Progress,
+        AlgoStatus, FailedJobView, FailureGroup, MoneyToFinish, Progress,
     };
 
     /// A run in the middle of its work.
@@ -407,6 +407,8 @@ pub(crate) mod tests {
             unknown_status: 0,
             without_row: 0,
             worker_lives: true,
+            behind: Duration::ZERO,
+            created: None,
             rehearsed: 0,
             made: 0,
             algos: vec![AlgoStatus {
@@ -433,7 +435,7 @@ pub(crate) mod tests {
                 unpriced: 4,
                 not_registered_usd: Usd::ZERO,
             },
-            running: vec![RunningJob {
+            running: vec![RunningJobView {
                 job_id: JobId::parse("d610ebfd455b").expect("valid"),
                 name: JobName {
                     algo: "trellis_single".into(),
@@ -455,7 +457,7 @@ pub(crate) mod tests {
             }],
             closed: vec![],
             paused: vec![],
-            failures: vec![FailedJob {
+            failures: vec![FailedJobView {
                 job_id: failed.clone(),
                 name: JobName::default(),
                 message: message.clone(),

@@ -7,7 +7,7 @@ use archi3d_core::cancel::StopReason;
 use archi3d_core::domain::job::Status;
 use archi3d_core::domain::purchase::Billed;
 use archi3d_core::domain::retry::ErrorClass;
-use archi3d_core::store::Standing;
+use archi3d_core::store::JobSnapshot;
 
 use super::{Made, Worker, model, statuses};
 use crate::support::bench::{Bench, MemoryBench, at};
@@ -33,7 +33,7 @@ fn buy_and_stop(context: &mut JobContext<'_>) -> Made {
 fn in_doubt(bench: &MemoryBench) -> bool {
     let store = bench.worker("looks");
     let record = store.jobs(at(0)).expect("works").jobs.remove(0);
-    matches!(record.standing, Standing::Known { doubtful: true, .. })
+    matches!(record.snapshot, JobSnapshot::Known { doubtful: true, .. })
 }
 
 #[test]

@@ -21,7 +21,7 @@ use archi3d_core::domain::patch::WorkerFacts;
 use archi3d_core::domain::retry::{ErrorClass, RetryPolicy};
 use archi3d_core::domain::time::Clock;
 use archi3d_core::engine::event::{Event, EventKind, Sink, Summary};
-use archi3d_core::engine::{self, Carrier, Conditions, PlannedJob, Source};
+use archi3d_core::engine::{self, Algorithm, Conditions, QueuedJob, Source};
 use archi3d_core::store::WorkerStore;
 use archi3d_core::store::artifacts::Shared;
 use archi3d_core::store::files::FileProviders;
@@ -109,6 +109,7 @@ impl Worker {
                 canary: None,
                 pictures: PictureMarks::default(),
                 share: None,
+                trace: None,
                 rhythm: Rhythm {
                     heartbeat: Duration::from_millis(2),
                     stale: STALE,
@@ -127,25 +128,25 @@ impl Worker {
         self
     }
 
-    fn carrier(&self) -> Carrier {
-        Carrier {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm {
             timeout: self.timeout,
             retry: RetryPolicy {
                 retries: self.retries,
                 first_pause: Duration::ZERO,
                 ..RetryPolicy::default()
             },
-            ..Carrier::new(Box::new(Fake(self.work.clone(), self.reconciles)))
+            ..Algorithm::new(Box::new(Fake(self.work.clone(), self.reconciles)))
         }
     }
 
     fn run(&self, store: &dyn WorkerStore) -> Summary {
-        let carrier = self.carrier();
+        let algorithm = self.algorithm();
         let fake = AlgoKey::parse("fake").expect("a valid key");
-        let carriers = HashMap::from([(fake, Ok(carrier))]);
+        let algorithms = HashMap::from([(fake, Ok(algorithm))]);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let jobs = store.jobs(clock.now()).expect("the run can be read").jobs;
-        let fresh = |job| PlannedJob {
+        let fresh = |job| QueuedJob {
             job,
             entry: Entry::Fresh,
         };
@@ -153,7 +154,7 @@ impl Worker {
         engine::run(
             store,
             Source::Listed(jobs),
-            &carriers,
+            &algorithms,
             &self.conditions,
             &clock,
             &self.cancel,

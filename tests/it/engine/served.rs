@@ -11,19 +11,20 @@ use std::time::Duration;
 use archi3d_core::adapter::{AdapterError, GenerationRequest, JobContext};
 use archi3d_core::cancel::StopReason;
 use archi3d_core::clock::SystemClock;
-use archi3d_core::domain::budget::Caps;
+use archi3d_core::domain::budget::{AttemptKey, Caps, Grant};
 use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::job::Entry;
 use archi3d_core::domain::patch::Price;
 use archi3d_core::domain::retry::ErrorClass;
 use archi3d_core::domain::time::Clock;
 use archi3d_core::engine::event::Summary;
-use archi3d_core::engine::{self, Carrier, Money, Source};
-use archi3d_core::store::WorkerStore as _;
+use archi3d_core::engine::{self, Algorithm, Funds, Source};
 use archi3d_core::store::postgres::{PgBudget, PgProviders, PgStore};
 use archi3d_core::store::providers::{Closable, Closure, Providers as _};
+use archi3d_core::store::{Budget as _, ReleaseReason, WorkerStore as _};
 
 use super::{Made, Worker, hang, model};
-use crate::support::bench::{Bench as _, STALE};
+use crate::support::bench::{Bench as _, STALE, take};
 use crate::support::pg_bench::PgBench;
 
 fn fake() -> AlgoKey {
@@ -45,16 +46,16 @@ fn open(bench: &PgBench, name: &str, lease: Duration) -> PgStore {
 }
 
 /// Runs what the store hands out.
-fn serve(worker: &mut Worker, store: &PgStore, adjust: impl FnOnce(&mut Carrier)) -> Summary {
+fn serve(worker: &mut Worker, store: &PgStore, adjust: impl FnOnce(&mut Algorithm)) -> Summary {
     worker.conditions.providers = Arc::new(PgProviders::new(Arc::clone(store.link())));
-    let mut carrier = worker.carrier();
-    adjust(&mut carrier);
-    let carriers = HashMap::from([(fake(), Ok(carrier))]);
+    let mut algorithm = worker.algorithm();
+    adjust(&mut algorithm);
+    let algorithms = HashMap::from([(fake(), Ok(algorithm))]);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     engine::run(
         store,
         Source::Served(vec![fake()]),
-        &carriers,
+        &algorithms,
         &worker.conditions,
         &clock,
         &worker.cancel,
@@ -212,7 +213,7 @@ fn a_cap_is_exact_however_many_engines_spend_at_once() {
                 let (bench, start) = (&bench, &start);
                 scope.spawn(move || {
                     let mut worker = worker(bench, |request, _| model(request)).parallel(2);
-                    worker.conditions.money = Some(Money {
+                    worker.conditions.money = Some(Funds {
                         budget: Arc::new(PgBudget::new(Arc::clone(store.link()))),
                         caps: Caps {
                             run_usd: Some(2.0),
@@ -221,8 +222,8 @@ fn a_cap_is_exact_however_many_engines_spend_at_once() {
                         highest_cost: HashMap::new(),
                     });
                     start.wait();
-                    let priced = |carrier: &mut Carrier| {
-                        carrier.price = Price {
+                    let priced = |algorithm: &mut Algorithm| {
+                        algorithm.price = Price {
                             unit_usd: Some(0.3),
                             estimated_usd: Some(0.3),
                             source: None,
@@ -262,7 +263,9 @@ fn a_provider_that_is_closed_for_one_is_closed_for_all() {
             .expect("works")
     );
     let mut worker = worker(&bench, |request, _| model(request));
-    let summary = serve(&mut worker, &two, |carrier| carrier.provider = Some(acme));
+    let summary = serve(&mut worker, &two, |algorithm| {
+        algorithm.provider = Some(acme);
+    });
     assert_eq!((summary.processed, summary.blocked), (0, 3));
     assert_eq!(count(&bench, "status = 'pending' AND attempt_count = 0"), 3);
 }
@@ -275,8 +278,8 @@ fn failures_in_a_row_are_counted_over_all_engines() {
     let run = |name: &str, limit: Option<usize>| {
         let mut worker = worker(&bench, |_, _| Err(AdapterError::permanent("no")));
         worker.conditions.limit = limit;
-        serve(&mut worker, &open(&bench, name, STALE), |carrier| {
-            carrier.breaker_failures = 4;
+        serve(&mut worker, &open(&bench, name, STALE), |algorithm| {
+            algorithm.breaker_failures = 4;
         })
     };
     assert_eq!(run("one", Some(2)).failed, 2);
@@ -382,4 +385,51 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
         let result = bench.paths().output(job).join("generated.glb");
         assert!(result.is_file(), "{job}");
     }
+}
+
+#[test]
+fn what_was_reserved_before_a_worker_was_cut_off_is_free_when_nothing_was_bought() {
+    let Some(bench) = PgBench::new(1) else {
+        return;
+    };
+    let caps = Caps {
+        run_usd: Some(2.0),
+        day_usd: None,
+    };
+    let (now, money) = (SystemClock.now(), |store: &PgStore| {
+        Arc::new(PgBudget::new(Arc::clone(store.link())))
+    });
+    let cut = open(&bench, "cut", STALE);
+    let lease = take(&cut, &bench.jobs()[0], Entry::Fresh, now);
+    let key = AttemptKey::from(&lease);
+    let granted = money(&cut).reserve(&key, 0.3, caps, now);
+    assert!(matches!(granted, Ok(Grant::Yes(_))));
+    // The answer was lost, so it knows of no reservation that it could end.
+    cut.release(&lease, ReleaseReason::Interrupted, None, now)
+        .expect("given back");
+
+    let store = open(&bench, "next", STALE);
+    let failed = |_: &GenerationRequest, _: &mut JobContext<'_>| {
+        Err(AdapterError::failed(ErrorClass::BadInput, "no picture"))
+    };
+    let mut worker = worker(&bench, failed);
+    // It could find out whether something was bought.
+    worker.reconciles = true;
+    worker.conditions.money = Some(Funds {
+        budget: money(&store),
+        caps,
+        highest_cost: HashMap::new(),
+    });
+    let summary = serve(&mut worker, &store, |algorithm| {
+        algorithm.price = Price {
+            unit_usd: Some(0.3),
+            estimated_usd: Some(0.3),
+            source: None,
+        };
+    });
+    assert_eq!(summary.failed, 1);
+    let sums = "SELECT spent + reserved FROM archi3d.budgets WHERE scope LIKE 'run:%'";
+    assert_eq!(bench.database().number(sums), 0);
+    let left = "SELECT count(*) FROM archi3d.reservations";
+    assert_eq!(bench.database().number(left), 0);
 }

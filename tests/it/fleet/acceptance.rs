@@ -1,5 +1,5 @@
 //! Requirements by their number in `docs/acceptance.md`, each through the program on a real server. What other tests show
-//! is named there; every name must be that of a test.
+//! is named there; `architecture::promises` compares the names with the sources.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -502,28 +502,4 @@ fn a_server_that_is_too_old_is_refused_with_one_clear_line() {
     let said = init.env("ARCHI3D_STORE", &store).run().expect_code(2);
     let said = said.expect_stderr("PostgreSQL 9.6.24 at");
     let _ = said.expect_stderr("is too old: 13 or newer is needed");
-}
-
-#[test]
-fn every_test_that_the_table_names_exists() {
-    let mut sources = String::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("ours").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                sources.push_str(&std::fs::read_to_string(path).expect("text"));
-            }
-        }
-    }
-    let table = of_repository("docs/acceptance.md");
-    let quoted = table.split('`').skip(1).step_by(2);
-    let named: Vec<&str> = quoted.filter(|name| name.contains("::")).collect();
-    assert!(named.len() > 30, "{}", named.len());
-    for name in named {
-        let function = name.rsplit("::").next().expect("a name");
-        assert!(sources.contains(&format!("fn {function}(")), "{name}");
-    }
 }

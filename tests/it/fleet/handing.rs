@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::mocks::{executions, jobs_of};
+use crate::support::mocks::{executions, jobs_of, wait_for_purchase};
 use crate::support::{TestWorkspace, wait_until};
 
 use super::{Fleet, registry};
@@ -33,9 +33,8 @@ fn run_with_everything() -> TestWorkspace {
     for algo in ["good", "bad", "lost"] {
         work(&["--algo", algo]);
     }
-    let before = executions(&workspace).len();
     let hanging = workspace.worker(&["--algo", "hangs"]).spawn();
-    wait_until("the job hangs", || executions(&workspace).len() > before);
+    wait_for_purchase(&workspace, 3);
     let _ = hanging.kill();
     let cancel = ["run", "cancel", "rk", "--algo", "later"];
     let _ = workspace.archi3d(&cancel).run().expect_code(0);
@@ -258,7 +257,7 @@ fn of_two_that_push_at_once_one_hands_the_run_over() {
     let codes: Vec<_> = both.into_iter().map(|one| one.wait()).collect();
     for said in &codes {
         let ok = said.code() == Some(0)
-            || said.code() == Some(2) && said.to_string().contains("somebody else is pushing");
+            || said.code() == Some(2) && said.to_string().contains("another process is pushing");
         assert!(ok, "{said}");
     }
     assert!(codes.iter().any(|said| said.code() == Some(0)));

@@ -114,7 +114,7 @@ impl Stage<'_> {
 }
 
 /// Names of fields that tell of times and workers.
-const OWN: [&str; 19] = [
+const OWN: [&str; 20] = [
     "at",
     "started",
     "ended",
@@ -130,6 +130,7 @@ const OWN: [&str; 19] = [
     "intent_at",
     "submitted_at",
     "closed_at",
+    "since",
     "time",
     "created_at",
     "newest_at",
@@ -166,6 +167,7 @@ fn questions(workspace: &TestWorkspace) -> Vec<Vec<&str>> {
     let mut asked: Vec<Vec<&str>> = vec![
         vec!["run", "status", "rk", "--list"],
         vec!["run", "plan", "rk"],
+        vec!["adapters", "list"],
         vec!["run", "plan", "rk", "--only-status", "failed,running"],
         vec!["cost", "report", "--by", "run"],
         vec!["run", "attempts", "rk", "--job", workspace.id(0)],
@@ -264,6 +266,7 @@ fn a_run_of_the_fleet_is_told_as_one_of_files() {
     }
     let more = questions(&files.workspace);
     compare(&files, &in_fleet, "at the end", &more);
+    fleet.wait_until_it_judges();
     act_alike(&files, &in_fleet);
 }
 
@@ -320,6 +323,14 @@ fn a_fleet_that_cannot_be_reached_is_one_line_with_the_next_step() {
     let listed = away.run().expect_code(0);
     assert_eq!(listed.json()["runs"][0]["as_pulled"], true);
     let _ = listed.expect_stderr("run rk is shown as it was pulled last");
+    let away = workspace
+        .archi3d(&["adapters", "list"])
+        .env("ARCHI3D_STORE", "host=/nowhere dbname=none user=nobody");
+    let _ = away
+        .run()
+        .expect_code(0)
+        .expect_stdout("good")
+        .expect_stderr("what is closed in the fleet is not known: ");
     assert_eq!(workspace.tree(), before);
 }
 

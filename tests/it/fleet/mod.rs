@@ -2,9 +2,13 @@
 
 mod acceptance;
 mod ahead;
-mod crew;
+#[cfg(feature = "objects")]
+mod broken_objects;
+mod dead;
+mod entering;
 mod handing;
 mod looking;
+mod membership;
 #[cfg(feature = "objects")]
 mod objects;
 mod redis;
@@ -12,13 +16,14 @@ mod refusals;
 mod results;
 mod serving;
 mod shipped;
+mod standby;
 mod working;
 
 use archi3d_core::store::postgres::migrate;
 use postgres::Client;
 
 use crate::postgres::bench::Bench;
-use crate::support::{Invocation, Output, TestWorkspace};
+use crate::support::{Invocation, Output, TestWorkspace, wait_until};
 
 /// A database with a schema and without runs, as programs are told of it.
 pub struct Fleet {
@@ -49,6 +54,11 @@ impl Fleet {
         &mut self.bench.admin
     }
 
+    /// Changes something in the database.
+    pub fn change(&mut self, sql: &str) {
+        self.admin().batch_execute(sql).expect("changed");
+    }
+
     /// Lets programs connect, or cuts those that are and lets nobody in.
     pub fn allow_connections(&self, allowed: bool) {
         let server = crate::postgres::bench::server("ARCHI3D_TEST_POSTGRES").expect("a server");
@@ -62,7 +72,29 @@ impl Fleet {
         }
     }
 
-    fn number(&mut self, sql: &str) -> i64 {
+    /// Keeps everybody from these tables until the connection that is returned is gone.
+    pub fn lock_tables(&self, tables: &str) -> Client {
+        let place = &self.bench.url;
+        let text = format!(
+            "host={} port={} user={} dbname={}",
+            place.hosts[0], place.ports[0], place.user, place.database
+        );
+        let mut beside = Client::connect(&text, postgres::NoTls).expect("a server");
+        let lock = format!("BEGIN; LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE");
+        beside.batch_execute(&lock).expect("locked");
+        beside
+    }
+
+    /// Waits until the server is so old that whoever acts takes expired leases back.
+    pub fn wait_until_it_judges(&self) {
+        let mut beside = Client::connect(&self.url, postgres::NoTls).expect("a server");
+        let old = "SELECT now() > pg_postmaster_start_time() + interval '61 s'";
+        wait_until("a server of a minute", || {
+            beside.query_one(old, &[]).expect("asked").get(0)
+        });
+    }
+
+    pub fn number(&mut self, sql: &str) -> i64 {
         self.admin().query_one(sql, &[]).expect("asked").get(0)
     }
 

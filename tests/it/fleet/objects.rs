@@ -8,17 +8,19 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::Fleet;
+use super::shipped::keda_queries;
+use crate::support::binary::Running;
 use crate::support::mocks::{counting_mocks, executions};
 use crate::support::{Output, TestWorkspace, wait_until};
 
-fn mocks(jobs: usize, options: &str) -> TestWorkspace {
+pub(super) fn mocks(jobs: usize, options: &str) -> TestWorkspace {
     let yaml = counting_mocks(&[("apart", options)]);
     let builder = TestWorkspace::with_products(jobs).algo("apart");
     builder.adapters(&yaml).build()
 }
 
 /// A machine that has the adapters of a workspace and nothing else of it.
-fn machine(like: &TestWorkspace) -> TestWorkspace {
+pub(super) fn machine(like: &TestWorkspace) -> TestWorkspace {
     let machine = TestWorkspace::empty();
     let adapters = like.bytes("config/adapters.yaml");
     machine.write("config/adapters.yaml", &adapters);
@@ -26,13 +28,13 @@ fn machine(like: &TestWorkspace) -> TestWorkspace {
 }
 
 /// The folder that a test takes for a bucket.
-fn folder(workspace: &TestWorkspace) -> PathBuf {
+pub(super) fn folder(workspace: &TestWorkspace) -> PathBuf {
     let folder = workspace.outside().join("bucket");
     fs::create_dir_all(&folder).expect("made");
     folder
 }
 
-fn in_folder(folder: &Path) -> String {
+pub(super) fn in_folder(folder: &Path) -> String {
     format!("file://{}", folder.display())
 }
 
@@ -46,7 +48,7 @@ fn places(workspace: &TestWorkspace) -> Vec<String> {
 }
 
 impl Fleet {
-    fn push_to(&self, workspace: &TestWorkspace, place: &str) -> Output {
+    pub(super) fn push_to(&self, workspace: &TestWorkspace, place: &str) -> Output {
         let words = [
             "fleet",
             "push",
@@ -60,7 +62,7 @@ impl Fleet {
     }
 }
 
-fn blobs(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn blobs(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let firsts = inside(&folder.join("blobs/sha256")).map(|entry| entry.path());
     firsts
@@ -79,7 +81,7 @@ fn sums(fleet: &mut Fleet) -> Vec<(String, String)> {
     lines.map(split).collect()
 }
 
-fn expect_outputs(fleet: &mut Fleet, workspace: &TestWorkspace) {
+pub(super) fn expect_outputs(fleet: &mut Fleet, workspace: &TestWorkspace) {
     let sums = sums(fleet);
     assert!(!sums.is_empty());
     for (name, sum) in sums {
@@ -125,6 +127,55 @@ fn a_run_is_worked_on_from_an_empty_folder_and_comes_back_as_it_was_recorded() {
         assert_eq!(again["published"], 0);
         assert_eq!(workspace.bytes("tables/generations.csv"), table);
     }
+}
+
+/// As pods that KEDA starts: an empty folder, the adapters, a database and a bucket.
+#[test]
+fn a_worker_of_all_runs_needs_no_workspace_for_those_in_a_bucket_and_ends_when_nothing_is_left() {
+    if Fleet::new().is_none() {
+        return;
+    }
+    for place in places(&mocks(1, "")) {
+        let mut fleet = Fleet::new().expect("there is a server");
+        let workspace = mocks(5, "");
+        let place = if place.starts_with("file:") {
+            in_folder(&folder(&workspace))
+        } else {
+            place
+        };
+        let _ = fleet.push_to(&workspace, &place).expect_code(0);
+        let queries = keda_queries();
+        let wanted = |fleet: &mut Fleet| queries.each_ref().map(|sql| fleet.number(sql));
+        assert_eq!(wanted(&mut fleet), [5, 5], "{place}");
+        let machine = machine(&workspace);
+        let options = ["-j", "3", "--cache-gb", "0.5", "--until-idle", "1"];
+        let served = fleet.server(&machine, &options).wait().expect_code(0);
+        let _ = served.expect_stderr("5 completed, 0 failed");
+        assert_eq!(wanted(&mut fleet), [0, 0], "{place}");
+        assert_eq!(executions(&machine).len(), 5);
+        let staging = machine.path("runs/rk/outputs/.staging");
+        assert_eq!(fs::read_dir(staging).expect("there").count(), 0);
+        let _ = fleet.pull(&workspace, 0);
+        expect_outputs(&mut fleet, &workspace);
+        let idle = fleet.server(&machine, &["--until-idle", "1"]).wait();
+        let _ = idle.expect_code(0).expect_stderr("0 completed, 0 failed");
+    }
+}
+
+#[test]
+fn a_run_in_a_bucket_is_left_to_others_where_its_name_is_that_of_another_run() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(2, "");
+    let place = in_folder(&folder(&workspace));
+    let _ = fleet.push_to(&workspace, &place).expect_code(0);
+    let another = mocks(1, "");
+    let said = fleet.server(&another, &["--until-idle", "1"]).wait();
+    let said = said.expect_code(0);
+    let _ = said.expect_stderr("run rk is left to others");
+    assert_eq!(fleet.count("succeeded"), 0);
+    assert_eq!(executions(&another).len(), 0);
 }
 
 #[test]
@@ -202,13 +253,52 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
+    let start =
+        |fleet: &Fleet, machine: &TestWorkspace| fleet.worker(machine, &["--lease-secs", "3"]);
+    let (workspace, machine) = made_and_not_put(&mut fleet, start, 3);
+    let _ = fleet.worker(&machine, &[]).wait().expect_code(0);
+    expect_one_result(&mut fleet, &workspace, &machine);
+}
+
+#[test]
+fn a_worker_of_all_runs_puts_what_waits_on_its_machine_although_nothing_else_is_to_be_done() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    // The name stays, as a service's does.
+    let name = ["--lease-secs", "3", "--worker-id", "pod"];
+    let start = |fleet: &Fleet, machine: &TestWorkspace| fleet.server(machine, &name);
+    let (workspace, machine) = made_and_not_put(&mut fleet, start, 130);
+    let again = [&name[..], &["--until-idle", "1"]].concat();
+    let _ = fleet.server(&machine, &again).wait().expect_code(0);
+    expect_one_result(&mut fleet, &workspace, &machine);
+}
+
+pub(super) fn expect_one_result(
+    fleet: &mut Fleet,
+    workspace: &TestWorkspace,
+    machine: &TestWorkspace,
+) {
+    assert_eq!(fleet.count("succeeded"), 1);
+    assert_eq!(executions(machine).len(), 1);
+    let _ = fleet.pull(workspace, 0);
+    expect_outputs(fleet, workspace);
+}
+
+/// Returns a workspace and a machine whose worker was stopped while the bucket was away: the model that was bought lies on the
+/// machine, and others leave its job alone.
+fn made_and_not_put(
+    fleet: &mut Fleet,
+    start: impl Fn(&Fleet, &TestWorkspace) -> Running,
+    code: i32,
+) -> (TestWorkspace, TestWorkspace) {
     let workspace = mocks(1, "wait_file: go, unit_price_usd: 0.5");
     let bucket = folder(&workspace);
     let _ = fleet
         .push_to(&workspace, &in_folder(&bucket))
         .expect_code(0);
     let machine = machine(&workspace);
-    let worker = fleet.worker(&machine, &["--lease-secs", "3"]);
+    let worker = start(fleet, &machine);
     wait_until("the job runs", || fleet.count("running") == 1);
     wait_until("its picture has come", || executions(&machine).len() == 1);
     let away = workspace.outside().join("away");
@@ -230,7 +320,7 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
         worker.stderr_so_far().contains("stopping")
     });
     worker.signal("INT");
-    let _ = worker.wait().expect_code(3);
+    let _ = worker.wait().expect_code(code);
     assert_eq!(fleet.count("failed_terminal"), 1);
     let told = fleet.texts("SELECT last_error FROM archi3d.jobs");
     assert!(told[0].contains("they wait in"), "{told:?}");
@@ -240,11 +330,7 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
     let other = self::machine(&workspace);
     let _ = fleet.worker(&other, &[]).wait();
     assert_eq!(executions(&other).len(), 0);
-    let _ = fleet.worker(&machine, &[]).wait().expect_code(0);
-    assert_eq!(fleet.count("succeeded"), 1);
-    assert_eq!(executions(&machine).len(), 1);
-    let _ = fleet.pull(&workspace, 0);
-    expect_outputs(&mut fleet, &workspace);
+    (workspace, machine)
 }
 
 #[test]
@@ -321,9 +407,19 @@ fn prune_takes_what_nothing_refers_to_and_nothing_else() {
         let words = ["fleet", "prune", "--grace", grace, "--json"];
         fleet.run(&workspace, &words)
     };
+    // What a worker left that died in the middle of an upload, and a file of somebody's own.
+    let half = bucket
+        .join("blobs/sha256/ab")
+        .join(format!("{}#1", "d".repeat(62)));
+    let foreign = bucket.join("blobs/sha256/ab/notes#1");
+    fs::write(&half, b"half").expect("written");
+    fs::write(&foreign, b"mine").expect("written");
     assert_eq!(prune("7d").expect_code(0).json()["blobs"], 0);
+    assert!(half.exists());
     // What was not pulled yet is the only copy there is.
-    assert_eq!(prune("0d").expect_code(0).json()["blobs"], 1);
+    assert_eq!(prune("0d").expect_code(0).json()["blobs"], 2);
+    assert!(!half.exists());
+    fs::remove_file(&foreign).expect("it stays");
     assert_eq!(blobs(&bucket).len(), before);
     let stranger = bucket.join("fleets").join("d".repeat(64));
     fs::write(&stranger, b"another").expect("written");

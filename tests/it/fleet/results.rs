@@ -6,8 +6,8 @@ use std::time::Duration;
 use archi3d_core::domain::job::Status;
 use archi3d_core::domain::patch::Patch;
 use archi3d_core::store::postgres::claim::{self, Claimer};
-use archi3d_core::store::postgres::crew::{self, Worker};
 use archi3d_core::store::postgres::ending::{self, File, Success};
+use archi3d_core::store::postgres::membership::{self, Worker};
 use archi3d_core::store::postgres::{Claimed, Lane, act, import, keep};
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +27,7 @@ fn claim(fleet: &mut Fleet, most: u32) -> Vec<Claimed> {
         most,
         after: i64::MIN,
         bought_only: false,
+        free: false,
     };
     let by = Claimer {
         worker: "w1",
@@ -241,9 +242,10 @@ fn workers_are_seen_and_the_dead_are_swept() {
         run_no: None,
         slots: 2,
         lease: Duration::from_secs(60),
+        connecting: Duration::ZERO,
         facts: "{}",
     };
-    assert!(crew::register(&mut fleet.bench.work, &worker).expect("registered"));
+    assert!(membership::register(&mut fleet.bench.work, &worker).expect("registered"));
     claim(&mut fleet, 2);
     let seen = |fleet: &Fleet| {
         fleet
@@ -271,8 +273,20 @@ fn workers_are_seen_and_the_dead_are_swept() {
         .expect_code(0)
         .json();
     assert_eq!(swept["expired"], 0, "the leases hold");
+    fleet.change("UPDATE archi3d.jobs SET lease_expires_at = now() - interval '1 second'");
+    fleet.wait_until_it_judges();
+    let swept = fleet
+        .run(&workspace, &["fleet", "sweep", "--once", "--json"])
+        .expect_code(0)
+        .json();
+    assert_eq!(
+        (&swept["expired"], &swept["requeued"]),
+        (&2.into(), &2.into())
+    );
+    let lost = "SELECT count(*) FROM archi3d.attempts WHERE status = 'lost'";
+    assert_eq!((fleet.count("pending"), fleet.number(lost)), (2, 2));
     let text = fleet.run(&workspace, &["fleet", "workers"]).expect_code(0);
-    let _ = text.expect_stdout("silent").expect_stdout("2/2");
+    let _ = text.expect_stdout("silent").expect_stdout("0/2");
     let leftover = fs::read_dir(workspace.path("runs/rk"))
         .expect("listed")
         .count();

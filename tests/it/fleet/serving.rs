@@ -27,12 +27,12 @@ fn copy_run(workspace: &TestWorkspace, others: &[&str]) {
 }
 
 impl Fleet {
-    fn push_run(&self, workspace: &TestWorkspace, run: &str, priority: &str) {
+    pub(super) fn push_run(&self, workspace: &TestWorkspace, run: &str, priority: &str) {
         let words = ["fleet", "push", "--run-id", run, "--priority", priority];
         let _ = self.run(workspace, &words).expect_code(0);
     }
 
-    fn server(&self, workspace: &TestWorkspace, options: &[&str]) -> Running {
+    pub fn server(&self, workspace: &TestWorkspace, options: &[&str]) -> Running {
         let mut words = vec!["fleet", "worker"];
         words.extend(options);
         self.invoke(workspace, &words)
@@ -40,7 +40,7 @@ impl Fleet {
             .spawn()
     }
 
-    fn succeeded(&mut self, run: &str) -> i64 {
+    pub(super) fn succeeded(&mut self, run: &str) -> i64 {
         self.number(&format!(
             "SELECT count(*) FROM archi3d.jobs j JOIN archi3d.runs r USING (run_no) \
              WHERE r.run_id = '{run}' AND j.status = 'succeeded'"

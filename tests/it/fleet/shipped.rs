@@ -92,7 +92,7 @@ fn item_53_an_image_without_a_shell_works_on_a_fleet_as_an_ordinary_user_with_it
 }
 
 /// Returns both questions that the chart lets KEDA ask: of one run, and of all.
-fn keda_queries() -> [String; 2] {
+pub(super) fn keda_queries() -> [String; 2] {
     let path = "deploy/helm/archi3d/templates/_helpers.tpl";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let text = std::fs::read_to_string(path).expect("the chart");
@@ -102,6 +102,40 @@ fn keda_queries() -> [String; 2] {
     let (before, rest) = one.split_once("{{").expect("a place for the run");
     let (_, after) = rest.split_once("}}").expect("its end");
     [format!("{before}rk{after}"), all]
+}
+
+/// Of a run with three jobs that wait: what nobody may start needs no machine.
+fn expect_nothing_for_what_is_shut(fleet: &mut Fleet, wanted: &impl Fn(&mut Fleet) -> [i64; 2]) {
+    for (shut, most, open) in [
+        (
+            "INSERT INTO archi3d.providers (provider, closed_at) VALUES ('killme', now())",
+            0,
+            "UPDATE archi3d.providers SET closed_until = now() - interval '1 s'",
+        ),
+        (
+            "INSERT INTO archi3d.breakers (algo, failures_in_a_row, paused_at) VALUES ('killme', 5, now())",
+            0,
+            "UPDATE archi3d.breakers SET paused_at = NULL",
+        ),
+        (
+            "UPDATE archi3d.breakers SET paused_at = now() - interval '11 minutes'",
+            1,
+            "UPDATE archi3d.breakers SET paused_at = NULL",
+        ),
+        (
+            "INSERT INTO archi3d.orders (run_no, ordered_by, expected_micros, body)
+             SELECT run_no, 'me', 0, '{\"max_cost_usd\": 0.5}' FROM archi3d.runs;
+             DELETE FROM archi3d.budgets;
+             INSERT INTO archi3d.budgets SELECT 'run:' || run_no, 400000, 100000 FROM archi3d.runs",
+            0,
+            "DELETE FROM archi3d.orders; DELETE FROM archi3d.budgets",
+        ),
+    ] {
+        fleet.change(shut);
+        assert_eq!(wanted(fleet), [most, most], "{shut}");
+        fleet.change(open);
+        assert_eq!(wanted(fleet), [3, 3], "{open}");
+    }
 }
 
 #[test]
@@ -127,6 +161,7 @@ fn item_53_keda_hears_how_many_jobs_wait_or_run() {
     assert_eq!(wanted(&mut fleet), [0, 0], "nothing can start yet");
     let now = "UPDATE archi3d.jobs SET run_after = now() WHERE status = 'pending'";
     fleet.admin().batch_execute(now).expect("due");
+    expect_nothing_for_what_is_shut(&mut fleet, &wanted);
     let _ = fleet.worker(&workspace, &[]).wait().expect_code(0);
     assert_eq!(wanted(&mut fleet), [0, 0], "all have ended");
     fleet.pull(&workspace, 0);
@@ -173,6 +208,36 @@ fn a_self_check_tries_the_store_with_two_workers_and_leaves_nothing_there() {
         assert_eq!(left, 0, "{table}");
     }
     assert_eq!(std::fs::read_dir(&dir).expect("listed").count(), 0);
+}
+
+#[test]
+fn a_self_check_of_a_bucket_gives_workers_nothing_else_and_leaves_nothing_there() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let place = TestWorkspace::with_products(1).build();
+    let share = place.outside().join("share");
+    std::fs::create_dir_all(&share).expect("made");
+    let url = format!("file://{}", share.display());
+    let said = Invocation::archi3d(["self-check", "--artifacts", &url])
+        .env("ARCHI3D_STORE", &fleet.url)
+        .run()
+        .expect_code(0)
+        .expect_stdout("list, put, read and delete work")
+        .expect_stdout("and the bucket");
+    assert!(!said.stdout.contains("FAILED"), "{said}");
+    assert_eq!(fleet.number("SELECT count(*) FROM archi3d.runs"), 0);
+    assert_eq!(std::fs::read_dir(&share).expect("listed").count(), 0);
+    let nowhere = format!("{url}/nowhere");
+    let _ = Invocation::archi3d(["self-check", "--artifacts", &nowhere])
+        .env("ARCHI3D_STORE", &fleet.url)
+        .run()
+        .expect_code(1)
+        .expect_stdout("FAILED  artifacts");
+    let _ = Invocation::archi3d(["self-check", "--artifacts", &url])
+        .run()
+        .expect_code(1)
+        .expect_stdout("name one with --store");
 }
 
 #[test]

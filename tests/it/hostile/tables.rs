@@ -320,6 +320,16 @@ const MANIFESTS: &[Case] = &[
             text.replacen("dataset/100001/images/p_A.jpg", "../../etc/passwd", 1)
         });
     }),
+    case(
+        "a picture beside the workspace, by its full path",
+        SomeFail(2),
+        |ws| {
+            let beside = ws.path("../beside.jpg").display().to_string();
+            edit(ws, MANIFEST, |text| {
+                text.replacen("dataset/100001/images/p_A.jpg", &beside, 1)
+            });
+        },
+    ),
     case("a picture that is not there", SomeFail(2), |ws| {
         fs::remove_file(ws.path("dataset/100002/images/p_B.jpg")).expect("there");
     }),

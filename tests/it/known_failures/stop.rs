@@ -9,10 +9,21 @@ use crate::support::{TestWorkspace, wait_until};
 
 /// Makes jobs of which the second takes `slow_ms`, and runs them until it has begun.
 fn stopped_in_the_second(jobs: usize, slow_ms: u32) -> (TestWorkspace, Running) {
+    stopped_with(jobs, slow_ms, &[], "20")
+}
+
+/// The same with options and a time to finish that the environment names.
+fn stopped_with(
+    jobs: usize,
+    slow_ms: u32,
+    options: &[&str],
+    grace: &str,
+) -> (TestWorkspace, Running) {
     let workspace = quick(jobs).build();
     workspace.write("config/adapters.yaml", mocks(slow_ms, &[]).as_bytes());
     set_algo(&workspace, 1, "slow");
-    let worker = workspace.worker(&[]).spawn();
+    let worker = workspace.worker(options).env("ARCHI3D_STOP_GRACE", grace);
+    let worker = worker.spawn();
     workspace.wait_for_events("job_started", 2);
     (workspace, worker)
 }
@@ -200,4 +211,19 @@ fn w6_jobs_that_run_beside_the_failure_land() {
         statuses(&workspace),
         ["completed", "failed", "enqueued", "enqueued"]
     );
+}
+
+#[test]
+fn w5_the_time_to_finish_after_a_termination_is_what_was_asked_for() {
+    for (options, grace) in [(&["--stop-grace", "0.1"][..], "3600"), (&[], "0.1")] {
+        let (workspace, worker) = stopped_with(3, FOR_EVER, options, grace);
+        let asked = Instant::now();
+        worker.signal("TERM");
+        let _ = worker
+            .wait()
+            .expect_code(143)
+            .expect_stderr("the time to finish is over");
+        assert!(asked.elapsed() < Duration::from_secs(15));
+        assert_eq!(statuses(&workspace), ["completed", "enqueued", "enqueued"]);
+    }
 }

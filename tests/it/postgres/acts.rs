@@ -1,16 +1,16 @@
 //! What people do to jobs while workers work.
 
 use archi3d_core::domain::job::{Entry, JobState};
-use archi3d_core::store::postgres::act::{self, Restored, Withdrawn};
+use archi3d_core::store::postgres::act::{self, Cancellation, Restored};
 use archi3d_core::store::postgres::buying;
 use archi3d_core::store::postgres::ending::{self, Stopped};
 
 use super::bench::success;
 use super::{Bench, LEASE, SHORT};
 
-fn out(bench: &mut Bench, job: i64) -> Withdrawn {
+fn out(bench: &mut Bench, job: i64) -> Cancellation {
     let run_no = bench.run_no;
-    act::withdraw(&mut bench.work, run_no, Some(&[job]), None, SHORT)
+    act::cancel(&mut bench.work, run_no, Some(&[job]), None, SHORT)
         .expect("asked")
         .remove(0)
         .1
@@ -34,9 +34,9 @@ fn a_waiting_job_is_out_at_once_and_waits_again_when_restored() {
     assert_eq!(back(&mut bench, job), Restored::NotCancelled);
     assert_eq!(
         out(&mut bench, job),
-        Withdrawn::TakenOut { request_id: None }
+        Cancellation::Cancelled { request_id: None }
     );
-    assert_eq!(out(&mut bench, job), Withdrawn::AlreadyOut);
+    assert_eq!(out(&mut bench, job), Cancellation::AlreadyCancelled);
     assert_eq!(back(&mut bench, job), Restored::Waiting);
     let held = bench.take();
     ending::succeed(&mut bench.work, &[success(held.hold)]).expect("told");
@@ -44,7 +44,7 @@ fn a_waiting_job_is_out_at_once_and_waits_again_when_restored() {
         attempt: 1,
         simulated: false,
     };
-    assert_eq!(out(&mut bench, job), Withdrawn::Untouched(done));
+    assert_eq!(out(&mut bench, job), Cancellation::Untouched(done));
     assert_eq!(back(&mut bench, job), Restored::Untouched(done));
 }
 
@@ -54,13 +54,13 @@ fn a_live_holder_is_asked_and_a_request_taken_back_stops_nobody() {
         return;
     };
     let held = bench.one().hold;
-    assert_eq!(out(&mut bench, held.job_no), Withdrawn::Asked);
-    assert_eq!(back(&mut bench, held.job_no), Restored::RequestWithdrawn);
+    assert_eq!(out(&mut bench, held.job_no), Cancellation::Asked);
+    assert_eq!(back(&mut bench, held.job_no), Restored::RequestRevoked);
     assert_eq!(
         ending::cancel(&mut bench.work, &held).expect("told"),
         Stopped::NotAsked
     );
-    assert_eq!(out(&mut bench, held.job_no), Withdrawn::Asked);
+    assert_eq!(out(&mut bench, held.job_no), Cancellation::Asked);
     assert_eq!(
         ending::cancel(&mut bench.work, &held).expect("told"),
         Stopped::Cancelled
@@ -78,7 +78,7 @@ fn a_dead_holders_job_is_out_at_once_and_its_purchase_is_kept() {
     bench.age();
     assert_eq!(
         out(&mut bench, held.job_no),
-        Withdrawn::TakenOut {
+        Cancellation::Cancelled {
             request_id: Some("req".to_owned())
         }
     );
@@ -96,7 +96,7 @@ fn a_request_reaches_whoever_would_go_on_with_the_job() {
         return;
     };
     let held = bench.one().hold;
-    assert_eq!(out(&mut bench, held.job_no), Withdrawn::Asked);
+    assert_eq!(out(&mut bench, held.job_no), Cancellation::Asked);
     bench.age();
     assert!(bench.take_rare("w2").is_empty());
     assert_eq!(
@@ -116,11 +116,11 @@ fn a_redo_that_waits_is_stopped_and_its_older_result_stands() {
     ending::succeed(&mut bench.work, &[success(held)]).expect("told");
     let run_no = bench.run_no;
     act::requeue(&mut bench.work, run_no, None, Entry::Redo, false).expect("requeued");
-    assert_eq!(out(&mut bench, held.job_no), Withdrawn::RedoStopped);
+    assert_eq!(out(&mut bench, held.job_no), Cancellation::RedoStopped);
     act::requeue(&mut bench.work, run_no, None, Entry::Redo, false).expect("requeued");
     bench.take();
     bench.age();
-    assert_eq!(out(&mut bench, held.job_no), Withdrawn::RedoStopped);
+    assert_eq!(out(&mut bench, held.job_no), Cancellation::RedoStopped);
     assert_eq!(bench.status(held.job_no), "succeeded");
 }
 
@@ -134,10 +134,10 @@ fn a_whole_run_is_taken_out_and_put_back_by_one_statement_each() {
     bench.take();
     let run_no = bench.run_no;
     let only = ["a".to_owned()];
-    let gone = act::withdraw(&mut bench.work, run_no, None, Some(&only), LEASE).expect("withdrawn");
+    let gone = act::cancel(&mut bench.work, run_no, None, Some(&only), LEASE).expect("withdrawn");
     assert_eq!(
         gone.iter()
-            .filter(|(_, what)| *what == Withdrawn::Asked)
+            .filter(|(_, what)| *what == Cancellation::Asked)
             .count(),
         1
     );

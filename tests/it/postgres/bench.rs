@@ -134,7 +134,8 @@ impl Bench {
             lease: SHORT,
             ..claimer(worker)
         };
-        claim::claim_rare(&mut self.work, self.run_no, &[lane("a", 10)], 10, &by).expect("claimed")
+        claim::claim_rare(&mut self.work, self.run_no, &[lane("a", 10)], 10, &by, &[])
+            .expect("claimed")
     }
 
     /// Lets every lease expire.
@@ -204,6 +205,7 @@ pub fn lane(algo: &str, most: u32) -> Lane {
         most,
         after: Lane::START,
         bought_only: false,
+        free: false,
     }
 }
 

@@ -99,7 +99,7 @@ fn what_was_released_or_taken_out_adopts_nothing() {
     ending::release(&mut bench.work, &[one], &GIVEN_BACK).expect("released");
     bench.age();
     let run_no = bench.run_no;
-    act::withdraw(&mut bench.work, run_no, Some(&[two.job_no]), None, SHORT).expect("withdrawn");
+    act::cancel(&mut bench.work, run_no, Some(&[two.job_no]), None, SHORT).expect("withdrawn");
     assert_eq!(bench.status(two.job_no), "cancelled");
     let late = ending::succeed(&mut bench.work, &[success(one), success(two)]).expect("told");
     assert_eq!(late, [Published::Fenced, Published::Fenced]);
@@ -127,7 +127,7 @@ fn every_ending_of_a_zombie_is_fenced() {
         Stopped::Fenced
     );
     assert_eq!(
-        ending::put_off(work, &setback(zombie, Duration::ZERO)).expect("told"),
+        ending::requeue(work, &setback(zombie, Duration::ZERO)).expect("told"),
         Ended::Fenced
     );
     assert_eq!(
@@ -152,7 +152,7 @@ fn failures_and_lost_workers_are_counted_apart_and_a_stop_costs_nothing() {
         return;
     };
     let first = bench.one();
-    ending::put_off(&mut bench.work, &setback(first.hold, Duration::ZERO)).expect("told");
+    ending::requeue(&mut bench.work, &setback(first.hold, Duration::ZERO)).expect("told");
     let second = bench.take();
     assert_eq!(
         (second.failures, second.lost, second.entry),
@@ -179,7 +179,7 @@ fn a_retry_waits_for_its_moment() {
         return;
     };
     let job = bench.one();
-    ending::put_off(&mut bench.work, &setback(job.hold, Duration::from_secs(60))).expect("told");
+    ending::requeue(&mut bench.work, &setback(job.hold, Duration::from_secs(60))).expect("told");
     assert_eq!(bench.status(job.hold.job_no), "failed_retryable");
     assert!(bench.take_rare("w2").is_empty());
     let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
@@ -255,7 +255,7 @@ fn an_intent_and_an_id_reach_the_next_attempt_until_they_are_over() {
             .collect::<Vec<_>>(),
         ["late", "req"]
     );
-    ending::put_off(&mut bench.work, &setback(second.hold, Duration::ZERO)).expect("told");
+    ending::requeue(&mut bench.work, &setback(second.hold, Duration::ZERO)).expect("told");
     let third = bench.take();
     assert_eq!(
         (third.request_id.as_deref(), third.intent, third.purchases),
@@ -284,7 +284,7 @@ fn nobody_buys_for_a_job_that_is_to_be_stopped() {
     };
     let job = bench.one();
     let run_no = bench.run_no;
-    act::withdraw(&mut bench.work, run_no, None, None, LEASE).expect("asked");
+    act::cancel(&mut bench.work, run_no, None, None, LEASE).expect("asked");
     assert_eq!(
         buying::intent(&mut bench.work, &job.hold, "key", LEASE).expect("asked"),
         Beaten::CancelAsked
@@ -427,11 +427,34 @@ fn what_an_adapter_said_it_made_is_there_for_whoever_comes_after() {
     };
     let first = bench.one();
     assert!(buying::made(&mut bench.work, &first.hold, r#"{"model":"m.glb"}"#).expect("noted"));
+    let run_no = bench.run_no;
+    let mut left = |workers: &[&str], only: Option<&[i64]>, held: &[i64]| {
+        let left = buying::left_made(&mut bench.work, run_no, workers, only, held);
+        let left = left.expect("asked").into_iter();
+        left.map(|one| one.hold).collect::<Vec<_>>()
+    };
+    let job = first.hold.job_no;
+    assert_eq!(left(&["w1"], None, &[]), [first.hold]);
+    assert_eq!(left(&["w2"], None, &[]), []);
+    assert_eq!(left(&["w1"], None, &[job]), [], "its holder lives");
+    // Not of what somebody has begun again since.
     bench.age();
-    let second = bench.take_rare("w2").pop().expect("taken over");
-    let notes = buying::made_before(&mut bench.work, second.hold.job_no).expect("asked");
-    assert_eq!(
-        (notes.len(), notes[0].hold, notes[0].worker.as_str()),
-        (1, first.hold, "w1")
-    );
+    let _ = bench.take_rare("w2").pop().expect("taken over");
+    let left = buying::left_made(&mut bench.work, run_no, &["w1"], Some(&[job]), &[]);
+    assert_eq!(left.expect("asked"), []);
+}
+
+#[test]
+fn a_program_whose_version_has_an_odd_character_loses_no_result() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let held = bench.one().hold;
+    let odd = archi3d_core::store::postgres::ending::Success {
+        algo_version: Some("v1\0".to_owned()),
+        ..success(held)
+    };
+    let told = ending::succeed(&mut bench.work, &[odd]).expect("told");
+    assert_eq!(told, [ending::Published::Yes]);
+    assert_eq!(bench.text("SELECT algo_version FROM archi3d.results"), "v1");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use archi3d_core::domain::job::Entry;
 use archi3d_core::store::postgres::act::{self, Swept};
 use archi3d_core::store::postgres::claim::{self, Beaten, Claimer, Pulse};
+use archi3d_core::store::postgres::membership::{self, Worker};
 use archi3d_core::store::postgres::{Lane, ending};
 
 use super::bench::{lane, success};
@@ -97,6 +98,7 @@ fn a_lane_that_may_not_buy_goes_on_with_what_was_bought() {
     bench.run("UPDATE archi3d.jobs SET request_id = 'req' WHERE position = 1");
     let only = Lane {
         bought_only: true,
+        free: false,
         ..lane("a", 5)
     };
     let taken =
@@ -177,7 +179,7 @@ fn no_lease_is_judged_within_one_lease_of_the_servers_start_or_a_fail_over() {
         ..claimer("w2")
     };
     assert!(
-        claim::claim_rare(&mut bench.work, bench.run_no, &[lane("a", 1)], 1, &by)
+        claim::claim_rare(&mut bench.work, bench.run_no, &[lane("a", 1)], 1, &by, &[])
             .expect("claimed")
             .is_empty()
     );
@@ -205,13 +207,39 @@ fn no_lease_is_judged_within_one_lease_of_the_servers_start_or_a_fail_over() {
             .total(),
         0
     );
-    bench.run("UPDATE archi3d.workers SET lease_seconds = 1");
+    bench.run(
+        "UPDATE archi3d.workers SET lease_seconds = 1; UPDATE archi3d.runs SET lease_seconds = 1",
+    );
     assert_eq!(
         act::sweep(&mut bench.work, 9, SHORT, None)
             .expect("swept")
             .requeued,
         1
     );
+}
+
+#[test]
+fn who_waited_half_a_lease_to_come_in_says_that_the_server_stood_still() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let noted = "SELECT count(*) FROM archi3d.serving WHERE since > 'epoch'";
+    for (seconds, stood_still) in [(299, 0), (301, 1)] {
+        bench.run("UPDATE archi3d.serving SET since = 'epoch'");
+        let worker = Worker {
+            worker_id: "w2",
+            host: "h",
+            pid: 1,
+            version: "v",
+            run_no: None,
+            slots: 1,
+            lease: LEASE,
+            connecting: Duration::from_secs(seconds),
+            facts: "{}",
+        };
+        assert!(membership::register(&mut bench.work, &worker).expect("registered"));
+        assert_eq!(bench.number(noted), stood_still, "{seconds}");
+    }
 }
 
 #[test]

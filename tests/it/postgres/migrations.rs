@@ -2,9 +2,12 @@
 
 use std::sync::Barrier;
 
+use archi3d_core::domain::text::hex;
 use archi3d_core::store::postgres::migrate::{self, MIGRATIONS};
 use archi3d_core::store::postgres::statements::ALL;
 use archi3d_core::store::postgres::{Connection, PgError};
+
+use sha2::{Digest as _, Sha256};
 
 use super::Bench;
 
@@ -110,6 +113,64 @@ fn a_missing_an_older_a_newer_and_a_changed_schema_are_told_apart() {
     for error in [missing, newer, changed] {
         assert!(error.is_setup() && !error.is_retryable());
         assert!(!error.to_string().contains('\n') && !error.hint().is_empty());
+    }
+}
+
+#[test]
+fn every_older_schema_is_upgraded_with_what_is_in_it() {
+    for have in 1..MIGRATIONS.len() {
+        let Some(mut bench) = Bench::empty() else {
+            return;
+        };
+        bench.run(
+            "CREATE SCHEMA archi3d; CREATE TABLE archi3d.schema_migrations (version int PRIMARY KEY, name text NOT NULL,
+               checksum bytea NOT NULL, min_program int NOT NULL,
+               applied_at timestamptz NOT NULL DEFAULT clock_timestamp(), applied_by text NOT NULL)",
+        );
+        for step in &MIGRATIONS[..have] {
+            let sum = hex(&Sha256::digest(step.text));
+            bench.run(&format!(
+                "BEGIN; {}; INSERT INTO archi3d.schema_migrations VALUES ({}, '{}', decode('{sum}', 'hex'), {}, now(), 'old'); COMMIT",
+                step.text, step.version, step.name, step.min_program
+            ));
+        }
+        // As a run in the middle of its work has left it.
+        bench.run(
+            "INSERT INTO archi3d.runs (run_id, payload_hash) VALUES ('r1', 'hash');
+             INSERT INTO archi3d.run_algos VALUES (1, 'a', 0, 3);
+             INSERT INTO archi3d.jobs (run_no, algo, position) SELECT 1, 'a', n FROM generate_series(0, 2) n;
+             INSERT INTO archi3d.job_specs (job_no, run_no, position, job_id, idempotency_key, product_id, variant, payload, payload_hash)
+               SELECT id, 1, position, 'j' || id, 'r1/j' || id, 'p', '', '{}', '' FROM archi3d.jobs;
+             UPDATE archi3d.jobs SET status = 'succeeded', completed_at = now(), attempt_count = 1 WHERE position = 0;
+             UPDATE archi3d.jobs SET status = 'running', attempt_count = 1, lease_owner = 'w', lease_expires_at = now(),
+               current_attempt_id = gen_random_uuid() WHERE position = 1;
+             INSERT INTO archi3d.attempts (job_no, number, attempt_id, worker_id, entry, status, started_at, ended_at)
+               SELECT id, 1, COALESCE(current_attempt_id, gen_random_uuid()), 'w', 'fresh',
+                 (CASE status WHEN 'running' THEN 'running' ELSE 'succeeded' END)::archi3d.attempt_status, now(),
+                 CASE status WHEN 'running' THEN NULL ELSE now() END FROM archi3d.jobs WHERE attempt_count = 1;
+             INSERT INTO archi3d.results (job_no, run_no, number, payload, content_hash) SELECT id, 1, 1, '[]', '' FROM archi3d.jobs WHERE position = 0;
+             INSERT INTO archi3d.budgets VALUES ('run:1', 300000, 200000);
+             INSERT INTO archi3d.idempotency_keys VALUES ('key', 'hash', 1, 201, '7', now(), now() + interval '1 day')",
+        );
+        let old = migrate::require(&mut bench.work).expect_err("too old");
+        assert!(matches!(old, PgError::OldSchema { .. }), "{old}");
+        migrate::apply(&mut bench.work, "test").expect("upgraded");
+        migrate::require(&mut bench.work).expect("usable");
+        let kept = "SELECT (SELECT count(*) FROM archi3d.results) * 100 + (SELECT count(*) FROM archi3d.attempts) * 10
+                      + (SELECT count(*) FROM archi3d.budgets WHERE spent = 300000)";
+        assert_eq!(bench.number(kept), 121);
+        assert_eq!(
+            bench.text("SELECT response FROM archi3d.idempotency_keys"),
+            "7"
+        );
+        bench.run_no = 1;
+        assert_eq!(bench.take().job_id, "j3");
+        bench.age();
+        let again = bench
+            .take_rare("w2")
+            .into_iter()
+            .map(|job| (job.job_id, job.hold.number));
+        assert!(again.into_iter().any(|job| job == ("j2".to_owned(), 2)));
     }
 }
 

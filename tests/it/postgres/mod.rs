@@ -10,8 +10,10 @@ mod leases;
 mod logins;
 mod migrations;
 mod money;
+mod notices;
+mod plans;
 mod pooler;
-mod restart;
+pub mod restart;
 mod spool;
 mod views;
 

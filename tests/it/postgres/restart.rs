@@ -11,6 +11,8 @@ use archi3d_core::store::postgres::buying;
 use archi3d_core::store::postgres::claim::{self, Beaten, Pulse};
 use archi3d_core::store::postgres::ending::{self, Became, Published};
 
+use crate::support::wait_until;
+
 use super::bench::{server, success};
 use super::{Bench, LEASE, SHORT};
 
@@ -19,11 +21,8 @@ const ALONE: &str = "ARCHI3D_TEST_POSTGRES_ALONE";
 
 #[test]
 fn after_an_immediate_restart_nothing_is_lost_and_no_live_holder_is_robbed() {
-    if server("ARCHI3D_TEST_POSTGRES_CTL").is_none() {
+    if !is_alone() {
         return;
-    }
-    if std::env::var_os(ALONE).is_none() {
-        return beside_a_server_of_its_own();
     }
     let mut bench = Bench::new().expect("a server");
     bench.jobs("a", 3);
@@ -69,16 +68,48 @@ fn after_an_immediate_restart_nothing_is_lost_and_no_live_holder_is_robbed() {
         [Published::Already]
     );
     // One lease later the silent one is judged, and only that one.
-    assert_eq!(
-        act::sweep(&mut bench.work, 9, SHORT, None)
-            .expect("swept")
-            .requeued,
-        1
-    );
+    wait_until("a lease after the server came back", || {
+        let swept = act::sweep(&mut bench.work, 9, SHORT, None).expect("swept");
+        assert_eq!(swept.total(), swept.requeued);
+        swept.requeued == 1
+    });
     assert_eq!(
         ending::became(&mut bench.work, &held).expect("asked")[&held[2]],
         Became::Lost
     );
+}
+
+#[test]
+fn after_a_backend_has_crashed_no_live_holder_is_robbed() {
+    if !is_alone() {
+        return;
+    }
+    let mut bench = Bench::new().expect("a server");
+    bench.jobs("a", 1);
+    let _ = bench.take();
+    bench.age();
+    // The postmaster stays, and is older than a lease.
+    let lease = Duration::from_secs(5);
+    let old = "SELECT (now() > pg_postmaster_start_time() + interval '5 s')::int::int8";
+    wait_until("an old postmaster", || bench.number(old) == 1);
+    let backend = bench.number("SELECT pg_backend_pid()::int8");
+    control(&format!("kill KILL {backend}"));
+    wait_until("the server recovered", || bench.work.reopen().is_ok());
+    let swept = act::sweep(&mut bench.work, 9, lease, None).expect("swept");
+    assert_eq!(swept.total(), 0);
+}
+
+/// Tells whether the server is the test's own. If not, the test has passed beside one that is by the time this returns, or
+/// is passed over because there is no server at all.
+pub fn is_alone() -> bool {
+    if server("ARCHI3D_TEST_POSTGRES_CTL").is_none() {
+        return false;
+    }
+    let alone = std::env::var_os(ALONE).is_some();
+    if !alone {
+        beside_a_server_of_its_own();
+    }
+    alone
 }
 
 fn control(word: &str) {

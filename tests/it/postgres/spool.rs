@@ -3,7 +3,7 @@
 use archi3d_core::domain::money::Usd;
 use archi3d_core::store::postgres::claim;
 use archi3d_core::store::postgres::ending;
-use archi3d_core::store::postgres::spool::{Entry, Replayed, Spool};
+use archi3d_core::store::postgres::spool::{Replayed, Spool, SpoolEntry};
 use archi3d_core::store::postgres::{buying, money};
 
 use super::bench::{failure, success};
@@ -25,27 +25,27 @@ fn a_spool_is_replayed_exactly_once_whatever_was_committed_before() {
     )
     .expect("granted");
     let folder = tempfile::tempdir().expect("temp folder");
-    let mut spool = Spool::open(folder.path()).expect("opened");
+    let spool = Spool::open(folder.path()).expect("opened");
     for entry in [
-        Entry::Submitted {
+        SpoolEntry::Submitted {
             hold: held[0],
             request_id: "req".to_owned(),
             cost_micros: Some(300_000),
         },
-        Entry::Succeeded {
+        SpoolEntry::Succeeded {
             success: success(held[0]),
         },
-        Entry::Settled {
+        SpoolEntry::Settled {
             hold: held[0],
             micros: 300_000,
         },
-        Entry::Failed {
+        SpoolEntry::Failed {
             failure: failure(held[1]),
         },
-        Entry::Succeeded {
+        SpoolEntry::Succeeded {
             success: success(held[2]),
         },
-        Entry::Succeeded {
+        SpoolEntry::Succeeded {
             success: success(held[3]),
         },
     ] {
@@ -61,7 +61,7 @@ fn a_spool_is_replayed_exactly_once_whatever_was_committed_before() {
     ));
     assert_eq!(bench.take_rare("w2").len(), 1);
 
-    let mut spool = Spool::open(folder.path()).expect("opened");
+    let spool = Spool::open(folder.path()).expect("opened");
     let mut told = Vec::new();
     let sent = spool
         .replay(&mut bench.work, &mut |_, replayed| told.push(replayed))
@@ -95,9 +95,9 @@ fn what_a_lost_server_did_not_take_stays_in_the_spool() {
     };
     let held = bench.one().hold;
     let folder = tempfile::tempdir().expect("temp folder");
-    let mut spool = Spool::open(folder.path()).expect("opened");
+    let spool = Spool::open(folder.path()).expect("opened");
     spool
-        .add(Entry::Succeeded {
+        .add(SpoolEntry::Succeeded {
             success: success(held),
         })
         .expect("added");
@@ -148,12 +148,12 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
         number: 1,
         attempt_id: uuid::Uuid::new_v4(),
     };
-    let long = |n: usize| Entry::Submitted {
+    let long = |n: usize| SpoolEntry::Submitted {
         hold,
         request_id: format!("{n:05000}"),
         cost_micros: None,
     };
-    let mut spool = Spool::open(folder.path()).expect("opened");
+    let spool = Spool::open(folder.path()).expect("opened");
     let mut taken = 0;
     let error = loop {
         match spool.add(long(taken)) {
@@ -166,4 +166,39 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
     drop(spool);
     let spool = Spool::open(folder.path()).expect("opened");
     assert_eq!((spool.waiting().len(), spool.damaged()), (taken, 0));
+}
+
+#[test]
+fn a_bill_that_comes_late_is_that_of_the_attempt_that_went_on_with_the_purchase() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let first = bench.one().hold;
+    let caps = money::Caps::default();
+    money::reserve(&mut bench.work, &first, Usd::of(1.0), caps).expect("granted");
+    buying::submitted(&mut bench.work, &first, "req", None).expect("noted");
+    // It made the model while it could not be reached, and another worker fetched the same one meanwhile.
+    let folder = tempfile::tempdir().expect("temp folder");
+    let spool = Spool::open(folder.path()).expect("opened");
+    let success_of_first = success(first);
+    let micros = 1_000_000;
+    for entry in [
+        SpoolEntry::Succeeded {
+            success: success_of_first,
+        },
+        SpoolEntry::Settled {
+            hold: first,
+            micros,
+        },
+    ] {
+        spool.add(entry).expect("added");
+    }
+    bench.age();
+    let second = bench.take_rare("w2").remove(0).hold;
+    money::reserve(&mut bench.work, &second, Usd::of(1.0), caps).expect("granted");
+    ending::succeed(&mut bench.work, &[success(second)]).expect("told");
+    money::settle(&mut bench.work, &second, Usd::of(1.0), false).expect("settled");
+    spool.replay(&mut bench.work, &mut |_, _| {}).expect("sent");
+    let sums = money::run_sums(&mut bench.work, bench.run_no).expect("asked");
+    assert_eq!((sums.spent, sums.reserved), (Usd::of(1.0), Usd::ZERO));
 }

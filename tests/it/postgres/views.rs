@@ -6,9 +6,9 @@ use archi3d_core::domain::job::{Entry, JobState, Status};
 use archi3d_core::domain::patch::Patch;
 use archi3d_core::store::postgres::act;
 use archi3d_core::store::postgres::claim;
-use archi3d_core::store::postgres::crew::{self, Health, State, Worker};
 use archi3d_core::store::postgres::ending::{self, Release};
 use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
+use archi3d_core::store::postgres::membership::{self, Health, State, Worker};
 use archi3d_core::store::postgres::{keep, view};
 use chrono::Utc;
 
@@ -25,9 +25,9 @@ fn a_run_is_counted_by_algorithm_and_state() {
     let held: Vec<_> = (0..6).map(|_| bench.take().hold).collect();
     ending::succeed(&mut bench.work, &[success(held[0]), success(held[1])]).expect("told");
     ending::fail(&mut bench.work, &failure(held[2])).expect("told");
-    ending::put_off(&mut bench.work, &setback(held[3], Duration::from_secs(60))).expect("told");
+    ending::requeue(&mut bench.work, &setback(held[3], Duration::from_secs(60))).expect("told");
     let run_no = bench.run_no;
-    act::withdraw(
+    act::cancel(
         &mut bench.work,
         run_no,
         Some(&[held[5].job_no + 1]),
@@ -215,25 +215,26 @@ fn a_worker_is_seen_slow_before_it_is_seen_silent_and_a_name_has_one_bearer() {
         run_no: None,
         slots: 4,
         lease: Duration::from_secs(60),
+        connecting: Duration::ZERO,
         facts: "{}",
     };
-    assert!(crew::register(&mut bench.work, &worker).expect("registered"));
+    assert!(membership::register(&mut bench.work, &worker).expect("registered"));
     let twin = Worker {
         host: "elsewhere",
         pid: 8,
         ..worker.clone()
     };
     assert!(
-        !crew::register(&mut bench.work, &twin).expect("asked"),
+        !membership::register(&mut bench.work, &twin).expect("asked"),
         "the name is taken"
     );
-    crew::set_state(&mut bench.work, "w1", State::Working).expect("told");
+    membership::set_state(&mut bench.work, "w1", State::Working).expect("told");
     bench.one();
     let mut health = |silent: i32| {
         bench.run(&format!(
             "UPDATE archi3d.workers SET last_seen = now() - interval '{silent} s'"
         ));
-        let seen = crew::workers(&mut bench.work, None)
+        let seen = membership::workers(&mut bench.work, None)
             .expect("asked")
             .remove(0);
         assert_eq!(seen.holds, 1);
@@ -244,12 +245,12 @@ fn a_worker_is_seen_slow_before_it_is_seen_silent_and_a_name_has_one_bearer() {
         [Health::Alive, Health::Slow, Health::Silent]
     );
     assert!(
-        crew::register(&mut bench.work, &twin).expect("asked"),
+        membership::register(&mut bench.work, &twin).expect("asked"),
         "its bearer is silent"
     );
-    crew::end(&mut bench.work, "w1").expect("ended");
+    membership::end(&mut bench.work, "w1").expect("ended");
     assert_eq!(
-        crew::workers(&mut bench.work, None).expect("asked")[0].health(),
+        membership::workers(&mut bench.work, None).expect("asked")[0].health(),
         Health::Ended
     );
 }
@@ -294,7 +295,7 @@ fn only_what_is_over_and_exported_is_forgotten() {
         redo_waits: false,
     };
     ending::release(&mut bench.work, &[hold], &how).expect("released");
-    act::withdraw(&mut bench.work, run_no, None, None, LEASE).expect("out");
+    act::cancel(&mut bench.work, run_no, None, None, LEASE).expect("out");
     assert!(keep::close_run(&mut bench.work, run_no, Utc::now()).expect("closed"));
     assert_eq!(
         keep::prune(&mut bench.work, 1, 30)

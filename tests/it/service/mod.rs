@@ -1,7 +1,9 @@
 //! The HTTP service through the real binary: one run for one payload whatever dies, results with
 //! their files, nothing for strangers, everything told.
 
+use std::any::Any;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::ops::Deref;
 
 use crate::fleet::Fleet;
@@ -44,6 +46,18 @@ impl Store {
     }
 }
 
+impl Home {
+    /// Keeps submissions from being carried out until what is returned is gone.
+    fn hold_submissions(&self) -> Box<dyn Any> {
+        if let Some(fleet) = &self.fleet {
+            return Box::new(fleet.lock_tables("archi3d.orders, archi3d.idempotency_keys"));
+        }
+        let lock = File::create(self.path("tables/submissions.lock")).expect("ours");
+        lock.lock().expect("nobody has it");
+        Box::new(lock)
+    }
+}
+
 /// Makes a test of each of these scenes on either store.
 macro_rules! on_both_stores {
     ($($scene:ident),* $(,)?) => {
@@ -57,11 +71,18 @@ macro_rules! on_both_stores {
 }
 
 mod contract;
+mod crowds;
 mod figures;
+#[cfg(feature = "failpoints")]
+mod killing;
+mod options;
 mod reading;
+mod retrying;
 mod safety;
 mod submitting;
 mod telling;
+#[cfg(feature = "otel")]
+mod tracing;
 mod working;
 
 const ADAPTERS: &str = "adapters:
@@ -83,6 +104,14 @@ const ADAPTERS: &str = "adapters:
     image_mode: single
     unit_price_usd: 0
     wait_file: go
+  often:
+    kind: mock
+    image_mode: single
+    unit_price_usd: 0.25
+    retries: 2
+  unpriced:
+    kind: mock
+    image_mode: single
 ";
 
 /// Makes a workspace with three products and no run.

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{Store, does, workspace};
-use crate::support::TestWorkspace;
-use crate::support::http::Server;
+use crate::support::http::{Answer, Server};
+use crate::support::{TestWorkspace, wait_until};
 
 on_both_stores!(
     a_result_is_there_after_success_and_not_before,
     a_run_that_failed_says_so_and_blocks_no_new_one,
+    a_run_that_has_not_changed_is_not_sent_again,
+    a_list_that_shrinks_between_two_pages_passes_nothing_over,
     pictures_that_are_uploaded_are_kept_once_and_make_a_run,
 );
 
@@ -88,6 +90,20 @@ fn a_run_that_failed_says_so_and_blocks_no_new_one(store: Store) {
     assert_eq!(undo.expect(202).json()["restored"], 1);
 }
 
+/// Tells whether a cursor is what the contract says that cursors are.
+fn is_promised(server: &Server, cursor: &str) -> bool {
+    let contract = server.get("/openapi.json").expect(200).json();
+    let parameters = &contract["paths"]["/api/v1/runs/{run}/jobs"]["get"]["parameters"];
+    let parameters = parameters.as_array().expect("a list").iter();
+    let mut patterns = parameters
+        .filter(|one| one["name"] == "cursor")
+        .map(|one| one["schema"]["pattern"].as_str().expect("a pattern"));
+    let pattern = patterns.next().expect("it is described");
+    regex::Regex::new(pattern)
+        .expect("a pattern")
+        .is_match(cursor)
+}
+
 #[test]
 fn lists_come_in_pages_that_meet_without_a_gap() {
     let (_workspace, server) = finished("free");
@@ -104,6 +120,7 @@ fn lists_come_in_pages_that_meet_without_a_gap() {
         };
         let link = answer.header("link").expect("told").to_owned();
         assert!(link.contains(next) && link.contains("limit=2"), "{link}");
+        assert!(is_promised(&server, next), "{next}");
         path = link[1..link.find('>').expect("an end")].to_owned();
     }
     assert_eq!(ids.len(), 3);
@@ -120,6 +137,70 @@ fn lists_come_in_pages_that_meet_without_a_gap() {
     server
         .get("/api/v1/runs/r1/jobs?status=nosuch")
         .expect_problem(400, "bad-query");
+}
+
+fn a_run_that_has_not_changed_is_not_sent_again(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "slow", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let token = format!("Bearer {}", server.token);
+    let asked_with = |tag: &str| {
+        let headers = [("Authorization", token.as_str()), ("If-None-Match", tag)];
+        server.send("GET", "/runs/r1", &headers, b"")
+    };
+    let tag = |answer: &Answer| answer.header("etag").expect("a tag").to_owned();
+    let waiting = tag(&server.get("/runs/r1").expect(200));
+    let same = asked_with(&waiting).expect(304);
+    assert!(same.body.is_empty());
+    assert_eq!(tag(&same), waiting);
+    let worker = home.archi3d(&["run", "worker", "--run-id", "r1"]).spawn();
+    let mut running = String::new();
+    wait_until("it runs", || {
+        let answer = asked_with(&waiting);
+        running = tag(&answer);
+        answer.status == 200 && answer.json()["jobs"]["running"] == 1
+    });
+    // Ages of what runs are no change.
+    wait_until("nothing moves", || asked_with(&running).status == 304);
+    home.write("go", b"");
+    let _ = worker.wait().expect_code(0);
+    let ended = asked_with(&running).expect(200);
+    assert_eq!(ended.json()["jobs"]["completed"], 1);
+    asked_with(&tag(&ended)).expect(304);
+}
+
+fn a_list_that_shrinks_between_two_pages_passes_nothing_over(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "free"}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let page = |path: &str| {
+        let page = server.get(path).expect(200).json();
+        let items = page["items"].as_array().expect("a list");
+        let ids = items
+            .iter()
+            .map(|job| job["job_id"].as_str().expect("an id").to_owned());
+        let next = page["next_cursor"].as_str().map(str::to_owned);
+        (ids.collect::<Vec<_>>(), next)
+    };
+    let path = "/api/v1/runs/r1/jobs?status=enqueued&limit=1";
+    let (first, next) = page(path);
+    let next = next.expect("there is more");
+    // What was on the first page is cancelled before the second is asked for.
+    let cancel = json!({"filter": {"jobs": first[0]}});
+    server.post("/api/v1/runs/r1/cancel", &cancel).expect(202);
+    let (second, next) = page(&format!("{path}&cursor={next}"));
+    let (third, end) = page(&format!("{path}&cursor={}", next.expect("there is more")));
+    assert_eq!(end, None);
+    let mut ids = [first, second, third].concat();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
 }
 
 #[test]
@@ -245,6 +326,10 @@ fn items_algos_costs_and_explanations_are_what_the_commands_say() {
         (&none["lines"], &none["total"]["attempts"]),
         (&json!([]), &json!(0))
     );
+    // Days are compared, not how they are written.
+    let all = server.get("/api/v1/costs?by=day&from=2020-1-1&to=%2B9999-01-01");
+    let all = all.expect(200).json();
+    assert_eq!(all["total"], costs["total"]);
     server
         .get("/api/v1/costs?from=2020-01-01")
         .expect_problem(400, "bad-query");

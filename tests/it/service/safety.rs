@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Store, does, workspace};
 use crate::support::http::Server;
-use crate::support::wait_until;
+use crate::support::{TestWorkspace, wait_until};
 
 #[test]
 fn without_a_token_nothing_is_shown_and_nothing_is_done() {
@@ -93,6 +93,50 @@ fn a_role_contains_the_ones_before_it_and_no_more() {
 }
 
 #[test]
+fn every_route_refuses_every_role_below_its_own_and_whoever_has_none() {
+    const ROLES: [&str; 4] = ["read", "judge", "submit", "admin"];
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let bearers = ROLES.map(|role| {
+        let create = ["token", "create", role, "--role", role, "--json"];
+        let made = workspace.archi3d(&create).run().expect_code(0).json();
+        format!("Bearer {}", made["token"].as_str().expect("shown"))
+    });
+    let contract = server.send("GET", "/openapi.json", &[], b"").expect(200);
+    let contract = contract.json();
+    let mut asked = 0;
+    for (path, operations) in contract["paths"].as_object().expect("paths") {
+        for (method, operation) in operations.as_object().expect("methods") {
+            let said = operation["description"].as_str().unwrap_or_default();
+            let need = said.strip_prefix("Needs the role ");
+            let need = need.and_then(|role| role.strip_suffix('.'));
+            let open = operation["security"] == json!([]);
+            assert_eq!(need.is_none(), open, "{method} {path}");
+            let need = need.map(|need| ROLES.iter().position(|role| *role == need).expect("known"));
+            let (method, path) = (method.to_uppercase(), path.replace(['{', '}'], ""));
+            let send = |headers: &[(&str, &str)]| {
+                let body: &[u8] = if method == "POST" { b"{}" } else { b"" };
+                server.send(&method, &path, headers, body)
+            };
+            let Some(need) = need else {
+                assert_ne!(send(&[]).status, 403, "{method} {path}");
+                continue;
+            };
+            asked += 1;
+            send(&[]).expect_problem(401, "unauthorized");
+            for bearer in &bearers[..need] {
+                send(&[("Authorization", bearer)]).expect_problem(403, "forbidden-role");
+            }
+            if !path.ends_with("/events") {
+                let status = send(&[("Authorization", &bearers[need])]).status;
+                assert!(![401, 403].contains(&status), "{method} {path}: {status}");
+            }
+        }
+    }
+    assert!(asked >= 26, "{asked}");
+}
+
+#[test]
 fn pages_of_others_reach_nothing() {
     let workspace = workspace();
     let server = Server::start(&workspace, &[]);
@@ -102,6 +146,8 @@ fn pages_of_others_reach_nothing() {
         "evil.example",
         "evil.example:7333",
         "127.0.0.1.evil.example",
+        "127.0.0.1:7333@evil.example",
+        "[::1]evil.example",
         "10.0.0.1",
         "",
     ] {
@@ -193,6 +239,129 @@ fn every_answer_is_safe_to_show_and_no_log_has_a_token() {
     assert!(!log.contains(&token));
 }
 
+/// Makes a token and returns it.
+fn token(workspace: &TestWorkspace, name: &str, options: &[&str]) -> String {
+    let words = [&["token", "create", name, "--json"], options].concat();
+    let made = workspace.archi3d(&words).run().expect_code(0).json();
+    made["token"].as_str().expect("shown").to_owned()
+}
+
+#[test]
+fn no_token_is_in_any_log_of_a_service_or_of_its_workers() {
+    let workspace = workspace();
+    let mine = token(&workspace, "me", &["--role", "admin"]);
+    let server = Server::start_as_service(&workspace, &mine);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let cookie = format!("archi3d_session={mine}");
+    server
+        .send("GET", "/runs", &[("Cookie", &cookie)], b"")
+        .expect(200);
+    let sign_in = json!({ "token": mine });
+    server.post("/api/v1/session", &sign_in).expect(200);
+    server.get(&format!("/runs?q={mine}")).expect(200);
+    server.get(&format!("/runs/{mine}")).expect(404);
+    server.get("/runs/r1").expect(200);
+    let worker = workspace.archi3d(&["run", "worker", "--run-id", "r1"]);
+    let worked = worker.run().expect_code(0);
+    let said = server.said_so_far();
+    assert!(said.contains("#token=TOKEN"), "{said}");
+    server.stop();
+    let logs = [
+        "logs/serve.log",
+        "logs/worker.log",
+        "tables/submissions.jsonl",
+    ];
+    let logs = logs.map(|path| String::from_utf8(workspace.bytes(path)).expect("text"));
+    // What concerns a run says which.
+    let lines = logs[0]
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines: Vec<serde_json::Value> = lines.collect();
+    assert_eq!(lines[0]["run_id"], "r1", "{}", lines[0]);
+    let of_run = lines.iter().filter(|line| line["path"] == "/runs/r1");
+    assert!(of_run.clone().count() > 0 && of_run.clone().all(|line| line["run_id"] == "r1"));
+    for text in logs.iter().chain([&said, &worked.stdout, &worked.stderr]) {
+        assert!(!text.contains("a3d_"), "{text}");
+    }
+}
+
+#[test]
+fn a_service_without_any_token_says_what_to_do() {
+    let workspace = workspace();
+    let server = Server::start_as_service(&workspace, "none");
+    let said = server.said_so_far();
+    assert!(said.contains("token create NAME"), "{said}");
+    assert!(!said.contains("a3d_"), "{said}");
+    server.get("/runs").expect_problem(401, "unauthorized");
+}
+
+#[test]
+fn settings_that_cannot_be_read_stop_new_orders_and_nothing_else() {
+    let workspace = workspace();
+    let mine = token(&workspace, "me", &["--role", "admin"]);
+    let server = Server::start_as_service(&workspace, &mine);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let good = workspace.bytes("config/adapters.yaml");
+    workspace.write("config/adapters.yaml", b"adapters: [");
+    let ready = || server.get("/readyz").expect(200).json();
+    wait_until("it is seen", || ready()["status"] == "degraded");
+    assert_eq!(ready()["checks"][0]["name"], "settings");
+    server.get("/healthz").expect(200);
+    server.get("/runs/r1").expect(200);
+    let more = json!({"parameters": {"algo": "free", "items": ["100002"]}});
+    let refused = server.post("/runs", &more);
+    let refused = refused.expect_problem(503, "store-unavailable");
+    let detail = refused["detail"].as_str().expect("a text");
+    assert!(detail.contains("adapters.yaml"), "{detail}");
+    server
+        .post("/api/v1/runs/r1/cancel", &json!({}))
+        .expect(202);
+    let stranger = [("Authorization", "Bearer a3d_00000000_00")];
+    server
+        .send("GET", "/runs", &stranger, b"")
+        .expect_problem(401, "unauthorized");
+    workspace.write("config/adapters.yaml", &good);
+    wait_until("it is read again", || ready()["status"] == "ready");
+    server.post("/runs", &more).expect(201);
+    server.stop();
+    let log = String::from_utf8(workspace.bytes("logs/serve.log")).expect("text");
+    assert_eq!(log.matches("settings_unreadable").count(), 1);
+    assert_eq!(log.matches("settings_read\"").count(), 1);
+}
+
+#[test]
+fn a_service_whose_submissions_wait_is_ready() {
+    let Some(home) = Store::Files.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    let _held = home.hold_submissions();
+    server.get("/readyz").expect(200);
+}
+
+#[test]
+fn whoever_does_not_send_the_head_of_a_request_is_let_go() {
+    use std::io::{Read as _, Write as _};
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let mut stream = TcpStream::connect(&server.address).expect("it listens");
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-")
+        .expect("sent");
+    let limit = std::time::Duration::from_secs(60);
+    stream.set_read_timeout(Some(limit)).expect("set");
+    let mut answer = Vec::new();
+    // It ends by the server's own patience, not by ours.
+    let _ = stream.read_to_end(&mut answer).expect("closed");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.is_empty() || answer.contains("408"), "{answer}");
+    server.get("/healthz").expect(200);
+}
+
 #[test]
 fn other_addresses_need_a_token() {
     let workspace = workspace();
@@ -245,7 +414,9 @@ fn a_dead_store_is_not_ready_and_a_stop_lets_streams_go() {
     let ready = server.send("GET", "/readyz", &[], b"").expect(200).json();
     assert_eq!(ready["status"], "ready");
     workspace.write("tables/generations.csv", b"no,table,of\nours");
-    let ready = server.send("GET", "/readyz", &[], b"").expect(503).json();
+    let ready = || server.send("GET", "/readyz", &[], b"");
+    wait_until("it is seen", || ready().status == 503);
+    let ready = ready().expect(503).json();
     assert_eq!(ready["checks"][0]["ok"], false, "{ready}");
     server.send("GET", "/healthz", &[], b"").expect(200);
     server.get("/runs").expect_problem(503, "store-unavailable");
@@ -276,6 +447,7 @@ fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
     server.get("/readyz").expect(200);
     let fleet = home.fleet.as_ref().expect("on PostgreSQL");
     fleet.allow_connections(false);
+    wait_until("it is seen", || server.get("/readyz").status == 503);
     let told = server.get("/readyz").expect(503).json();
     let store = told["checks"].as_array().expect("a list").iter();
     let store: Vec<_> = store.filter(|check| check["name"] == "store").collect();
@@ -291,7 +463,7 @@ fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
     let cancel = server.post("/api/v1/runs/r1/cancel", &json!({}));
     cancel.expect_problem(503, "store-unavailable");
     fleet.allow_connections(true);
-    server.get("/readyz").expect(200);
+    wait_until("it is seen", || server.get("/readyz").status == 200);
     server.get("/runs/r1").expect(200);
     server.post("/runs", &more).expect(201);
 }

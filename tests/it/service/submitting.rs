@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Store, workspace};
+use super::{Home, Store, workspace};
 use crate::support::http::{Answer, Server};
 
 on_both_stores!(
@@ -14,17 +14,20 @@ on_both_stores!(
     neither_the_order_of_keys_nor_the_form_of_numbers_makes_another_payload,
     a_hundred_identical_requests_at_once_give_one_run,
     a_key_gives_the_first_answer_again_byte_for_byte,
+    a_key_whose_first_request_is_still_being_answered_is_refused_for_now,
     a_server_that_is_killed_in_the_middle_again_and_again_makes_one_run,
     what_costs_needs_a_limit_and_keeps_within_it,
     a_token_orders_no_more_in_a_day_than_its_cap,
+    many_orders_at_once_are_all_carried_out_and_one_name_is_given_once,
+    a_retry_that_is_sent_again_is_one_order,
     what_cannot_be_made_is_refused_with_the_place,
 );
 
-fn order(algo: &str) -> Value {
+pub(super) fn order(algo: &str) -> Value {
     json!({"parameters": {"algos": [algo], "items": ["100001"]}})
 }
 
-fn runs(server: &Server) -> usize {
+pub(super) fn runs(server: &Server) -> usize {
     server.get("/runs").expect(200).json()["items"]
         .as_array()
         .expect("a list")
@@ -148,6 +151,8 @@ fn a_key_gives_the_first_answer_again_byte_for_byte(store: Store) {
     assert_eq!(first.body, again.body);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(first.header("idempotency-replayed"), None);
+    assert!(first.header("location").is_some());
+    assert_eq!(again.header("location"), first.header("location"));
     keyed(&server, "k-1", &order("slow")).expect_problem(422, "idempotency-key-reused");
     keyed(&server, "", &order("free")).expect_problem(400, "bad-idempotency-key");
     keyed(&server, "two words", &order("free")).expect_problem(400, "bad-idempotency-key");
@@ -165,6 +170,32 @@ fn a_key_gives_the_first_answer_again_byte_for_byte(store: Store) {
     let server = Server::start(&workspace, &[]);
     let later = keyed(&server, "k-1", &order("free")).expect(201);
     assert_eq!(first.body, later.body, "the key outlives the server");
+}
+
+fn a_key_whose_first_request_is_still_being_answered_is_refused_for_now(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    // Nobody gets an answer while somebody else is at it.
+    let held = home.hold_submissions();
+    let (tell, told) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let tell = tell.clone();
+            let server = &server;
+            scope.spawn(move || tell.send(keyed(server, "k", &order("free"))));
+        }
+        let first: Answer = told.recv().expect("one is refused");
+        assert_eq!(first.header("retry-after"), Some("1"));
+        first.expect_problem(409, "idempotency-in-progress");
+        drop(held);
+        let second: Answer = told.recv().expect("the other is answered");
+        second.expect(201);
+    });
+    let again = keyed(&server, "k", &order("free")).expect(201);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(runs(&server), 1);
 }
 
 #[test]
@@ -283,8 +314,8 @@ fn a_token_orders_no_more_in_a_day_than_its_cap(store: Store) {
         .to_owned();
     let server = Server::start(&workspace, &[]);
     let bearer = format!("Bearer {token}");
-    let post = |item: &str| {
-        let body = json!({"parameters": {"algos": ["paid"], "items": [item]}, "max_cost_usd": 1});
+    let post = |algo: &str, item: &str, most: f64| {
+        let body = json!({"parameters": {"algos": [algo], "items": [item]}, "max_cost_usd": most});
         server.send(
             "POST",
             "/runs",
@@ -292,9 +323,115 @@ fn a_token_orders_no_more_in_a_day_than_its_cap(store: Store) {
             body.to_string().as_bytes(),
         )
     };
-    post("100001").expect(201);
-    post("100002").expect(201);
-    post("100003").expect_problem(409, "budget-exceeded");
+    // What counts is the most that an order may cost, with all of its attempts.
+    let refused = post("often", "100001", 1.0).expect_problem(409, "budget-exceeded");
+    let detail = refused["detail"].as_str().expect("a text");
+    assert!(detail.contains("daily cap is 0.60"), "{detail}");
+    post("paid", "100001", 1.0).expect(201);
+    post("paid", "100002", 1.0).expect(201);
+    post("paid", "100003", 1.0).expect_problem(409, "budget-exceeded");
+    let refused = post("unpriced", "100003", 0.05).expect_problem(409, "budget-exceeded");
+    let detail = refused["detail"].as_str().expect("a text");
+    assert!(detail.contains("no known price"), "{detail}");
+    post("free", "100003", 0.0).expect(201);
+    assert_eq!(runs(&server), 3);
+}
+
+fn many_orders_at_once_are_all_carried_out_and_one_name_is_given_once(store: Store) {
+    let Some(workspace) = store.home() else {
+        return;
+    };
+    let server = Server::start(&workspace, &[]);
+    let items = ["100001", "100002", "100003"];
+    let mut bodies = Vec::new();
+    for which in 1..8_usize {
+        let some = (0..3).filter(|place| which & (1 << place) != 0);
+        let some: Vec<&str> = some.map(|place| items[place]).collect();
+        let parameters = json!({"algo": "free", "items": some});
+        bodies.push(json!({"parameters": parameters, "run_id": format!("r{which}")}));
+        let parameters = json!({"algo": "slow", "items": some});
+        bodies.push(json!({"parameters": parameters, "run_id": "wanted-by-all"}));
+    }
+    let barrier = Barrier::new(bodies.len());
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let post = |body: &Value| {
+            let (body, barrier, server) = (body.clone(), &barrier, &server);
+            scope.spawn(move || {
+                barrier.wait();
+                server.post("/runs", &body)
+            })
+        };
+        let posts: Vec<_> = bodies.iter().map(post).collect();
+        let posts = posts.into_iter();
+        posts.map(|post| post.join().expect("no panic")).collect()
+    });
+    let mut taken = 0;
+    for (body, answer) in bodies.iter().zip(answers) {
+        if body["run_id"] == "wanted-by-all" && answer.status != 201 {
+            answer.expect_problem(409, "run-id-taken");
+            taken += 1;
+            continue;
+        }
+        let made = answer.expect(201).json();
+        assert_eq!(made["run_id"], body["run_id"]);
+        let jobs = body["parameters"]["items"].as_array().map(Vec::len);
+        let run = made["run_id"].as_str().expect("a name");
+        let seen = server.get(&format!("/runs/{run}")).expect(200).json();
+        assert_eq!(seen["jobs"]["total"], json!(jobs));
+    }
+    assert_eq!(taken, 6);
+    assert_eq!(runs(&server), 8);
+    let rows = workspace.registry().rows.len();
+    let last = server.get("/runs/wanted-by-all").expect(200).json();
+    assert_eq!(last["jobs"]["total"], json!(rows - 12));
+    let worker = workspace.archi3d(&["run", "worker", "--run-id", "r7"]);
+    let _ = worker.run().expect_code(0);
+}
+
+fn a_retry_that_is_sent_again_is_one_order(store: Store) {
+    let Some(mut home) = store.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let mut asked = order("broken");
+    asked["run_id"] = json!("r1");
+    server.post("/runs", &asked).expect(201);
+    let worker = home.archi3d(&["run", "worker", "--run-id", "r1"]);
+    let _ = worker.run().expect_code(1);
+    let retry = |key: &str| {
+        let token = format!("Bearer {}", server.token);
+        let mut headers = vec![("Authorization", token.as_str())];
+        headers.extend((!key.is_empty()).then_some(("Idempotency-Key", key)));
+        server
+            .send("POST", "/api/v1/runs/r1/retry", &headers, b"{}")
+            .expect(202)
+    };
+    let first = retry("k");
+    assert_eq!(first.json()["start"], 1);
+    // Without a key: what waits is not ordered once more.
+    assert_eq!(retry("").json()["start"], 0);
+    assert_eq!(retries(&mut home), 1);
+    // A worker takes it and fails again; whoever did not get the answer asks once more.
+    let worker = home.archi3d(&["run", "worker", "--run-id", "r1"]);
+    let _ = worker.run().expect_code(1);
+    let again = retry("k");
+    assert_eq!(again.body, first.body);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(retries(&mut home), 1);
+    retry("another");
+    assert_eq!(retries(&mut home), 2);
+}
+
+/// Returns how many orders to try again there are.
+fn retries(home: &mut Home) -> i64 {
+    if let Some(fleet) = &mut home.fleet {
+        return fleet.number("SELECT count(*) FROM archi3d.orders WHERE retry IS NOT NULL");
+    }
+    let text = String::from_utf8(home.bytes("tables/submissions.jsonl")).expect("text");
+    let orders = text
+        .lines()
+        .filter(|line| line.contains(r#""event":"retry""#));
+    orders.count().try_into().expect("few")
 }
 
 fn what_cannot_be_made_is_refused_with_the_place(store: Store) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Home, Store, does};
+use super::{ADAPTERS, Home, Store, does};
 use crate::support::http::Server;
 use crate::support::wait_until;
 
@@ -15,6 +15,9 @@ on_both_stores!(
     a_run_that_ended_is_told_once_under_a_signature_also_after_the_receiver_failed,
     a_program_that_hangs_is_ended_and_tried_again,
     a_message_that_a_killed_server_was_sending_is_sent_by_the_next,
+    a_budget_a_breaker_a_provider_and_a_lost_worker_are_told_once_each,
+    who_hears_of_events_since_today_hears_of_nothing_that_was_before,
+    the_job_that_ends_a_run_is_told_to_use_up_its_budget,
 );
 
 const SECRET: &str = "hush-hush-and-long";
@@ -207,6 +210,109 @@ fn a_program_that_hangs_is_ended_and_tried_again(store: Store) {
     assert!(sleeper.is_none(), "what hung is gone");
 }
 
+fn a_budget_a_breaker_a_provider_and_a_lost_worker_are_told_once_each(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let entry = |name: &str, more: &str| {
+        format!(
+            "  {name}:\n    kind: mock\n    image_mode: single\n    unit_price_usd: 0\n    {more}\n"
+        )
+    };
+    let fragile = entry("fragile", "fail: it is broken\n    breaker_failures: 2");
+    let broke = entry("broke", "fail: no credit\n    fail_class: out_of_credit");
+    let adapters = format!("{ADAPTERS}{fragile}{broke}");
+    home.write("config/adapters.yaml", adapters.as_bytes());
+    home.write("told.sh", b"printf '%s\\n' \"$(cat)\" >> told\n");
+    tell(
+        &home,
+        "budget: {run_usd: 0.6}\nnotify: {command: [sh, told.sh]}\n",
+    );
+    let server = Server::start(&home, &[]);
+    let other = Server::start(&home, &[]);
+    let begin = |run: &str, algo: &str| {
+        let order = json!({"parameters": {"algo": algo}, "run_id": run, "max_cost_usd": 1});
+        server.post("/runs", &order).expect(201);
+    };
+    // Two of three fit into the budget of the run.
+    begin("paid", "paid");
+    does(&home, &["run", "worker", "--run-id", "paid", "--yes"], 4);
+    begin("fragile", "fragile");
+    does(&home, &["run", "worker", "--run-id", "fragile"], 1);
+    begin("broke", "broke");
+    does(&home, &["run", "worker", "--run-id", "broke"], 1);
+    begin("slow", "slow");
+    let words = ["run", "worker", "--run-id", "slow", "--lease-secs", "2"];
+    let words = match store {
+        Store::Files => &words[..4],
+        Store::Postgres => &words[..],
+    };
+    let worker = home.archi3d(words).spawn();
+    let held = |log: &[serde_json::Map<String, Value>]| {
+        log.iter().any(|line| {
+            line["event"] == "job_started" && line.get("run_id") == Some(&json!("slow"))
+        })
+    };
+    wait_until("it holds a job", || held(&home.log().0));
+    let _ = worker.kill();
+    let told = || {
+        let text = if home.path("told").is_file() {
+            String::from_utf8(home.bytes("told")).expect("text")
+        } else {
+            String::new()
+        };
+        let lines = text.lines().filter(|line| !line.is_empty());
+        let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
+        lines.collect::<Vec<Value>>()
+    };
+    let wanted = [
+        "budget_80",
+        "breaker_open",
+        "provider_closed",
+        "worker_lost",
+    ];
+    wait_until("all of it is told", || {
+        let told = told();
+        let is_told = |kind: &&str| told.iter().any(|one| one["event"] == **kind);
+        wanted.iter().all(is_told)
+    });
+    let algos = server.get("/api/v1/algos").expect(200).json();
+    let of = |algo: &str| {
+        let mut all = algos["items"].as_array().expect("a list").iter();
+        all.find(|one| one["algo"] == algo).expect("it is listed")
+    };
+    assert!(of("fragile")["paused"].is_object(), "{algos:#}");
+    assert_eq!(of("broke")["closed"]["provider"], "broke", "{algos:#}");
+    let figures = server.get("/metrics").expect(200).text();
+    for line in [
+        "archi3d_breaker_open{algo=\"fragile\"} 1",
+        "archi3d_breaker_open{algo=\"broke\"} 0",
+        "archi3d_provider_open{provider=\"broke\"} 0",
+    ] {
+        assert!(figures.lines().any(|one| one == line), "{line}: {figures}");
+    }
+    // Whoever looks again has nothing to tell.
+    does(&home, &["run", "worker", "--run-id", "fragile"], 1);
+    server.stop();
+    other.stop();
+    let told = told();
+    let of = |kind: &str| {
+        let found: Vec<&Value> = told.iter().filter(|one| one["event"] == kind).collect();
+        assert_eq!(found.len(), 1, "{kind}: {told:#?}");
+        found[0].clone()
+    };
+    let budget = of("budget_80");
+    assert_eq!(
+        (&budget["id"], &budget["used_usd"]),
+        (&json!("budget_80:run:paid:0.6"), &json!(0.5))
+    );
+    assert_eq!(of("breaker_open")["name"], "fragile");
+    assert_eq!(of("provider_closed")["name"], "broke");
+    let lost = of("worker_lost");
+    assert_eq!(lost["run_id"], "slow", "{lost}");
+    assert_eq!(lost["jobs"].as_array().map(Vec::len), Some(1), "{lost}");
+}
+
 fn a_message_that_a_killed_server_was_sending_is_sent_by_the_next(store: Store) {
     let Some(home) = store.home() else {
         return;
@@ -229,4 +335,73 @@ fn a_message_that_a_killed_server_was_sending_is_sent_by_the_next(store: Store) 
         ids.iter().all(|id| id == "run_finished:r1:1/0/0"),
         "{ids:?}"
     );
+}
+
+/// Writes settings that tell nobody but those that are named here.
+fn tell_only(home: &Home, more: &str) {
+    let store = home
+        .fleet
+        .as_ref()
+        .map_or_else(String::new, |fleet| format!("store: \"{}\"\n", fleet.url));
+    home.write("config/global.yaml", format!("{store}{more}").as_bytes());
+    home.write(".env", format!("HOOK_SECRET={SECRET}\n").as_bytes());
+}
+
+fn who_hears_of_events_since_today_hears_of_nothing_that_was_before(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let receiver = Receiver::start(&[Gets::Fine]);
+    home.write("told.sh", b"printf '%s\\n' \"$(cat)\" >> told\n");
+    let command = "command: [sh, told.sh]";
+    let hook = format!("webhook: \"{}\", secret_env: HOOK_SECRET", receiver.url);
+    let ends = |run: &str| {
+        let server = Server::start(&home, &[]);
+        let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": run, "dedupe": "none"});
+        server.post("/runs", &order).expect(201);
+        does(&home, &["run", "worker", "--run-id", run], 0);
+        server.stop();
+    };
+    let heard = || -> Vec<String> { receiver.heard().into_iter().map(|one| one.id).collect() };
+    // One hears of one kind; the run's end is of another.
+    tell_only(
+        &home,
+        &format!("notify: {{{command}, events: [worker_lost]}}\n"),
+    );
+    ends("r1");
+    // A second target, and a second kind of event for both.
+    tell_only(&home, &format!("notify: {{{command}, {hook}}}\n"));
+    ends("r2");
+    wait_until("the next run is told", || !heard().is_empty());
+    // Nobody hears of what ends now, also not later.
+    tell_only(&home, "");
+    ends("r3");
+    tell_only(&home, &format!("notify: {{{hook}}}\n"));
+    ends("r4");
+    wait_until("the last run is told", || heard().len() >= 2);
+    assert_eq!(heard(), ["run_finished:r2:1/0/0", "run_finished:r4:1/0/0"]);
+    let told = String::from_utf8(home.bytes("told")).expect("text");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("run_finished:r2"), "{told}");
+}
+
+fn the_job_that_ends_a_run_is_told_to_use_up_its_budget(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    home.write("told.sh", b"printf '%s\\n' \"$(cat)\" >> told\n");
+    tell(&home, "notify: {command: [sh, told.sh]}\n");
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "paid", "items": ["100001"]}, "run_id": "r1", "max_cost_usd": 0.25});
+    server.post("/runs", &order).expect(201);
+    // Nobody looks between the job and the end of the run.
+    server.stop();
+    does(&home, &["run", "worker", "--run-id", "r1", "--yes"], 0);
+    let told = String::from_utf8(home.bytes("told")).expect("text");
+    for kind in ["run_finished:r1", "budget_80:run:r1"] {
+        assert_eq!(told.matches(kind).count(), 1, "{told}");
+    }
+    // Whoever looks again has nothing to tell.
+    does(&home, &["run", "worker", "--run-id", "r1", "--yes"], 0);
+    assert_eq!(home.bytes("told"), told.as_bytes());
 }

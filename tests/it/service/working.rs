@@ -5,10 +5,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{Store, does, workspace};
 use crate::support::http::Server;
-use crate::support::wait_until;
+use crate::support::{TestWorkspace, wait_until};
 
 on_both_stores!(
     workers_of_the_server_carry_out_what_is_submitted_and_end_with_it,
@@ -45,6 +46,51 @@ fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it(store: Stor
     let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
     assert_eq!(lines.find(|line| line.contains(&root)), None);
+}
+
+/// The server has a workspace, the machine that works nothing but its adapters, the database and the bucket.
+#[test]
+fn on_postgres_a_run_goes_into_the_bucket_that_is_configured() {
+    let Some(home) = Store::Postgres.home() else {
+        return;
+    };
+    let bucket = home.outside().join("bucket");
+    std::fs::create_dir_all(&bucket).expect("made");
+    let mut settings = home.bytes("config/global.yaml");
+    settings.extend(format!("artifacts: \"file://{}\"\n", bucket.display()).bytes());
+    home.write("config/global.yaml", &settings);
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    assert!(bucket.join("blobs/sha256").is_dir(), "its picture is put");
+    let machine = TestWorkspace::empty();
+    machine.write("config/adapters.yaml", &home.bytes("config/adapters.yaml"));
+    let fleet = home.fleet.as_ref().expect("on PostgreSQL");
+    let worked = fleet.server(&machine, &["--until-idle", "1"]).wait();
+    let _ = worked.expect_code(0).expect_stderr("1 completed");
+    let result = server.get("/runs/r1/result").expect(200).json();
+    let files = result["artifacts"].as_array().expect("a list");
+    assert!(!files.is_empty(), "{result}");
+    for file in files {
+        let came = server
+            .get(file["href"].as_str().expect("a path"))
+            .expect(200);
+        let sum = archi3d_core::domain::text::hex(&Sha256::digest(&came.body));
+        assert_eq!(file["sha256"], sum.as_str());
+    }
+    // A bucket that cannot be used is told, and nothing is made.
+    let elsewhere = bucket.join("a-file");
+    std::fs::write(&elsewhere, b"").expect("written");
+    let settings = String::from_utf8(settings).expect("text");
+    let settings = settings.replace("/bucket\"", "/bucket/a-file\"");
+    home.write("config/global.yaml", settings.as_bytes());
+    server.stop();
+    let server = Server::start(&home, &[]);
+    let more = json!({"parameters": {"algo": "free", "items": ["100002"]}, "run_id": "r2"});
+    server
+        .post("/runs", &more)
+        .expect_problem(503, "store-unavailable");
+    server.get("/runs/r2").expect(404);
 }
 
 fn failed_jobs_are_tried_again_on_request(store: Store) {

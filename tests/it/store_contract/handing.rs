@@ -28,12 +28,17 @@ fn lane(algo: &str, most: usize) -> Lane {
         algo: AlgoKey::parse(algo).expect("a valid key"),
         most,
         bought_only: false,
+        free: true,
         trial: None,
     }
 }
 
 fn next(store: &dyn WorkerStore, lanes: &[Lane], most: usize) -> Next {
-    let want = Want { lanes, most };
+    let want = Want {
+        lanes,
+        most,
+        follows: false,
+    };
     let next = store.claim_next(&want, at(0)).expect("works");
     if let Next::Jobs(jobs) = &next {
         for (_, lease) in jobs {
@@ -161,6 +166,7 @@ fn where_nothing_may_be_bought_only_purchases_go_on() {
     }
     let bought = Lane {
         bought_only: true,
+        free: false,
         ..lane("fake", 3)
     };
     let again = taken(next(&*one, std::slice::from_ref(&bought), 3));
@@ -188,6 +194,7 @@ fn a_run_is_drained_when_nothing_waits_runs_or_is_to_be_tried_again() {
     let want = Want {
         lanes: &lanes,
         most: 9,
+        follows: false,
     };
     let due = two.claim_next(&want, at(61)).expect("works");
     let [lease] = &taken(due)[..] else {

@@ -4,10 +4,11 @@
 //! - [`leases`]: who may work on a job;
 //! - [`endings`]: what becomes of it;
 //! - `handing`: jobs that a store hands out instead of listing them;
+//! - [`money`], [`gates`]: what all workers share, budgets and providers (files and PostgreSQL);
 //! - [`intents`]: what was about to be bought, and what is void;
 //! - [`redo`]: making a result again;
 //! - [`recovery`]: what dead workers had finished;
-//! - [`withdrawals`]: jobs taken out and put back;
+//! - [`cancellations`]: jobs cancelled and put back;
 //! - `writer`: the thread that writes the registry.
 
 use crate::support::bench::Bench;
@@ -32,12 +33,28 @@ macro_rules! every_store {
     };
 }
 
+/// The same for what only stores have that several workers share.
+macro_rules! every_shared_store {
+    ($($test:ident)*) => {
+        mod files {
+            $(#[test] fn $test() { super::$test(crate::support::bench::CsvBench::boxed); })*
+        }
+        #[cfg(all(target_os = "linux", feature = "postgres"))]
+        mod postgres {
+            use crate::support::pg_bench::PgBench;
+            $(#[test] fn $test() { if PgBench::is_there() { super::$test(PgBench::boxed); } })*
+        }
+    };
+}
+
+mod cancellations;
 mod endings;
+mod gates;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 mod handing;
 mod intents;
 mod leases;
+mod money;
 mod recovery;
 mod redo;
-mod withdrawals;
 mod writer;

@@ -16,9 +16,10 @@ use archi3d_core::domain::purchase::PurchaseEnd;
 use archi3d_core::domain::retry::ErrorClass;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
-use archi3d_core::store::files::{FileStore, FileStoreOptions};
+use archi3d_core::store::files::{FileBudget, FileProviders, FileStore, FileStoreOptions};
 use archi3d_core::store::{
-    Artifact, Claim, Ending, JobRecord, NoticeSink, Outcome, Standing, WorkerIdentity, WorkerStore,
+    Artifact, Budget, Claim, Ending, JobRecord, JobSnapshot, NoticeSink, Outcome, Providers,
+    WorkerIdentity, WorkerStore,
 };
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::lock::{self, FileLock};
@@ -71,12 +72,23 @@ pub trait Bench: Sync {
     /// Returns where results lie.
     fn paths(&self) -> RunPaths;
 
+    /// Opens the run for a worker with the money and the providers that it shares with all others; nothing where the
+    /// store has none of its own.
+    fn shared(&self, worker: &str) -> Option<Shared>;
+
     /// Opens the run for a worker and recovers it.
     fn worker(&self, worker: &str) -> Box<dyn WorkerStore> {
         let store = self.open(worker);
         store.recover(at(0)).expect("recovery works");
         store
     }
+}
+
+/// One worker's view of a run and of what all workers share.
+pub struct Shared {
+    pub store: Box<dyn WorkerStore>,
+    pub budget: Arc<dyn Budget>,
+    pub providers: Arc<dyn Providers>,
 }
 
 /// A run in files.
@@ -182,6 +194,15 @@ impl Bench for CsvBench {
     fn paths(&self) -> RunPaths {
         Workspace::new(self.workspace.root()).run(&run_id())
     }
+
+    fn shared(&self, worker: &str) -> Option<Shared> {
+        let workspace = Workspace::new(self.workspace.root());
+        Some(Shared {
+            store: self.worker(worker),
+            budget: Arc::new(FileBudget::new(&workspace, Arc::new(|_| {}))),
+            providers: Arc::new(FileProviders::new(&workspace)),
+        })
+    }
 }
 
 /// A run in memory.
@@ -250,6 +271,10 @@ impl Bench for MemoryBench {
     fn paths(&self) -> RunPaths {
         self.workspace().run(&run_id())
     }
+
+    fn shared(&self, _worker: &str) -> Option<Shared> {
+        None
+    }
 }
 
 fn waiting(job: &JobId) -> JobRecord {
@@ -260,7 +285,7 @@ fn waiting(job: &JobId) -> JobRecord {
         algo: Ok(AlgoKey::parse("fake").expect("a valid key")),
         images: Vec::new(),
         blobs: Vec::new(),
-        standing: Standing::Known {
+        snapshot: JobSnapshot::Known {
             state: JobState::Enqueued { attempt: 0 },
             holder: None,
             error: None,
@@ -315,8 +340,8 @@ pub fn take(store: &dyn WorkerStore, job: &JobId, entry: Entry, now: Timestamp) 
 pub fn state(store: &dyn WorkerStore, job: &JobId) -> JobState {
     let run = store.jobs(at(0)).expect("the run can be read");
     let record = run.jobs.into_iter().find(|record| record.job_id == *job);
-    match record.expect("the job is listed").standing {
-        Standing::Known { state, .. } => state,
+    match record.expect("the job is listed").snapshot {
+        JobSnapshot::Known { state, .. } => state,
         other => panic!("{job} is {other:?}"),
     }
 }

@@ -34,12 +34,27 @@ pub struct Answer {
 impl Server {
     /// Starts a server on a free port of this machine.
     pub fn start(workspace: &TestWorkspace, options: &[&str]) -> Self {
+        Self::start_with(workspace, options, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub fn start_with(
+        workspace: &TestWorkspace,
+        options: &[&str],
+        variables: &[(&'static str, String)],
+    ) -> Self {
         let mut arguments = vec!["serve", "--json"];
         if !options.contains(&"--listen") {
             arguments.extend(["--listen", "127.0.0.1:0"]);
         }
         arguments.extend(options);
-        let mut running = workspace.archi3d(&arguments).spawn();
+        let server = workspace.archi3d(&arguments);
+        let variables = variables.iter();
+        let server = variables.fold(server, |made, (name, value)| made.env(name, value));
+        Self::told(server.spawn())
+    }
+
+    fn told(mut running: Running) -> Self {
         let mut told = Value::Null;
         wait_until("the server says where it is", || {
             assert!(!running.has_ended(), "{}", running.stderr_so_far());
@@ -52,6 +67,49 @@ impl Server {
             address: text("address"),
             token: text("token"),
         }
+    }
+
+    /// Starts a server that may have only so many files open.
+    pub fn start_limited(workspace: &TestWorkspace, files: u32) -> Self {
+        let line = format!(
+            "ulimit -n {files}; exec \"$0\" serve --json --listen 127.0.0.1:0 --workspace \"$1\""
+        );
+        let words = [
+            "-c".into(),
+            line.into(),
+            std::ffi::OsString::from(env!("CARGO_BIN_EXE_archi3d")),
+            workspace.root().as_os_str().to_owned(),
+        ];
+        let server = super::Invocation::program(std::path::Path::new("sh"), words);
+        Self::told(server.spawn())
+    }
+
+    /// Starts a server as a service manager does: what it says goes to a log, and whoever asks has a token of their own.
+    pub fn start_as_service(workspace: &TestWorkspace, token: &str) -> Self {
+        let mut running = workspace
+            .archi3d(&["serve", "--listen", "127.0.0.1:0"])
+            .spawn();
+        let mut address = String::new();
+        wait_until("the server says where it is", || {
+            assert!(!running.has_ended(), "{}", running.stderr_so_far());
+            let told = running.stdout_so_far();
+            let told = told
+                .strip_prefix("http://")
+                .and_then(|told| told.split_once('/'));
+            address = told.map_or(String::new(), |(address, _)| address.to_owned());
+            !address.is_empty()
+        });
+        Self {
+            running: Some(running),
+            address,
+            token: token.to_owned(),
+        }
+    }
+
+    /// Returns everything that it has said so far.
+    pub fn said_so_far(&self) -> String {
+        let running = self.running.as_ref().expect("running");
+        running.stdout_so_far() + &running.stderr_so_far()
     }
 
     /// Returns its process id.

@@ -19,8 +19,8 @@ use archi3d_core::domain::purchase::OpenIntent;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::store::error::IoContext;
 use archi3d_core::store::{
-    Beat, Claim, Ending, Finish, JobRecord, Recovery, ReleaseReason, Restored, RunJobs, Setback,
-    StoreError, Withdrawal, WorkerStore,
+    Beat, Cancellation, Claim, Ending, FailedJob, Finish, JobRecord, Recovery, ReleaseReason,
+    Restored, RunJobs, Setback, StoreError, WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
@@ -192,6 +192,7 @@ impl MemoryStore {
             entry: job.entry_of(entry),
             took_over: entry == Entry::Takeover || job.holder_died,
             lost: None,
+            resubmit: job.again == Some(true),
             request_id: job.purchase.request_id.clone(),
             intent: job.purchase.intent.clone().map(Box::new),
             failures: job.failures,
@@ -268,7 +269,7 @@ impl WorkerStore for MemoryStore {
             });
         }
         if job.cancel_asked && matches!(entry, Entry::Fresh | Entry::Takeover) {
-            job.take_out(&alive)?;
+            job.cancel_now(&alive)?;
             return Ok(Claim::Changed(job.state));
         }
         let lease = self.new_lease(&mut state, id, entry, now);
@@ -363,7 +364,7 @@ impl WorkerStore for MemoryStore {
         job.give_back(lease, JobEvent::Released { attempt }, not_before)
     }
 
-    fn put_off(&self, lease: &Lease, setback: Setback, _now: Timestamp) -> Result<(), StoreError> {
+    fn requeue(&self, lease: &Lease, setback: Setback, _now: Timestamp) -> Result<(), StoreError> {
         let mut state = self.run.lock();
         let job = state.held(lease);
         self.check_own(job, lease);
@@ -399,10 +400,10 @@ impl WorkerStore for MemoryStore {
         job.give_back(lease, JobEvent::Cancelled, None)
     }
 
-    fn withdraw(&self, id: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
+    fn cancel_job(&self, id: &JobId, now: Timestamp) -> Result<Cancellation, StoreError> {
         assert!(
             self.recovered.load(Ordering::SeqCst),
-            "recovery comes before the first withdrawal"
+            "recovery comes before the first cancellation"
         );
         let mut state = self.run.lock();
         let alive = state.alive.clone();
@@ -410,21 +411,21 @@ impl WorkerStore for MemoryStore {
             return Err(self.run.closed(format!("it has no job {id}")));
         };
         if let JobState::Cancelled { .. } = job.state {
-            return Ok(Withdrawal::AlreadyOut);
+            return Ok(Cancellation::AlreadyCancelled);
         }
         if job.state.apply(JobEvent::Cancelled).is_err() {
-            return Ok(Withdrawal::Untouched(job.state));
+            return Ok(Cancellation::Untouched(job.state));
         }
         match job.verdict(&alive, self.run.rhythm, now) {
             Some(Verdict::Alive | Verdict::Watch(_)) => {
                 job.cancel_asked = true;
-                Ok(Withdrawal::Asked)
+                Ok(Cancellation::Asked)
             }
             Some(Verdict::Dead) if job.dead_note(&alive) => {
                 job.publish_note(&self.run.paths)?;
-                Ok(Withdrawal::Untouched(job.state))
+                Ok(Cancellation::Untouched(job.state))
             }
-            Some(Verdict::Dead) | None => job.take_out(&alive),
+            Some(Verdict::Dead) | None => job.cancel_now(&alive),
         }
     }
 
@@ -434,6 +435,21 @@ impl WorkerStore for MemoryStore {
             return Err(self.run.closed(format!("it has no job {id}")));
         };
         Ok(job.restore())
+    }
+
+    fn try_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+        _now: &dyn Fn() -> Timestamp,
+    ) -> Result<usize, StoreError> {
+        let mut state = self.run.lock();
+        let mut waiting = 0;
+        for wanted in jobs {
+            let job = state.job(&wanted.job_id);
+            waiting += usize::from(job.is_some_and(|job| job.try_again(wanted.attempt, resubmit)));
+        }
+        Ok(waiting)
     }
 
     fn close(&self, _now: Timestamp) -> Result<(), StoreError> {

@@ -122,3 +122,13 @@ pub fn fields(attempts: &[Value], name: &str) -> Vec<String> {
     });
     values.collect()
 }
+
+/// Waits until the purchase of a job is in a journal, which is a mock's last step before it waits.
+pub fn wait_for_purchase(workspace: &TestWorkspace, index: usize) {
+    let its_own = format!("mock-{}-", workspace.id(index));
+    super::wait_until("the purchase is noted", || {
+        fields(&attempts(workspace), "request_id")
+            .iter()
+            .any(|id| id.starts_with(&its_own))
+    });
+}

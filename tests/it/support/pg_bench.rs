@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use archi3d_core::domain::budget::Stake;
+use archi3d_core::domain::budget::AttemptKey;
 use archi3d_core::domain::id::{JobId, RunId};
 use archi3d_core::domain::job::Entry;
 use archi3d_core::domain::lease::Lease;
@@ -17,14 +17,16 @@ use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
 use archi3d_core::store::artifacts::Shared;
 use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
-use archi3d_core::store::postgres::{PgStore, PgStoreOptions, migrate, view};
+use archi3d_core::store::postgres::{
+    PgBudget, PgProviders, PgStore, PgStoreOptions, migrate, view,
+};
 use archi3d_core::store::{
-    Beat, Billing, Claim, Ending, Finish, Made, Next, Progress, Recovery, ReleaseReason, Restored,
-    RunJobs, Setback, StoreError, Want, Withdrawal, WorkerIdentity, WorkerStore,
+    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, Next, Progress, Recovery,
+    ReleaseReason, Restored, RunJobs, Setback, StoreError, Want, WorkerIdentity, WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
-use super::bench::{Bench, STALE, facts, run_id, worker_id};
+use super::bench::{self, Bench, STALE, facts, run_id, worker_id};
 use super::workspace::TestWorkspace;
 use crate::postgres::bench::{Bench as Database, server};
 
@@ -126,6 +128,7 @@ impl PgBench {
                 self.workspace().run(&run_id()),
             )),
             spool: self.spools(),
+            spool_before: None,
             lines: None,
             notices: Arc::new(|_| {}),
         };
@@ -255,6 +258,22 @@ impl Bench for PgBench {
     fn paths(&self) -> RunPaths {
         self.workspace().run(&run_id())
     }
+
+    fn shared(&self, worker: &str) -> Option<bench::Shared> {
+        let store = self.store(worker, STALE);
+        let link = Arc::clone(store.link());
+        let store = Timed {
+            store: Some(store),
+            bench: self.clone(),
+            worker: worker.to_owned(),
+        };
+        store.recover(bench::at(0)).expect("recovery works");
+        Some(bench::Shared {
+            store: Box::new(store),
+            budget: Arc::new(PgBudget::new(Arc::clone(&link))),
+            providers: Arc::new(PgProviders::new(link)),
+        })
+    }
 }
 
 /// A handle whose calls move the database's time to what they pass in. Dropped, its worker is dead, and its leases have
@@ -383,8 +402,8 @@ impl WorkerStore for Timed {
         self.at(now).release(lease, reason, not_before, now)
     }
 
-    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
-        self.at(now).put_off(lease, setback, now)
+    fn requeue(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
+        self.at(now).requeue(lease, setback, now)
     }
 
     fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
@@ -403,20 +422,29 @@ impl WorkerStore for Timed {
         self.at(now).cancel(lease, now)
     }
 
-    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
-        self.at(now).withdraw(job, now)
+    fn cancel_job(&self, job: &JobId, now: Timestamp) -> Result<Cancellation, StoreError> {
+        self.at(now).cancel_job(job, now)
     }
 
     fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError> {
         self.at(now).restore(job, now)
     }
 
+    fn try_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+        now: &dyn Fn() -> Timestamp,
+    ) -> Result<usize, StoreError> {
+        self.at(now()).try_again(jobs, resubmit, now)
+    }
+
     fn close(&self, now: Timestamp) -> Result<(), StoreError> {
         self.at(now).close(now)
     }
 
-    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
-        self.store().billings(stakes)
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
+        self.store().billings(attempt_keys)
     }
 
     fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {

@@ -1,7 +1,5 @@
 // What was paid, by day, algorithm, run or worker, beside the limits that hold.
 
-import { signal } from "@preact/signals";
-
 import { GROUPS, api, micros } from "../api";
 import type { Costs as Report, Group } from "../api";
 import { Columns } from "../charts";
@@ -11,11 +9,10 @@ import { happened, useLive } from "./live";
 import { Copy, To, Trouble } from "./parts";
 
 const WORDS: Record<Group, string> = { day: "Day", algo: "Algorithm", run: "Run", worker: "Worker" };
-const span = signal({ from: "", to: "" });
 
 export function Costs() {
   const by = GROUPS.find((one) => one === link.value.by) ?? "day";
-  const { from, to } = span.value;
+  const { from, to } = link.value;
   const { value, problem } = useLive(`costs ${by} ${from} ${to}`, () => api.costs(by, from, to), happened);
   // The limit of a day is the workspace's: any run tells it.
   const limits = useLive("limits", async () => {
@@ -34,8 +31,8 @@ export function Costs() {
         </span>
         {by === "day" && (
           <span class="line">
-            <label class="line">from <input type="date" value={from} onChange={(event) => (span.value = { ...span.value, from: event.currentTarget.value })} /></label>
-            <label class="line">to <input type="date" value={to} onChange={(event) => (span.value = { ...span.value, to: event.currentTarget.value })} /></label>
+            <label class="line">from <input type="date" value={from} onChange={(event) => go({ from: event.currentTarget.value })} /></label>
+            <label class="line">to <input type="date" value={to} onChange={(event) => go({ to: event.currentTarget.value })} /></label>
           </span>
         )}
       </div>
@@ -50,7 +47,7 @@ export function Costs() {
         <p class="sub">
           {count(value.total.attempts, "attempt")}, {value.total.failed} failed{value.total.reused > 0 && `, ${value.total.reused} copied instead of bought`}.
           {value.ledger.reserved_usd > 0 && <> {usd(micros(value.ledger.reserved_usd))} is reserved.</>}
-          {value.total.unknown_cost_attempts > 0 && <strong class="bad"> {count(value.total.unknown_cost_attempts, "attempt")} may have been billed at a price that nobody knows.</strong>}
+          {value.total.unknown_cost_attempts > 0 && <strong class="bad"> {count(value.total.unknown_cost_attempts, "attempt")} may have been billed, amount unknown.</strong>}
           {daily && <> Limit of a day: {usd(micros(daily.cap_usd))}, of which {usd(micros(daily.left_usd))} {daily.left_usd === 0 ? "are" : "is"} left today.</>}
         </p>
       )}
@@ -82,7 +79,7 @@ export function Costs() {
       {value && lines.length === 0 && <p class="empty">Nothing was tried {from || to ? "in these days" : "yet"}.</p>}
       {value && value.ledger.open.length > 0 && (
         <section aria-labelledby="open">
-          <h2 id="open">Reserved, and nobody works on it</h2>
+          <h2 id="open">Reserved, without a worker</h2>
           <ul class="obstacles">
             {value.ledger.open.map((one) => {
               const command = `archi3d cost settle ${one.job_id} --run-id ${one.run_id} --usd `;

@@ -12,6 +12,7 @@ import { modelOf } from "./data";
 import { connection, following, ofRun, stream, useLive } from "./live";
 import type { Told } from "./live";
 import { Chip, Copy, To, Trouble, When, may, question } from "./parts";
+import { askRetry } from "./retry";
 
 export function JobPage() {
   const { run, job } = link.value;
@@ -99,15 +100,7 @@ function JobActions({ job, again }: { job: OneJob; again: () => void }) {
   if (!may("submit")) return null;
   const filter = { jobs: `^(${job.job_id})$` };
   if (job.status === "failed") {
-    return <button onClick={() => (question.value = {
-      title: "Try it again?", button: "Retry",
-      body: <p><b>1 job</b> goes back to the queue. {job.error && <>It failed with: <i>{job.error}</i></>}</p>,
-      act: async () => {
-        const plan = await api.retry(run, filter);
-        again();
-        return plan.start > 0 ? `Back in the queue, expected to cost ${usd(micros(plan.expected_usd))}` : "It stays as it is: it may have been billed, or nothing can make it here";
-      },
-    })}>Retry…</button>;
+    return <button onClick={() => void askRetry(run, [job], again)}>Retry…</button>;
   }
   if (job.status === "enqueued" || job.status === "running" || job.status === "rehearsed") {
     return <button onClick={() => (question.value = {

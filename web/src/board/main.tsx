@@ -50,7 +50,7 @@ const themeWord = () => (theme.value === "light dark" ? "as the system" : theme.
 
 function turnRefresh(): void {
   paused.value = !paused.value;
-  say(paused.value ? "Refresh is paused" : "Refresh goes on");
+  say(paused.value ? "Refresh is paused" : "Refresh resumed");
 }
 
 const KEYS: [string, string][] = [
@@ -150,7 +150,7 @@ function SignIn() {
         <label class="field">Token <input name="token" type="password" autocomplete="current-password" required autofocus placeholder="a3d_…" /></label>
         {problem && <p class="bad" role="alert">{problem}</p>}
         <button class="primary" disabled={busy}>Sign in</button>
-        <p class="hint">The address that <code>archi3d serve</code> prints signs you in by itself. <code>archi3d token create NAME</code> makes a token for somebody else.</p>
+        <p class="hint">The address that <code>archi3d serve</code> prints signs you in by itself. <code>archi3d token create NAME</code> makes a token for another person.</p>
       </form>
     </main>
   );

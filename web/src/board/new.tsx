@@ -202,8 +202,8 @@ function ask(wanted: Order, plan: Plan, cap: number | null): void {
     body: (
       <>
         <p><b>{count(chosenItems.value.size, "item")}</b> × <b>{[...chosenAlgos.value].join(", ")}</b></p>
-        <p><b>{count(plan.start, "job")}</b> to be made for an expected <b class="money">{usd(micros(plan.expected_usd))}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs for nothing.`}</p>
-        {plan.unknown_price_jobs > 0 && <p class="bad">Nobody knows what {count(plan.unknown_price_jobs, "job")} cost.</p>}
+        <p><b>{count(plan.start, "job")}</b> to be made for an expected <b class="money">{usd(micros(plan.expected_usd))}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs at no cost.`}</p>
+        {plan.unknown_price_jobs > 0 && <p class="bad">{count(plan.unknown_price_jobs, "job has", "jobs have")} no known price.</p>}
         {plan.blocked > 0 && <p>{count(plan.blocked, "job")} cannot start now and will wait.</p>}
       </>
     ),

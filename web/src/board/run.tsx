@@ -20,6 +20,7 @@ import { Summary } from "../summary";
 import { EMPTY, MOST_JOBS, catalogue, toData } from "./data";
 import { never, ofRun, useLive } from "./live";
 import { Chip, Progress, To, Trouble, left, may, question, visit } from "./parts";
+import { askRetry, named } from "./retry";
 import { MoneyOf, Numbers, Obstacles } from "./runs";
 
 const TABS: [BoardScreen, string][] = [
@@ -157,11 +158,8 @@ function Jobs({ again }: { again: () => void }) {
   );
 }
 
-/** So many ids fit into what the service takes as a pattern. */
-const CHUNK = 400;
-
 async function inChunks(ids: string[], act: (filter: Filter) => Promise<void>): Promise<void> {
-  for (let at = 0; at < ids.length; at += CHUNK) await act({ jobs: `^(${ids.slice(at, at + CHUNK).join("|")})$` });
+  for (const filter of named(ids)) await act(filter);
 }
 
 /** What these jobs cost at the prices of their algorithms. */
@@ -182,14 +180,14 @@ function Actions({ again }: { again: () => void }) {
       <span role="status">{which}</span>
       <button onClick={selectAll}>{selected.value.size > 0 ? "Select none" : "Select all that match"}<kbd>a</kbd></button>
       <button disabled={open.length === 0} onClick={() => askCancel(open, again)}>Cancel {open.length > 0 ? open.length.toLocaleString("en-US") : ""}…</button>
-      <button disabled={failed.length === 0} onClick={() => askRetry(failed, again)}>Retry {failed.length > 0 ? failed.length.toLocaleString("en-US") : ""}…</button>
+      <button disabled={failed.length === 0} onClick={() => void askRetry(link.value.run, failed, () => done(again))}>Retry {failed.length > 0 ? failed.length.toLocaleString("en-US") : ""}…</button>
       {cancelled.length > 0 && <button onClick={() => askUndo(cancelled, again)}>Put back {cancelled.length.toLocaleString("en-US")}…</button>}
     </div>
   );
 }
 
 function Unknown({ jobs }: { jobs: number }) {
-  return jobs > 0 ? <p class="bad">Nobody knows what {count(jobs, "of them costs", "of them cost")}.</p> : null;
+  return jobs > 0 ? <p class="bad">{count(jobs, "of them has", "of them have")} no known price.</p> : null;
 }
 
 function askCancel(list: Job[], again: () => void): void {
@@ -200,7 +198,7 @@ function askCancel(list: Job[], again: () => void): void {
     title: `Cancel ${count(list.length, "job")} of ${run}?`, button: `Cancel ${count(list.length, "job")}`, danger: true,
     body: (
       <>
-        <p><b>{count(list.length - running, "job")}</b> that {list.length - running === 1 ? "waits is" : "wait are"} taken out: <b class="money">{text}</b> will not be spent.</p>
+        <p><b>{count(list.length - running, "job")}</b> that {list.length - running === 1 ? "waits is" : "wait are"} cancelled: <b class="money">{text}</b> will not be spent.</p>
         {running > 0 && <p><b>{count(running, "job")}</b> that {running === 1 ? "runs is" : "run are"} asked to stop; what a service has begun may still be billed.</p>}
         <Unknown jobs={unknown} />
         <p class="hint">Results that are there stay. Cancelled jobs can be put back.</p>
@@ -218,40 +216,6 @@ function askCancel(list: Job[], again: () => void): void {
       return `${count(sum.cancelled, "job")} cancelled${sum.asked > 0 ? `, ${sum.asked} asked to stop` : ""}${sum.finished_already > 0 ? `, ${sum.finished_already} had finished` : ""}`;
     },
   };
-}
-
-function askRetry(list: Job[], again: () => void): void {
-  const { run } = link.value;
-  const doubtful = list.filter((job) => job.error_class === "unknown").length;
-  const { text, unknown } = price(list);
-  question.value = {
-    title: `Try ${count(list.length, "job")} of ${run} again?`, button: `Retry for ${text}`,
-    body: (
-      <>
-        <p><b>{count(list.length, "failed job")}</b> {list.length === 1 ? "goes" : "go"} back to the queue: about <b class="money">{text}</b> if each is bought once.</p>
-        <Unknown jobs={unknown} />
-        {doubtful > 0 && <p>{count(doubtful, "of them", "of them")} may have been billed: {doubtful === 1 ? "it is" : "they are"} asked about or left alone, never bought again blindly.</p>}
-        {failuresOf(list).map(([message, times]) => <p key={message} class="hint"><b>{times}×</b> {message}</p>)}
-      </>
-    ),
-    act: async () => {
-      let start = 0;
-      let expected = 0;
-      await inChunks(list.map((job) => job.job_id), async (filter) => {
-        const plan = await api.retry(run, filter);
-        start += plan.start;
-        expected += micros(plan.expected_usd) ?? 0;
-      });
-      done(again);
-      return `${count(start, "job")} back in the queue, expected to cost ${usd(expected)}`;
-    },
-  };
-}
-
-function failuresOf(list: Job[]): [string, number][] {
-  const found = new Map<string, number>();
-  for (const job of list) found.set(job.error ?? "no reason recorded", (found.get(job.error ?? "no reason recorded") ?? 0) + 1);
-  return [...found].sort((a, b) => b[1] - a[1]).slice(0, 4);
 }
 
 function askUndo(list: Job[], again: () => void): void {

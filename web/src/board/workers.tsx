@@ -16,12 +16,12 @@ export function Workers() {
       <section aria-labelledby="workers">
         <h2 id="workers" class="first">Workers</h2>
         <Trouble problem={workers.problem} />
-        {workers.value && <p class="sub" role="status">{count(alive, "worker")} at work, {count(held, "job")} in their hands.</p>}
-        {workers.value?.length === 0 && <p class="hint">Nobody works. <code>archi3d run worker RUN</code> starts one; <code>archi3d serve --workers 2</code> keeps two.</p>}
+        {workers.value && <p class="sub" role="status">{count(alive, "worker")} alive, {count(held, "job")} held.</p>}
+        {workers.value?.length === 0 && <p class="hint">No worker is running. <code>archi3d run worker RUN</code> starts one; <code>archi3d serve --workers 2</code> keeps two.</p>}
         {(workers.value?.length ?? 0) > 0 && (
           <div class="scroll" tabIndex={0} role="region" aria-label="Workers">
             <table class="figures">
-              <thead><tr><th scope="col">Worker</th><th scope="col">State</th><th scope="col">Run</th><th scope="col">Holds</th><th scope="col">Heard of</th><th scope="col">Since</th><th scope="col">Version</th></tr></thead>
+              <thead><tr><th scope="col">Worker</th><th scope="col">State</th><th scope="col">Run</th><th scope="col">Holds</th><th scope="col">Last seen</th><th scope="col">Since</th><th scope="col">Version</th></tr></thead>
               <tbody>
                 {workers.value!.map((one) => (
                   <tr key={one.worker_id} data-worker={one.worker_id} data-state={one.state}>
@@ -94,12 +94,12 @@ function Algos({ list, again }: { list: Algo[]; again: () => void }) {
 function resume(algo: Algo, again: () => void): void {
   const shut = algo.closed ?? algo.paused;
   question.value = {
-    title: `Let ${algo.algo} go on?`, button: "Resume",
+    title: `Resume ${algo.algo}?`, button: "Resume",
     body: <><p>It stopped because: <i>{shut?.reason}</i></p><p>Jobs that wait for it start again with every worker{algo.unit_price_usd ? <>, at <b class="money">{usd(micros(algo.unit_price_usd))}</b> each</> : null}.</p></>,
     act: async () => {
       await api.resume(algo.algo);
       again();
-      return `${algo.algo} goes on`;
+      return `${algo.algo} resumed`;
     },
   };
 }

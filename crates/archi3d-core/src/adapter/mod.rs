@@ -122,7 +122,7 @@ pub enum AdapterError {
     /// It was told to stop, and what it had bought was cancelled before anything of it
     /// was made: nothing is billed.
     #[error("cancelled before it was begun")]
-    Withdrawn,
+    CancelledUnbilled,
     /// It was told to stop and did.
     #[error("stopped before it was finished")]
     Stopped(StopReason),
@@ -286,6 +286,12 @@ pub trait Adapter: Send + Sync {
     /// Tells whether it can find out at the provider what came of an open intent.
     /// Where it cannot, a person is asked instead.
     fn reconciles(&self) -> bool {
+        false
+    }
+
+    /// Tells whether it buys nothing before it has said an intent: an attempt that was cut off before that
+    /// costs nothing.
+    fn announces(&self) -> bool {
         false
     }
 

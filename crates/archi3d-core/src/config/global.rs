@@ -13,22 +13,10 @@ use crate::domain::id::AlgoKey;
 pub struct GlobalSettings {
     /// The algorithms of the benchmark; the first is the default.
     pub algorithms: Vec<AlgoKey>,
-    /// The highest LPIPS that still passes.
-    pub lpips_max: Option<f64>,
-    /// The lowest F-score that still passes.
-    pub fscore_min: Option<f64>,
-    /// Which items an algorithm for one picture takes.
-    pub single_image_policy: Option<String>,
-    /// Where Blender is.
-    pub blender_exe: Option<String>,
     /// How many points the F-score samples.
     pub fscore_n_points: Option<u64>,
     /// How long one F-score may take, in seconds.
     pub fscore_timeout_s: Option<f64>,
-    /// How often the visual score is repeated.
-    pub vfscore_repeats: Option<u64>,
-    /// How long one visual score may take, in seconds.
-    pub vfscore_timeout_s: Option<f64>,
     /// The most that one run may spend.
     pub budget_run_usd: Option<f64>,
     /// The most that all runs together may spend in one day, in UTC.
@@ -75,7 +63,7 @@ pub(super) fn lay(documents: &[Document]) -> Result<Layers, ConfigError> {
     Ok(layers)
 }
 
-/// Settings that are kept for other tools of the workspace and that nothing here reads.
+/// Settings that existing workspaces have for other tools, and that nothing here reads: accepted, and said to have no effect.
 const UNREAD: [&[&str]; 4] = [
     &["thresholds"],
     &["metrics", "vfscore"],
@@ -118,14 +106,8 @@ pub(super) fn read(layers: &Layers) -> GlobalSettings {
             .flatten()
             .filter_map(|key| AlgoKey::parse(key.as_str()?).ok())
             .collect(),
-        lpips_max: number(&["thresholds", "lpips_max"]),
-        fscore_min: number(&["thresholds", "fscore_min"]),
-        single_image_policy: text(&["batch", "single_image_policy"]),
-        blender_exe: text(&["tools", "blender_exe"]),
         fscore_n_points: count(&["metrics", "fscore", "default_n_points"]),
         fscore_timeout_s: number(&["metrics", "fscore", "default_timeout_s"]),
-        vfscore_repeats: count(&["metrics", "vfscore", "default_repeats"]),
-        vfscore_timeout_s: number(&["metrics", "vfscore", "default_timeout_s"]),
         budget_run_usd: number(&["budget", "run_usd"]),
         budget_day_usd: number(&["budget", "day_usd"]),
         store: text(&["store"]),
@@ -154,18 +136,17 @@ mod tests {
     fn the_shipped_file_has_what_every_workspace_needs() {
         let settings = read(&lay(&[shipped()]).expect("valid"));
         assert_eq!(settings.algorithms.len(), 10);
-        assert_eq!(settings.single_image_policy.as_deref(), Some("exact_one"));
-        assert!(settings.lpips_max.is_some() && settings.fscore_min.is_some());
+        assert!(settings.fscore_n_points.is_some() && settings.fscore_timeout_s.is_some());
     }
 
     #[test]
     fn a_workspace_file_changes_single_values() {
-        let own = "algorithms: [mock]\nthresholds: {fscore_min: 0.9}\n";
+        let own = "algorithms: [mock]\nmetrics: {fscore: {default_n_points: 7}}\n";
         let own = Document::shipped("own.yaml", own).expect("YAML");
         let settings = read(&lay(&[shipped(), own]).expect("valid"));
         let before = read(&lay(&[shipped()]).expect("valid"));
         assert_eq!(settings.algorithms.len(), 1);
-        assert_eq!(settings.fscore_min, Some(0.9));
-        assert_eq!(settings.lpips_max, before.lpips_max);
+        assert_eq!(settings.fscore_n_points, Some(7));
+        assert_eq!(settings.fscore_timeout_s, before.fscore_timeout_s);
     }
 }

@@ -21,7 +21,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ pub struct Sources<'a> {
 }
 
 /// Everything that is configured for one workspace.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// The workspace: absolute, links resolved.
     pub workspace: PathBuf,
@@ -89,7 +89,7 @@ pub struct Settings {
     pub warnings: Vec<String>,
     entries: Vec<SettingEntry>,
     /// The `.env` files as they were read last: the nearest, then the workspace's own.
-    dot_envs: Mutex<[DotEnv; 2]>,
+    dot_envs: Arc<Mutex<[DotEnv; 2]>>,
 }
 
 impl Settings {
@@ -152,7 +152,7 @@ impl Settings {
             env_additions,
             entries: Vec::new(),
             warnings: Vec::new(),
-            dot_envs: Mutex::default(),
+            dot_envs: Arc::default(),
         };
         let dot_envs = [&dot_env, &own_env];
         settings.entries =
@@ -162,7 +162,7 @@ impl Settings {
         settings.warnings.extend(settings.prices.problem.clone());
         let unread = global_files.iter().skip(1).flat_map(global::unread);
         settings.warnings.extend(unread);
-        settings.dot_envs = Mutex::new([dot_env, own_env]);
+        settings.dot_envs = Arc::new(Mutex::new([dot_env, own_env]));
         Ok(settings)
     }
 

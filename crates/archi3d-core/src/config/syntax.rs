@@ -27,11 +27,11 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "did not find expected ',' or ']'",
-        "`,` or `]` is expected here: the list that `[` opened goes on",
+        "expected `,` or `]`: the list that `[` opened is not closed",
     ),
     (
         "did not find expected ',' or '}'",
-        "`,` or `}` is expected here: the map that `{` opened goes on",
+        "expected `,` or `}`: the map that `{` opened is not closed",
     ),
     (
         "mapping values are not allowed in this context",
@@ -152,13 +152,13 @@ mod tests {
             (
                 "a: [1, 2\nb: 3\n",
                 "x.yaml:2: ",
-                "`]` is expected here",
+                "expected `,` or `]`",
                 "(opened in line 1): `b: 3`",
             ),
             (
                 "a: {x: 1\nb: 3\n",
                 "x.yaml:2: ",
-                "`}` is expected here",
+                "expected `,` or `}`",
                 "(opened in line 1): `b: 3`",
             ),
             (

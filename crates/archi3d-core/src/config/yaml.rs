@@ -280,9 +280,7 @@ impl Visitor<'_> for NewKey<'_> {
             ));
         }
         if self.1.contains_key(key) {
-            return Err(E::custom(format!(
-                "the key `{key}` stands here a second time; keep one"
-            )));
+            return Err(E::custom(format!("duplicate key `{key}`; keep one")));
         }
         Ok(key.to_owned())
     }
@@ -376,7 +374,7 @@ mod tests {
     fn a_key_that_stands_twice_is_refused_with_its_line() {
         assert_eq!(
             parse("a:\n  b: 1\n  c: 2\n  b: 3\n").expect_err("twice"),
-            "x.yaml:4: a: the key `b` stands here a second time; keep one"
+            "x.yaml:4: a: duplicate key `b`; keep one"
         );
         assert!(parse("a: {b: 1, b: 2}").is_err());
         assert!(parse("a: {b: 1}\nc: {b: 1}\n").is_ok());

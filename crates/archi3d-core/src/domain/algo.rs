@@ -50,6 +50,19 @@ impl AlgoSettings {
             .filter(|listed| self.price_source.as_deref() == Some(&listed.source_of_day()))
     }
 
+    /// Puts what a run asks for in the place of defaults. What has no default is nobody's to choose.
+    pub fn choose(&mut self, options: &serde_json::Map<String, serde_json::Value>) {
+        let listed = self.listed_in_use().cloned();
+        for (name, value) in options {
+            if let Some(usual) = self.defaults.get_mut(name) {
+                usual.clone_from(value);
+            }
+        }
+        if let Some(listed) = listed {
+            self.unit_price_usd = listed.generation_usd(self.units());
+        }
+    }
+
     /// Returns how many billing units its entry says one generation has.
     pub fn units(&self) -> Option<f64> {
         let units = self.options.get("units")?;

@@ -22,7 +22,7 @@ pub const WARN_FROM: f64 = 0.8;
 
 /// Whose money it is about: one attempt of one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stake {
+pub struct AttemptKey {
     /// The run.
     pub run_id: RunId,
     /// The job.
@@ -35,7 +35,7 @@ pub struct Stake {
     pub worker_id: WorkerId,
 }
 
-impl From<&Lease> for Stake {
+impl From<&Lease> for AttemptKey {
     fn from(lease: &Lease) -> Self {
         Self {
             run_id: lease.run_id.clone(),
@@ -50,12 +50,12 @@ impl From<&Lease> for Stake {
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Line")]
-pub struct Entry {
+pub struct LedgerEntry {
     /// When.
     pub at: Timestamp,
     /// Whose money.
     #[serde(flatten)]
-    pub stake: Stake,
+    pub attempt_key: AttemptKey,
     /// What happened to it.
     #[serde(flatten)]
     pub change: Change,
@@ -87,12 +87,12 @@ enum Event {
     Settled,
 }
 
-impl From<Line> for Entry {
+impl From<Line> for LedgerEntry {
     fn from(line: Line) -> Self {
         let usd = line.usd;
         Self {
             at: line.at,
-            stake: Stake {
+            attempt_key: AttemptKey {
                 run_id: line.run_id,
                 job_id: line.job_id,
                 attempt: line.attempt,
@@ -178,7 +178,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ByHand {
     /// The attempt whose reservation that ended.
-    pub stake: Stake,
+    pub attempt_key: AttemptKey,
     /// How much.
     pub usd: f64,
     /// When it was said.
@@ -187,7 +187,7 @@ pub struct ByHand {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Reservation {
-    stake: Stake,
+    attempt_key: AttemptKey,
     usd: Usd,
     day: String,
     /// Whether it was taken over from an attempt that may have been billed.
@@ -267,7 +267,7 @@ impl CapKind {
 
 /// How the money of a run stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Standing {
+pub struct Usage {
     /// What was spent.
     pub spent_usd: f64,
     /// What is set aside.
@@ -278,20 +278,20 @@ pub struct Standing {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Balance {
     /// The run.
-    pub run: Standing,
+    pub run: Usage,
     /// Today, in UTC.
-    pub day: Standing,
+    pub day: Usage,
 }
 
 impl Balance {
     /// Returns how every limit stands, the run's first.
     pub fn levels(&self, caps: Caps) -> Vec<Level> {
-        let level = |cap, cap_usd: Option<f64>, standing: Standing| {
+        let level = |cap, cap_usd: Option<f64>, usage: Usage| {
             cap_usd.map(|cap_usd| Level {
                 cap,
                 cap_usd,
-                spent_usd: standing.spent_usd,
-                reserved_usd: standing.reserved_usd,
+                spent_usd: usage.spent_usd,
+                reserved_usd: usage.reserved_usd,
             })
         };
         let run = level(CapKind::Run, caps.run_usd, self.run);
@@ -347,30 +347,30 @@ impl Ledger {
 
     /// Takes one line in. The money of an attempt is settled once, whoever tells
     /// it again.
-    pub fn take(&mut self, entry: &Entry) {
-        let Entry {
+    pub fn take(&mut self, entry: &LedgerEntry) {
+        let LedgerEntry {
             at,
-            stake,
+            attempt_key,
             change,
             by_hand,
         } = entry;
-        if self.is_settled(&stake.nonce) {
+        if self.is_settled(&attempt_key.nonce) {
             return;
         }
-        self.attempts.insert(stake.nonce.clone(), false);
-        let key = (stake.run_id.clone(), stake.job_id.clone());
+        self.attempts.insert(attempt_key.nonce.clone(), false);
+        let key = (attempt_key.run_id.clone(), attempt_key.job_id.clone());
         match *change {
             Change::Reserved { usd } => {
                 let earlier = self.reserved.get(&key);
                 let raised = earlier.is_some_and(|earlier| {
-                    earlier.stake.nonce == stake.nonce && money(usd) > earlier.usd
+                    earlier.attempt_key.nonce == attempt_key.nonce && money(usd) > earlier.usd
                 });
                 let reservation = Reservation {
-                    stake: stake.clone(),
+                    attempt_key: attempt_key.clone(),
                     usd: money(usd),
                     day: day_of(*at),
                     taken_over: earlier.is_some_and(|earlier| {
-                        earlier.taken_over || earlier.stake.nonce != stake.nonce
+                        earlier.taken_over || earlier.attempt_key.nonce != attempt_key.nonce
                     }),
                 };
                 if raised {
@@ -380,14 +380,18 @@ impl Ledger {
             }
             Change::Settled { usd } => {
                 if *by_hand {
-                    let (stake, at) = (stake.clone(), *at);
-                    self.by_hand.push(ByHand { stake, usd, at });
+                    let (attempt_key, at) = (attempt_key.clone(), *at);
+                    self.by_hand.push(ByHand {
+                        attempt_key,
+                        usd,
+                        at,
+                    });
                 }
                 let usd = money(usd);
-                if usd == Usd::ZERO && !by_hand && !self.may_free(stake) {
+                if usd == Usd::ZERO && !by_hand && !self.may_free(attempt_key) {
                     return;
                 }
-                self.attempts.insert(stake.nonce.clone(), true);
+                self.attempts.insert(attempt_key.nonce.clone(), true);
                 let reserved = self.reserved.get(&key).map_or(Usd::ZERO, |own| own.usd);
                 if usd > reserved {
                     self.note_dearer(&key, usd, *at);
@@ -396,8 +400,9 @@ impl Ledger {
                 let day = match self.reserved.get(&key) {
                     // A bill is also that of the attempts before it.
                     Some(own)
-                        if own.stake.nonce == stake.nonce
-                            || (own.stake.attempt < stake.attempt && usd > Usd::ZERO) =>
+                        if own.attempt_key.nonce == attempt_key.nonce
+                            || (own.attempt_key.attempt < attempt_key.attempt
+                                && usd > Usd::ZERO) =>
                     {
                         let day = own.day.clone();
                         self.reserved.remove(&key);
@@ -437,7 +442,7 @@ impl Ledger {
     /// Decides whether a job that costs `price` may start. What is reserved for
     /// the same job already does not count twice.
     pub fn grant(&self, run: &RunId, job: &JobId, price: f64, caps: Caps, now: Timestamp) -> Grant {
-        let others = |r: &Reservation| r.stake.run_id != *run || r.stake.job_id != *job;
+        let others = |r: &Reservation| r.attempt_key.run_id != *run || r.attempt_key.job_id != *job;
         self.decide(run, price, caps, now, &others)
     }
 
@@ -486,11 +491,11 @@ impl Ledger {
             kept.map(|r| r.usd).sum::<Usd>().dollars()
         };
         Balance {
-            run: Standing {
+            run: Usage {
                 spent_usd: dollars(self.spent_by_run.get(run)),
-                reserved_usd: reserved(&|r| r.stake.run_id == *run),
+                reserved_usd: reserved(&|r| r.attempt_key.run_id == *run),
             },
-            day: Standing {
+            day: Usage {
                 spent_usd: dollars(self.spent_by_day.get(&today)),
                 reserved_usd: reserved(&|r| r.day == today),
             },
@@ -498,9 +503,12 @@ impl Ledger {
     }
 
     /// Returns how the money of a run stands.
-    pub fn standing(&self, run: &RunId) -> Standing {
-        let reserved = self.reserved.values().filter(|r| r.stake.run_id == *run);
-        Standing {
+    pub fn usage(&self, run: &RunId) -> Usage {
+        let reserved = self
+            .reserved
+            .values()
+            .filter(|r| r.attempt_key.run_id == *run);
+        Usage {
             spent_usd: dollars(self.spent_by_run.get(run)),
             reserved_usd: reserved.map(|r| r.usd).sum::<Usd>().dollars(),
         }
@@ -520,31 +528,37 @@ impl Ledger {
     }
 
     /// Returns every reservation of a run, with whose it is.
-    pub fn open(&self, run: &RunId) -> Vec<(Stake, f64)> {
-        let of_run = self.reserved.values().filter(|r| r.stake.run_id == *run);
-        of_run.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
+    pub fn open(&self, run: &RunId) -> Vec<(AttemptKey, f64)> {
+        let of_run = self
+            .reserved
+            .values()
+            .filter(|r| r.attempt_key.run_id == *run);
+        of_run
+            .map(|r| (r.attempt_key.clone(), r.usd.dollars()))
+            .collect()
     }
 
     /// Returns every reservation of any run that counts for today.
-    pub fn open_today(&self, now: Timestamp) -> Vec<(Stake, f64)> {
+    pub fn open_today(&self, now: Timestamp) -> Vec<(AttemptKey, f64)> {
         let today = day_of(now);
         let open = self.reserved.values().filter(|r| r.day == today);
-        open.map(|r| (r.stake.clone(), r.usd.dollars())).collect()
+        open.map(|r| (r.attempt_key.clone(), r.usd.dollars()))
+            .collect()
     }
 
     /// Tells whether the reservation of an attempt ends if it was not billed. That
     /// says nothing of an attempt before it whose reservation it took over.
-    pub fn may_free(&self, stake: &Stake) -> bool {
-        let key = (stake.run_id.clone(), stake.job_id.clone());
+    pub fn may_free(&self, attempt_key: &AttemptKey) -> bool {
+        let key = (attempt_key.run_id.clone(), attempt_key.job_id.clone());
         let own = self.reserved.get(&key);
-        own.is_some_and(|own| own.stake.nonce == stake.nonce && !own.taken_over)
+        own.is_some_and(|own| own.attempt_key.nonce == attempt_key.nonce && !own.taken_over)
     }
 
     /// Returns what people said was billed for jobs of a run, in the order in which
     /// they said it.
     pub fn by_hand(&self, run: &RunId) -> impl Iterator<Item = &ByHand> {
         let said = self.by_hand.iter();
-        said.filter(move |said| said.stake.run_id == *run)
+        said.filter(move |said| said.attempt_key.run_id == *run)
     }
 
     /// Tells whether any line names an attempt.

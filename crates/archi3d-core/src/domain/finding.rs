@@ -79,7 +79,7 @@ codes! {
     ClockSkew "clock_skew" Warning
         "times in the table are wrong, and other tools take a fresh job for a stale one",
     WorldWritable "world_writable" Warning
-        "anybody on this machine can forge or remove records",
+        "every user of this machine can forge or remove records",
     Unreadable "unreadable" Error
         "what cannot be read cannot be checked or worked on",
     LinkOutside "link_outside" Error
@@ -103,7 +103,7 @@ codes! {
     LedgerUnreadable "ledger_unreadable" Warning
         "what cannot be read of the money is in no sum",
     ConflictCopy "conflict_copy" Warning
-        "somebody's changes are in the copy and not in the table",
+        "the copy has changes that the table lacks",
     StaleCopy "copy_of_table" Note
         "it says nothing that the table does not say; a program or a person left it",
     CopyBeside "copy_of_file" Note
@@ -143,9 +143,9 @@ codes! {
     UnknownStatus "unknown_status" Warning
         "no command knows what it means: the job is skipped and in no count",
     RunningUnheld "running_without_holder" Warning
-        "the job stands still, and a worker that is told to go on with it makes and pays for it again",
+        "the job does not progress, and a worker that resumes it makes and pays for it again",
     DeadLease "dead_lease" Warning
-        "the job stands still: the worker that had it is gone",
+        "the job does not progress: its worker died",
     DeadWorker "dead_worker" Note
         "a worker ended without closing its journal; the next one closes it",
     OrphanStaging "orphan_staging" Warning
@@ -264,7 +264,7 @@ impl Finding {
     }
 
     /// Tells whether `--fix` can set it right.
-    pub fn is_mendable(&self) -> bool {
+    pub fn is_repairable(&self) -> bool {
         !self.changes.is_empty()
     }
 }

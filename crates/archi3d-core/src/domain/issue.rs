@@ -149,9 +149,9 @@ pub fn issues_of(item: &Item, known: Option<&Enrichment>, troubles: &[Trouble]) 
 
 /// Returns, for each of `folders`, which other folder it is easily confused with.
 ///
-/// Two folders are twins when product and variant are the same, or look the same
+/// Two folders are lookalikes when product and variant are the same, or look the same
 /// because only the Unicode form of a letter differs.
-pub fn twins<'a>(folders: &[&'a str]) -> Vec<Option<&'a str>> {
+pub fn lookalikes<'a>(folders: &[&'a str]) -> Vec<Option<&'a str>> {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (index, folder) in folders.iter().enumerate() {
         let (product, variant) = split_folder_name(folder);
@@ -161,14 +161,14 @@ pub fn twins<'a>(folders: &[&'a str]) -> Vec<Option<&'a str>> {
         );
         groups.entry(key).or_default().push(index);
     }
-    let mut twins = vec![None; folders.len()];
+    let mut lookalikes = vec![None; folders.len()];
     for group in groups.into_values().filter(|group| group.len() > 1) {
         for &index in &group {
             let other = group.iter().find(|other| **other != index);
-            twins[index] = other.map(|other| folders[*other]);
+            lookalikes[index] = other.map(|other| folders[*other]);
         }
     }
-    twins
+    lookalikes
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
             "3",
         ];
         assert_eq!(
-            twins(&folders),
+            lookalikes(&folders),
             [
                 Some("1 - cafe\u{301}"),
                 Some("1 - caf\u{e9}"),

@@ -140,6 +140,8 @@ pub enum JobEvent {
     Cancelled,
     /// Somebody put it back.
     Restored,
+    /// Somebody wants it tried again.
+    WantedAgain,
 }
 
 /// Why a job is entered: what the claimer must have seen.
@@ -193,7 +195,9 @@ impl JobState {
             (S::Enqueued { attempt } | S::Running { attempt }, E::Cancelled) => {
                 Some(S::Cancelled { attempt })
             }
-            (S::Cancelled { attempt }, E::Restored) => Some(S::Enqueued { attempt }),
+            (S::Cancelled { attempt }, E::Restored) | (S::Failed { attempt }, E::WantedAgain) => {
+                Some(S::Enqueued { attempt })
+            }
             _ => None,
         };
         next.ok_or(IllegalEvent { state: self, event })
@@ -265,6 +269,7 @@ impl fmt::Display for JobEvent {
             Self::Released { attempt } => write!(f, "released by attempt {attempt}"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Restored => f.write_str("restored"),
+            Self::WantedAgain => f.write_str("tried again"),
         }
     }
 }

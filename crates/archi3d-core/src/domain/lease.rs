@@ -42,6 +42,9 @@ pub struct Lease {
     /// An intent to buy that an earlier attempt said, and nobody knows what came of it.
     #[serde(default)]
     pub intent: Option<Box<OpenIntent>>,
+    /// Whether a person who had it tried again said that what may have been billed is bought again.
+    #[serde(default)]
+    pub resubmit: bool,
     /// How many failures of this job were followed by another attempt.
     pub failures: u32,
     /// Stays the same for a job until a purchase has succeeded.

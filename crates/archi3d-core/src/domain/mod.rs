@@ -39,3 +39,4 @@ pub mod service;
 pub mod spreadsheet;
 pub mod text;
 pub mod time;
+pub mod traceparent;

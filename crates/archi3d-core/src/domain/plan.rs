@@ -42,6 +42,22 @@ pub struct CatalogItem {
     pub gt: String,
 }
 
+impl CatalogItem {
+    /// Returns the texts that come from outside, with their columns in the registry, in that order.
+    pub fn outside_texts(&self) -> [(&'static str, &str); 8] {
+        [
+            ("product_id", &self.product_id),
+            ("variant", &self.variant),
+            ("manufacturer", &self.manufacturer),
+            ("product_name", &self.product_name),
+            ("category_l1", &self.categories[0]),
+            ("category_l2", &self.categories[1]),
+            ("category_l3", &self.categories[2]),
+            ("description", &self.description),
+        ]
+    }
+}
+
 /// An algorithm that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownAlgo {

@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
                 None
             }
             None if status == Status::Running && has_model && evidence.is_whole => {
-                let reason = "a whole result, and no marker of anybody who works on it";
+                let reason = "a complete result, and no worker holds the job";
                 Some(Wanted::new(Status::Completed, reason))
             }
             None => None,
@@ -441,7 +441,7 @@ impl<'a> Work<'a> {
 
 /// Why a stale lease changes nothing here.
 const STALE: &str = "marker .inprogress is stale; left as it is, \
-                     `run worker --only-status enqueued,running` goes on with the job";
+                     `run worker --only-status enqueued,running` resumes the job";
 
 /// Returns what an `error.txt` says in short: the message without its traceback.
 fn error_summary(text: &str) -> String {

@@ -90,7 +90,7 @@ impl Default for RetryPolicy {
 
 /// What a failed attempt leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RetryDecision {
     /// The job waits this long and is tried again.
     Again(Duration),
     /// The job has failed.
@@ -123,20 +123,20 @@ pub fn after_failure(
     refused_for: Duration,
     policy: RetryPolicy,
     jitter: f64,
-) -> Verdict {
+) -> RetryDecision {
     let retry_after = retry_after.map(|asked| asked.min(LONGEST_ASKED));
     match (class, retry_after) {
         (ErrorClass::Transient, Some(asked)) if refused_for < LONGEST_REFUSAL => {
-            return Verdict::LeaveAlone(asked.max(SHORTEST_REFUSAL));
+            return RetryDecision::LeaveAlone(asked.max(SHORTEST_REFUSAL));
         }
         _ => {}
     }
     match class {
-        ErrorClass::OutOfCredit => Verdict::CloseProvider(closing_time(retry_after)),
+        ErrorClass::OutOfCredit => RetryDecision::CloseProvider(closing_time(retry_after)),
         ErrorClass::Transient if earlier_failures < policy.retries => {
-            Verdict::Again(pause(earlier_failures, retry_after, policy, jitter))
+            RetryDecision::Again(pause(earlier_failures, retry_after, policy, jitter))
         }
-        _ => Verdict::Fail,
+        _ => RetryDecision::Fail,
     }
 }
 
@@ -208,48 +208,55 @@ mod tests {
         wait: Option<Duration>,
         policy: RetryPolicy,
         jitter: f64,
-    ) -> Verdict {
+    ) -> RetryDecision {
         after_failure(class, earlier, wait, Duration::ZERO, policy, jitter)
     }
 
     /// What was said, its class, how many failures came before, how many retries
     /// there are, how long the provider asks to wait, and what follows.
-    type Reply = (&'static str, ErrorClass, u32, u32, Option<u64>, Verdict);
+    type Reply = (
+        &'static str,
+        ErrorClass,
+        u32,
+        u32,
+        Option<u64>,
+        RetryDecision,
+    );
 
     #[rustfmt::skip]
     fn replies() -> Vec<Reply> {
         let exit = ErrorClass::of_exit_code;
         vec![
-            ("exit 75", exit(Some(75), false), 0, 3, None, Verdict::Again(S(1))),
-            ("exit 75 after submit", exit(Some(75), true), 0, 3, None, Verdict::Again(S(1))),
-            ("exit 75, second failure", exit(Some(75), false), 1, 3, None, Verdict::Again(S(2))),
-            ("exit 75, third failure", exit(Some(75), false), 2, 3, None, Verdict::Again(S(4))),
-            ("exit 75, retries used up", exit(Some(75), false), 3, 3, None, Verdict::Fail),
-            ("exit 75, no retries", exit(Some(75), false), 0, 0, None, Verdict::Fail),
-            ("exit 65", exit(Some(65), false), 0, 3, None, Verdict::Fail),
-            ("exit 65 after submit", exit(Some(65), true), 0, 3, None, Verdict::Fail),
-            ("exit 69", exit(Some(69), false), 0, 3, None, Verdict::CloseProvider(None)),
-            ("exit 69 after submit", exit(Some(69), true), 9, 0, None, Verdict::CloseProvider(None)),
-            ("exit 1", exit(Some(1), false), 0, 3, None, Verdict::Fail),
-            ("exit 1 after submit", exit(Some(1), true), 0, 3, None, Verdict::Fail),
-            ("exit 127", exit(Some(127), false), 0, 3, None, Verdict::Fail),
-            ("killed by a signal", exit(None, false), 0, 3, None, Verdict::Fail),
-            ("killed after submit", exit(None, true), 0, 3, None, Verdict::Fail),
-            ("429 with 30 s", Transient, 0, 3, Some(30), Verdict::LeaveAlone(S(30))),
-            ("429 without retries", Transient, 0, 0, Some(30), Verdict::LeaveAlone(S(30))),
-            ("429 with 0 s", Transient, 0, 3, Some(0), Verdict::LeaveAlone(S(1))),
-            ("503", Transient, 0, 1, None, Verdict::Again(S(1))),
-            ("402", OutOfCredit, 0, 3, None, Verdict::CloseProvider(None)),
-            ("402 for a day", OutOfCredit, 0, 3, Some(86_400), Verdict::CloseProvider(Some(S(86_400)))),
-            ("402 with 0 s", OutOfCredit, 0, 3, Some(0), Verdict::CloseProvider(None)),
-            ("402 with 1 s", OutOfCredit, 0, 3, Some(1), Verdict::CloseProvider(Some(S(10)))),
-            ("400", BadInput, 0, 3, None, Verdict::Fail),
-            ("401", Permanent, 0, 3, None, Verdict::Fail),
-            ("502 after the request was sent", Unknown, 0, 3, None, Verdict::Fail),
-            ("timeout after submit", Unknown, 0, 3, Some(5), Verdict::Fail),
-            ("429 for ever", Transient, 0, 3, Some(u64::MAX), Verdict::LeaveAlone(LONGEST_ASKED)),
-            ("402 for ever", OutOfCredit, 0, 3, Some(u64::MAX), Verdict::CloseProvider(Some(LONGEST_ASKED))),
-            ("many failures", Transient, 30, 99, None, Verdict::Again(S(300))),
+            ("exit 75", exit(Some(75), false), 0, 3, None, RetryDecision::Again(S(1))),
+            ("exit 75 after submit", exit(Some(75), true), 0, 3, None, RetryDecision::Again(S(1))),
+            ("exit 75, second failure", exit(Some(75), false), 1, 3, None, RetryDecision::Again(S(2))),
+            ("exit 75, third failure", exit(Some(75), false), 2, 3, None, RetryDecision::Again(S(4))),
+            ("exit 75, retries used up", exit(Some(75), false), 3, 3, None, RetryDecision::Fail),
+            ("exit 75, no retries", exit(Some(75), false), 0, 0, None, RetryDecision::Fail),
+            ("exit 65", exit(Some(65), false), 0, 3, None, RetryDecision::Fail),
+            ("exit 65 after submit", exit(Some(65), true), 0, 3, None, RetryDecision::Fail),
+            ("exit 69", exit(Some(69), false), 0, 3, None, RetryDecision::CloseProvider(None)),
+            ("exit 69 after submit", exit(Some(69), true), 9, 0, None, RetryDecision::CloseProvider(None)),
+            ("exit 1", exit(Some(1), false), 0, 3, None, RetryDecision::Fail),
+            ("exit 1 after submit", exit(Some(1), true), 0, 3, None, RetryDecision::Fail),
+            ("exit 127", exit(Some(127), false), 0, 3, None, RetryDecision::Fail),
+            ("killed by a signal", exit(None, false), 0, 3, None, RetryDecision::Fail),
+            ("killed after submit", exit(None, true), 0, 3, None, RetryDecision::Fail),
+            ("429 with 30 s", Transient, 0, 3, Some(30), RetryDecision::LeaveAlone(S(30))),
+            ("429 without retries", Transient, 0, 0, Some(30), RetryDecision::LeaveAlone(S(30))),
+            ("429 with 0 s", Transient, 0, 3, Some(0), RetryDecision::LeaveAlone(S(1))),
+            ("503", Transient, 0, 1, None, RetryDecision::Again(S(1))),
+            ("402", OutOfCredit, 0, 3, None, RetryDecision::CloseProvider(None)),
+            ("402 for a day", OutOfCredit, 0, 3, Some(86_400), RetryDecision::CloseProvider(Some(S(86_400)))),
+            ("402 with 0 s", OutOfCredit, 0, 3, Some(0), RetryDecision::CloseProvider(None)),
+            ("402 with 1 s", OutOfCredit, 0, 3, Some(1), RetryDecision::CloseProvider(Some(S(10)))),
+            ("400", BadInput, 0, 3, None, RetryDecision::Fail),
+            ("401", Permanent, 0, 3, None, RetryDecision::Fail),
+            ("502 after the request was sent", Unknown, 0, 3, None, RetryDecision::Fail),
+            ("timeout after submit", Unknown, 0, 3, Some(5), RetryDecision::Fail),
+            ("429 for ever", Transient, 0, 3, Some(u64::MAX), RetryDecision::LeaveAlone(LONGEST_ASKED)),
+            ("402 for ever", OutOfCredit, 0, 3, Some(u64::MAX), RetryDecision::CloseProvider(Some(LONGEST_ASKED))),
+            ("many failures", Transient, 30, 99, None, RetryDecision::Again(S(300))),
         ]
     }
 
@@ -260,7 +267,7 @@ mod tests {
             assert_eq!(verdict, expected, "{reply}");
         }
         let day = after_failure(Transient, 0, Some(S(1)), LONGEST_REFUSAL, policy(0), 1.0);
-        assert_eq!(day, Verdict::Fail);
+        assert_eq!(day, RetryDecision::Fail);
         assert_eq!(ErrorClass::of_exit_code(Some(1), true), Unknown);
         assert_eq!(ErrorClass::of_exit_code(None, true), Unknown);
         assert_eq!(ErrorClass::of_exit_code(Some(1), false), Permanent);
@@ -273,7 +280,7 @@ mod tests {
         ) {
             for class in [Unknown, BadInput, Permanent] {
                 let verdict = decide(class, earlier, wait.map(S), policy(retries), 0.5);
-                prop_assert_eq!(verdict, Verdict::Fail);
+                prop_assert_eq!(verdict, RetryDecision::Fail);
             }
         }
 
@@ -283,7 +290,7 @@ mod tests {
         ) {
             let refused = LONGEST_REFUSAL;
             let verdict = after_failure(Transient, earlier, wait.map(S), refused, policy(1000), jitter);
-            let Verdict::Again(pause) = verdict else { panic!("{verdict:?}") };
+            let RetryDecision::Again(pause) = verdict else { panic!("{verdict:?}") };
             prop_assert!(pause >= wait.map_or(Duration::from_millis(500), S));
             prop_assert!(pause <= S(300).max(wait.map_or(S(0), S)));
         }

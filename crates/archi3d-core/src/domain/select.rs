@@ -101,7 +101,7 @@ impl SkipReason {
             Self::AlreadyRehearsed => "rehearsed already".to_owned(),
             Self::NeedsRedo => "completed (only --redo makes them again)".to_owned(),
             Self::RealResult => "with a real result, which a rehearsal never replaces".to_owned(),
-            Self::RealAttempt => "tried for real before, which a rehearsal leaves alone".to_owned(),
+            Self::RealAttempt => "tried for real before; a rehearsal skips them".to_owned(),
             Self::Held => "held by a worker".to_owned(),
             Self::Resumable => "left by a worker that died".to_owned(),
             Self::Doubtful => "possibly billed".to_owned(),

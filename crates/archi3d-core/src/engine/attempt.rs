@@ -11,8 +11,9 @@ use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::purchase::{Billed, OpenIntent, PurchaseEnd, RequestFate};
 use crate::domain::retry::{ErrorClass, OnInterrupt};
-use crate::engine::Carrier;
+use crate::engine::Algorithm;
 use crate::engine::output::Checked;
+use crate::store::StoreError;
 use crate::store::artifacts::NoInputs;
 
 /// What is said of a job that may have been bought without anybody knowing.
@@ -82,25 +83,33 @@ impl<'a> Intent<'a> {
 }
 
 impl Trade<'_> {
+    /// Tells whether nothing was bought: what the adapter announces before it buys, it did not
+    /// announce.
+    fn is_none(&self, algorithm: &Algorithm) -> bool {
+        algorithm.adapter.announces() && self.intent.is_none() && self.request.is_none()
+    }
+
     /// Tells whether the next attempt cannot find out what came of this one, so that
     /// it would buy once more.
-    fn is_blind(&self, carrier: &Carrier) -> bool {
-        self.intent.is_some() && !carrier.adapter.reconciles()
+    fn is_blind(&self, algorithm: &Algorithm) -> bool {
+        self.intent.is_some() && !algorithm.adapter.reconciles()
     }
 }
 
 /// How an attempt went, before the store has heard of it.
 pub(super) enum Attempt {
     Made(Box<Checked>),
+    /// This machine cannot fetch its pictures; nothing has begun.
+    Unable(StoreError),
     /// It is made, and our own disk keeps it from being checked and recorded now.
     Unrecorded(String),
     Failed(Failure),
     Stopped {
         reason: StopReason,
-        /// Whether the adapter had begun.
+        /// Whether the adapter had begun and may have bought something.
         begun: bool,
         /// Whether what it had bought was cancelled before anything of it was made.
-        withdrawn: bool,
+        unbilled: bool,
     },
 }
 
@@ -185,7 +194,7 @@ impl Failure {
 pub(super) fn from_adapter_error(
     error: AdapterError,
     trade: &Trade<'_>,
-    carrier: &Carrier,
+    algorithm: &Algorithm,
 ) -> Attempt {
     match error {
         AdapterError::Failed {
@@ -203,7 +212,7 @@ pub(super) fn from_adapter_error(
             };
             let end = bill.end(class, trade);
             let open_intent = trade.intent.is_some() && end == PurchaseEnd::Open;
-            let usual = carrier.price.unit_usd.unwrap_or_default();
+            let usual = algorithm.price.unit_usd.unwrap_or_default();
             Attempt::Failed(Failure {
                 detail,
                 retry_after,
@@ -214,7 +223,7 @@ pub(super) fn from_adapter_error(
                 },
                 cut_off: open_intent || bill.billed == Some(Billed::Maybe),
                 looked: open_intent && matches!(trade.intent, Some(Intent::Inherited(_))),
-                ..Failure::new(bill.class(class, open_intent, trade, carrier), message)
+                ..Failure::new(bill.class(class, open_intent, trade, algorithm), message)
             })
         }
         AdapterError::CutOff {
@@ -223,8 +232,8 @@ pub(super) fn from_adapter_error(
             detail,
         } => Attempt::Failed(Failure {
             detail,
-            cut_off: true,
-            ..Failure::new(cut_off_class(class, carrier, trade), message)
+            cut_off: !trade.is_none(algorithm),
+            ..Failure::new(cut_off_class(class, algorithm, trade), message)
         }),
         AdapterError::NoRoom { message } => Attempt::Failed(Failure::no_room(message)),
         AdapterError::Denied { message } => Attempt::Failed(Failure {
@@ -236,42 +245,46 @@ pub(super) fn from_adapter_error(
             cut_off: matches!(trade.intent, Some(Intent::Inherited(_))),
             ..Failure::new(ErrorClass::Transient, message)
         }),
-        AdapterError::Withdrawn => Attempt::Stopped {
+        AdapterError::CancelledUnbilled => Attempt::Stopped {
             reason: StopReason::CancelAsked,
             begun: true,
-            withdrawn: true,
+            unbilled: true,
         },
         AdapterError::Stopped(StopReason::TimedOut) => {
             // Once a provider took the request, it may bill although we left.
             let class = if trade.submitted {
                 ErrorClass::Unknown
             } else {
-                cut_off_class(ErrorClass::Transient, carrier, trade)
+                cut_off_class(ErrorClass::Transient, algorithm, trade)
             };
-            let limit = carrier.timeout.unwrap_or_default().as_secs_f64();
+            let limit = algorithm.timeout.unwrap_or_default().as_secs_f64();
             Attempt::Failed(Failure {
-                cut_off: true,
+                cut_off: !trade.is_none(algorithm),
                 ..Failure::new(class, format!("timed out after {limit} s"))
             })
         }
         AdapterError::Stopped(reason) => Attempt::Stopped {
             reason,
-            begun: true,
-            withdrawn: false,
+            begun: !trade.is_none(algorithm),
+            unbilled: false,
         },
     }
 }
 
 /// Returns the class of an attempt that was cut off: where the adapter's entry
 /// asks for it, nobody can say whether something was bought.
-pub(super) fn cut_off_class(usual: ErrorClass, carrier: &Carrier, trade: &Trade<'_>) -> ErrorClass {
-    let reconciles = carrier.adapter.reconciles();
+pub(super) fn cut_off_class(
+    usual: ErrorClass,
+    algorithm: &Algorithm,
+    trade: &Trade<'_>,
+) -> ErrorClass {
+    let reconciles = algorithm.adapter.reconciles();
     match trade.intent {
         // The next attempt finds out what came of it; an ending asks a person.
         Some(_) if reconciles && usual == ErrorClass::Transient => usual,
         Some(_) => ErrorClass::Unknown,
-        None if reconciles => usual,
-        None if carrier.on_interrupt == OnInterrupt::Ask && trade.request.is_none() => {
+        None if reconciles || trade.is_none(algorithm) => usual,
+        None if algorithm.on_interrupt == OnInterrupt::Ask && trade.request.is_none() => {
             ErrorClass::Unknown
         }
         None => usual,
@@ -308,14 +321,14 @@ impl Said {
         class: ErrorClass,
         open_intent: bool,
         trade: &Trade<'_>,
-        carrier: &Carrier,
+        algorithm: &Algorithm,
     ) -> ErrorClass {
         use ErrorClass::{BadInput, Permanent, Transient, Unknown};
         let kept = trade.request.is_some() && !self.void;
         let maybe_billed = matches!(self.billed, Some(Billed::Maybe | Billed::Yes));
         match class {
             Unknown if self.billed == Some(Billed::No) && !kept && !open_intent => Permanent,
-            Transient if open_intent && !carrier.adapter.reconciles() => Unknown,
+            Transient if open_intent && !algorithm.adapter.reconciles() => Unknown,
             Transient if maybe_billed && !kept && !self.void && !open_intent => Unknown,
             BadInput | Permanent if open_intent => Unknown,
             class => class,
@@ -328,7 +341,7 @@ impl Said {
 pub(super) fn in_doubt(
     mut attempt: Attempt,
     trade: &Trade<'_>,
-    carrier: &Carrier,
+    algorithm: &Algorithm,
     entry: Entry,
 ) -> Attempt {
     if let Attempt::Failed(failure) = &mut attempt {
@@ -349,7 +362,9 @@ pub(super) fn in_doubt(
             failure.message = format!("{} ({advice})", failure.message);
         }
     }
-    let asks = carrier.on_interrupt == OnInterrupt::Ask && trade.request.is_none();
+    let asks = algorithm.on_interrupt == OnInterrupt::Ask
+        && trade.request.is_none()
+        && !trade.is_none(algorithm);
     match (&attempt, trade.intent) {
         (
             Attempt::Stopped {
@@ -357,7 +372,7 @@ pub(super) fn in_doubt(
                 ..
             },
             intent,
-        ) if trade.is_blind(carrier) || asks && !carrier.adapter.reconciles() => {
+        ) if trade.is_blind(algorithm) || asks && !algorithm.adapter.reconciles() => {
             let message = intent.map(|intent| intended(intent.correlation()));
             let message = message.map(|text| format!("{text} {}", again(entry)));
             Attempt::Failed(message.map_or_else(
@@ -373,7 +388,7 @@ pub(super) fn not_begun(reason: StopReason) -> Attempt {
     Attempt::Stopped {
         reason,
         begun: false,
-        withdrawn: false,
+        unbilled: false,
     }
 }
 
@@ -382,5 +397,6 @@ pub(super) fn without_inputs(no_inputs: NoInputs) -> Attempt {
     match no_inputs {
         NoInputs::Unusable(reason) => Attempt::Failed(Failure::new(ErrorClass::BadInput, reason)),
         NoInputs::Stopped => not_begun(StopReason::Killed),
+        NoInputs::Trouble(error) => Attempt::Unable(error),
     }
 }

@@ -5,7 +5,6 @@
 //! says nothing about it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::id::AlgoKey;
@@ -13,10 +12,9 @@ use crate::domain::money::Usd;
 use crate::domain::patch::Span;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
-use crate::engine::Pool;
+use crate::engine::dispatcher::Waiting;
 use crate::engine::event::{CanaryResult, EventKind};
-use crate::engine::queue::Waiting;
-use crate::engine::waits::Cause;
+use crate::engine::executor::Executor;
 use crate::store::providers::{Closable, Closure};
 
 /// How long after its last failure a paused algorithm is tried with one job.
@@ -49,56 +47,11 @@ fn speaks_of_the_algo(class: ErrorClass) -> bool {
     }
 }
 
-impl Pool<'_> {
-    /// Returns the job if its algorithm is not paused; otherwise counts it as kept
-    /// back. Some time after the last failure one job of all workers may try.
-    pub(super) fn wait_for_breaker(&self, mut waiting: Waiting) -> Option<Waiting> {
-        let Some(key) = self.breaker_key(&waiting) else {
-            return Some(waiting);
-        };
-        let providers = &self.conditions.providers;
-        let now = self.clock.now();
-        let pause = match providers.closed(Closable::Algo, &key, now) {
-            Ok(Some(pause)) => pause,
-            Ok(None) => return Some(waiting),
-            Err(error) if error.is_away() => {
-                self.queue.put_first(waiting);
-                return None;
-            }
-            // Whoever paused it had a reason.
-            Err(error) => {
-                let reason = format!("whether it is paused cannot be read: {}", error.in_full());
-                self.count(|tally| tally.paused(&key, &reason));
-                return None;
-            }
-        };
-        if now < pause.closed_at.plus(PAUSE) {
-            self.count(|tally| tally.paused(&key, &pause.reason));
-            return None;
-        }
-        match (providers.try_probe(&key), self.lanes.gate_of(waiting.lane)) {
-            (Ok(Some(probe)), _) => {
-                waiting.probe = Some(Arc::new(probe));
-                self.report(EventKind::Notice {
-                    message: format!("algo {key} was paused; one job tries whether it works again"),
-                });
-                Some(waiting)
-            }
-            (Ok(None), Some(lane)) => {
-                lane.waits.refused(Cause::Probe(key.to_string()));
-                self.queue.put_first(waiting);
-                None
-            }
-            _ => {
-                self.count(|tally| tally.paused(&key, &pause.reason));
-                None
-            }
-        }
-    }
-
-    fn breaker_key(&self, waiting: &Waiting) -> Option<AlgoKey> {
+impl Executor<'_> {
+    /// Returns the algorithm of a job if failures can pause it.
+    pub(super) fn breaker_key(&self, waiting: &Waiting) -> Option<AlgoKey> {
         let job = &waiting.planned.job;
-        let most = self.carrier_of(job).ok()?.breaker_failures;
+        let most = self.algorithm_of(job).ok()?.breaker_failures;
         let algo = AlgoKey::parse(&self.algo_of(job)).ok();
         algo.filter(|_| most > 0)
     }
@@ -116,18 +69,18 @@ impl Pool<'_> {
             Ended::Failed(class, _) => speaks_of_the_algo(*class),
         };
         if waiting.canary {
-            let mut trial = self.lanes.trial(waiting.lane);
-            trial.duration += span.duration;
-            trial.spent_usd += usd.unwrap_or_default();
-            match ended {
-                Ended::Completed => trial.completed += 1,
-                Ended::Failed(..) => {
-                    trial.failed += 1;
-                    let unknown = matches!(ended, Ended::Failed(ErrorClass::Unknown, _));
-                    trial.possibly_billed += usize::from(unknown && usd.is_none());
-                    trial.telling += usize::from(telling);
+            self.dispatch.note_trial(waiting.lane, |trial| {
+                trial.duration += span.duration;
+                trial.spent_usd += usd.unwrap_or_default();
+                match ended {
+                    Ended::Completed => trial.completed += 1,
+                    Ended::Failed(class, _) => {
+                        let unknown = *class == ErrorClass::Unknown;
+                        trial.failed += 1;
+                        trial.possibly_billed += usize::from(unknown && usd.is_none());
+                    }
                 }
-            }
+            });
         }
         let Some(algo) = self.breaker_key(waiting) else {
             return;
@@ -163,7 +116,7 @@ impl Pool<'_> {
         match ended {
             Ended::Completed if providers.open(Closable::Algo, algo).is_ok() => {
                 self.report(EventKind::Notice {
-                    message: format!("algo {algo} works again and goes on"),
+                    message: format!("algo {algo} works again and continues"),
                 });
             }
             Ended::Failed(_, error) if telling => {
@@ -176,13 +129,13 @@ impl Pool<'_> {
     /// Pauses the algorithm for every worker if it failed too often in a row.
     fn trip(&self, waiting: &Waiting, algo: &AlgoKey, in_a_row: u32, error: &str) {
         let job = &waiting.planned.job;
-        let most = self.carrier_of(job).map_or(0, |c| c.breaker_failures);
+        let most = self.algorithm_of(job).map_or(0, |c| c.breaker_failures);
         if in_a_row < most {
             return;
         }
         let providers = &self.conditions.providers;
-        let standing = providers.closed(Closable::Algo, algo, self.clock.now());
-        if standing.is_ok_and(|standing| standing.is_some()) {
+        let closed = providers.closed(Closable::Algo, algo, self.clock.now());
+        if closed.is_ok_and(|closed| closed.is_some()) {
             return;
         }
         let last = one_line(error);
@@ -191,14 +144,15 @@ impl Pool<'_> {
     }
 
     fn pause(&self, algo: &AlgoKey, reason: String) {
-        self.look_again();
         let pause = Closure {
             provider: algo.clone(),
             closed_at: self.clock.now(),
             until: None,
             reason,
         };
-        match self.conditions.providers.close(Closable::Algo, &pause) {
+        let closed = self.conditions.providers.close(Closable::Algo, &pause);
+        self.dispatch.look_again();
+        match closed {
             Ok(_) => self.report(EventKind::BreakerOpened {
                 algo: algo.to_string(),
                 reason: pause.reason,
@@ -212,14 +166,6 @@ impl Pool<'_> {
         }
     }
 
-    /// Tells whether more than the canaries of a lane may run, once these ended.
-    pub(super) fn is_released(&self, lane: usize) -> bool {
-        match self.conditions.canary {
-            None => true,
-            Some(canary) => canary.release && self.lanes.trial(lane).telling == 0,
-        }
-    }
-
     /// Tells how the canaries did, and how many jobs wait behind them.
     pub(super) fn tell_of_canaries(
         &self,
@@ -230,7 +176,7 @@ impl Pool<'_> {
         }
         let mut results = Vec::new();
         for (lane, algo) in self.lanes.algos() {
-            let trial = self.lanes.trial(lane).clone();
+            let trial = self.dispatch.trial(lane);
             let ended = trial.completed + trial.failed;
             let mean = trial.duration.as_secs_f64() / (ended.max(1) as f64);
             let result = CanaryResult {
@@ -240,7 +186,7 @@ impl Pool<'_> {
                 spent_usd: Usd::of(trial.spent_usd).dollars(),
                 possibly_billed: trial.possibly_billed,
                 avg_duration_s: (mean * 1e6).round() / 1e6,
-                waiting: self.queue.remaining_in(lane) + unclaimed.get(algo).unwrap_or(&0),
+                waiting: self.dispatch.remaining_in(lane) + unclaimed.get(algo).unwrap_or(&0),
             };
             self.report(EventKind::CanaryEnded(result.clone()));
             results.push(result);

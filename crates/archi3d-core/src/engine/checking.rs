@@ -6,14 +6,16 @@ use crate::domain::lease::Lease;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::shell_word;
 use crate::engine::attempt::{Attempt, Failure};
-use crate::engine::{Carrier, Pool, output};
+use crate::engine::executor::Executor;
+use crate::engine::{Algorithm, output};
+use crate::trace;
 use crate::workspace::artifact::{self, ArtifactError};
 
-impl Pool<'_> {
+impl Executor<'_> {
     /// Tells whether a result of this adapter has no files, and none are looked for: only where the
     /// store can keep such a result.
-    pub(super) fn is_bare(&self, carrier: &Carrier) -> bool {
-        !carrier.adapter.uses_files() && self.store.keeps_bare_results()
+    pub(super) fn is_bare(&self, algorithm: &Algorithm) -> bool {
+        !algorithm.adapter.uses_files() && self.store.keeps_bare_results()
     }
 
     /// Checks what an adapter calls its result.
@@ -22,21 +24,22 @@ impl Pool<'_> {
         mut result: GenerationResult,
         request: &GenerationRequest,
         lease: &Lease,
-        carrier: &Carrier,
+        algorithm: &Algorithm,
         purchase: bool,
     ) -> Attempt {
+        let _span = trace::span("check");
         if result.algo_version.is_none() {
-            let version = carrier.adapter.version().map(str::to_owned);
-            result.algo_version = version.or_else(|| carrier.adapter.maker());
+            let version = algorithm.adapter.version().map(str::to_owned);
+            result.algo_version = version.or_else(|| algorithm.adapter.maker());
         }
-        if self.is_bare(carrier) {
-            return Attempt::Made(Box::new(output::bare(result, &carrier.price)));
+        if self.is_bare(algorithm) {
+            return Attempt::Made(Box::new(output::bare(result, &algorithm.price)));
         }
         let workspace = &self.conditions.workspace;
         let detail = result.detail.take();
         let reported = result.estimated_cost_usd.or(result.unit_price_usd);
         let cost_usd = reported
-            .or(carrier.price.unit_usd)
+            .or(algorithm.price.unit_usd)
             .and_then(plain_usd)
             .filter(|usd| !self.conditions.dry_run && *usd > 0.0);
         let about = || output::about_request(self.store.run_id(), &lease.job_id, request);
@@ -47,7 +50,7 @@ impl Pool<'_> {
             workspace,
             self.store,
             &lease.job_id,
-            &carrier.price,
+            &algorithm.price,
             about,
         );
         match checked {
@@ -62,15 +65,20 @@ impl Pool<'_> {
                 made: true,
                 // The adapter had succeeded, so this was paid for.
                 cost_usd,
-                ..self.refuse_result(lease, &error, carrier)
+                ..self.refuse_result(lease, &error, algorithm)
             }),
         }
     }
 
     /// Turns a result that cannot be taken into a failure. It may have been paid
     /// for, so its files are kept where a person can look at them.
-    fn refuse_result(&self, lease: &Lease, error: &ArtifactError, carrier: &Carrier) -> Failure {
-        let paid = !self.conditions.dry_run && carrier.price.unit_usd != Some(0.0);
+    fn refuse_result(
+        &self,
+        lease: &Lease,
+        error: &ArtifactError,
+        algorithm: &Algorithm,
+    ) -> Failure {
+        let paid = !self.conditions.dry_run && algorithm.price.unit_usd != Some(0.0);
         // What could not even be read back may be a good result, and a whole model that
         // was paid for is not bought again before a person has looked at it.
         let class = match error {

@@ -2,21 +2,26 @@
 //! those that were lost or are to be cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::cancel::{JobStop, StopReason};
-use crate::domain::id::JobId;
+use crate::domain::id::Nonce;
 use crate::domain::lease::Lease;
-use crate::engine::Pool;
+use crate::engine::executor::Executor;
 use crate::store::{Beat, Progress};
 
-/// The running jobs, and the thread that beats for them.
+/// The leases of running jobs, and the thread that beats for them.
 #[derive(Default)]
 pub(super) struct Heartbeat {
-    running: Mutex<HashMap<JobId, Running>>,
-    ended: Mutex<bool>,
+    state: Mutex<State>,
     wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    running: HashMap<Nonce, Running>,
+    ended: bool,
 }
 
 #[derive(Clone)]
@@ -37,71 +42,64 @@ impl Heartbeat {
             last_beat: now,
             news: None,
         };
-        self.jobs().insert(lease.job_id.clone(), running);
+        self.state().running.insert(lease.nonce.clone(), running);
     }
 
-    pub(super) fn remove(&self, job: &JobId) {
-        self.jobs().remove(job);
+    pub(super) fn remove(&self, lease: &Lease) {
+        self.state().running.remove(&lease.nonce);
     }
 
     /// Keeps how far a job is until the next beat, so that however often an
     /// adapter tells, the store hears of it at most once a beat.
-    pub(super) fn progress(&self, job: &JobId, progress: Progress) {
-        if let Some(running) = self.jobs().get_mut(job) {
+    pub(super) fn progress(&self, attempt: &Nonce, progress: Progress) {
+        if let Some(running) = self.state().running.get_mut(attempt) {
             running.news = Some(progress);
         }
     }
 
-    pub(super) fn has_jobs(&self) -> bool {
-        !self.jobs().is_empty()
-    }
-
     pub(super) fn end(&self) {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.state().ended = true;
         self.wake.notify_all();
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state().ended
     }
 
     /// Beats until [`Heartbeat::end`].
-    pub(super) fn run(&self, pool: &Pool<'_>) {
-        let every = pool.conditions.rhythm.heartbeat;
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*ended {
-            let (guard, timeout) = self
-                .wake
-                .wait_timeout(ended, every)
-                .unwrap_or_else(PoisonError::into_inner);
-            ended = guard;
+    pub(super) fn run(&self, executor: &Executor<'_>) {
+        let every = executor.conditions.rhythm.heartbeat;
+        let mut state = self.state();
+        while !state.ended {
+            let waited = self.wake.wait_timeout(state, every);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = guard;
             if timeout.timed_out() {
-                drop(ended);
-                self.beat_all(pool);
-                ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+                drop(state);
+                self.beat_all(executor);
+                state = self.state();
             }
         }
     }
 
-    fn beat_all(&self, pool: &Pool<'_>) {
-        pool.keep_ahead();
+    fn beat_all(&self, executor: &Executor<'_>) {
+        executor.keep_ahead();
         let take = |running: &mut Running| {
             let job = running.clone();
             running.news = None;
             job
         };
-        let running: Vec<Running> = self.jobs().values_mut().map(take).collect();
+        let running: Vec<Running> = self.state().running.values_mut().map(take).collect();
         for job in &running {
             if let Some(progress) = &job.news {
                 // Whoever watches sees an older figure; nothing else comes of it.
-                let _ = pool
-                    .store
-                    .note_progress(&job.lease, progress, pool.clock.now());
+                let now = executor.clock.now();
+                let _ = executor.store.note_progress(&job.lease, progress, now);
             }
         }
-        let steady = pool.clock.steady();
+        let steady = executor.clock.steady();
         let leases: Vec<&Lease> = running.iter().map(|job| &job.lease).collect();
-        let beats = pool.store.beat_all(&leases, pool.clock.now());
+        let beats = executor.store.beat_all(&leases, executor.clock.now());
         for (job, beat) in running.iter().zip(beats) {
             match beat {
                 Ok(beat) => self.take(job, beat, steady),
@@ -112,14 +110,15 @@ impl Heartbeat {
                 // after half the stale time others may soon think we are dead.
                 Err(error) => {
                     let silent = steady.saturating_sub(job.last_beat);
-                    if silent > pool.conditions.rhythm.stale / 2 && job.stop.reason().is_none() {
+                    if silent > executor.conditions.rhythm.stale / 2 && job.stop.reason().is_none()
+                    {
                         job.stop.stop(StopReason::Unreachable);
                         let what = format!(
                             "job {} is stopped: its lease could not be renewed for {} s",
                             job.lease.job_id,
                             silent.as_secs()
                         );
-                        pool.store_failed(&what, &error);
+                        executor.store_failed(&what, &error);
                     }
                 }
             }
@@ -129,21 +128,21 @@ impl Heartbeat {
     fn take(&self, job: &Running, beat: Beat, steady: Duration) {
         match beat {
             Beat::Held => {
-                if let Some(running) = self.jobs().get_mut(&job.lease.job_id) {
+                if let Some(running) = self.state().running.get_mut(&job.lease.nonce) {
                     running.last_beat = steady;
                 }
             }
             Beat::CancelAsked => job.stop.stop(StopReason::CancelAsked),
             Beat::Lost => {
                 // The job may have ended between the listing and the beat.
-                if self.jobs().contains_key(&job.lease.job_id) {
+                if self.state().running.contains_key(&job.lease.nonce) {
                     job.stop.stop(StopReason::LeaseLost);
                 }
             }
         }
     }
 
-    fn jobs(&self) -> std::sync::MutexGuard<'_, HashMap<JobId, Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,8 @@
-//! One job, from claim to ending, on one thread of the pool.
+//! One job that was taken, from its start to its ending, on one thread.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
@@ -12,8 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::adapter::{GenerationRequest, JobContext, JobReporter};
 use crate::cancel::{JobStop, StopReason};
 use crate::domain::content::ContentKey;
-use crate::domain::id::JobId;
-use crate::domain::job::{Entry, JobState};
+use crate::domain::id::AlgoKey;
+use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::Span;
@@ -24,130 +23,32 @@ use crate::engine::attempt::{
     Attempt, Failure, Intent, Trade, asked_about, asked_about_intent, cut_off_class,
     from_adapter_error, in_doubt, not_begun, without_inputs,
 };
-use crate::engine::budget::Funding;
+use crate::engine::dispatcher::{Answer, Waiting};
 use crate::engine::event::EventKind;
-use crate::engine::queue::Waiting;
+use crate::engine::executor::Executor;
 use crate::engine::reporter::Reporter;
-use crate::engine::reuse::{self, Turned};
-use crate::engine::{Carrier, Pool, lanes};
-use crate::store::{Beat, Claim, JobRecord, StoreError};
+use crate::engine::reuse;
+use crate::engine::{Algorithm, lanes};
+use crate::store::{Beat, JobRecord};
+use crate::trace;
 
 /// A claim that is no older than this needs no second look before the job starts.
 const FRESH_CLAIM: Duration = Duration::from_millis(500);
 
-impl Pool<'_> {
-    pub(super) fn run_job(&self, waiting: Waiting) {
-        let (waiting, _first) = match self.try_reuse(waiting) {
-            Turned::Make(waiting, first) => (*waiting, first),
-            Turned::Done => return,
-        };
-        let job_id = waiting.planned.job.job_id.clone();
-        let open = self
-            .unless_unusable(waiting)
-            .and_then(|waiting| self.wait_for_provider(waiting))
-            .and_then(|waiting| self.wait_for_breaker(waiting))
-            .and_then(|waiting| self.seems_affordable(waiting))
-            .and_then(|waiting| self.admit(waiting));
-        let Some((waiting, admitted)) = open else {
-            self.claim_answered(false);
-            return;
-        };
-        let entry = waiting.planned.entry;
-        let claim = self.store.claim(&job_id, entry, self.clock.now());
-        let claim = claim.and_then(|claim| self.unless_redone(&waiting, claim));
-        let claim = claim.map(|claim| self.doubt_if_lost(&waiting.planned.job, claim));
-        let funding = match &claim {
-            Ok(Claim::Taken(lease)) => self.fund(&waiting.planned.job, lease),
-            _ => Funding::Refused,
-        };
-        let starts = funding == Funding::Granted;
-        self.claim_answered(starts && !waiting.tried);
-        // Held until the job has ended, and given back where it does not start.
-        let _admitted = if starts {
-            Some(admitted)
-        } else {
-            admitted.refund();
-            None
-        };
-        match claim {
-            Ok(Claim::Taken(lease)) if funding != Funding::Granted => {
-                self.give_back_unfunded(waiting, &lease, funding);
-            }
-            Ok(Claim::Taken(lease)) => self.carry_out(waiting, &lease),
-            other => self.claim_refused(waiting, other),
-        }
-    }
+/// The same where jobs that cost nothing are taken ahead: nothing is bought on a lost lease, and none is that short.
+const FRESH_AHEAD: Duration = Duration::from_secs(2);
 
-    /// Deals with a job that could not be taken.
-    pub(super) fn claim_refused(&self, waiting: Waiting, claim: Result<Claim, StoreError>) {
-        let job_id = waiting.planned.job.job_id.clone();
-        match claim {
-            Ok(Claim::Later(time)) => self.queue.put_back(waiting, time),
-            Ok(other) => self.not_taken(job_id, &other),
-            Err(error) => {
-                self.queue.put_back(waiting, Duration::ZERO);
-                self.store_failed(&format!("cannot take job {job_id}"), &error);
-            }
-        }
-    }
-
-    fn not_taken(&self, job_id: JobId, claim: &Claim) {
-        match claim {
-            Claim::Busy => {
-                self.count(|tally| {
-                    tally.summary.busy += 1;
-                    tally.summary.skipped += 1;
-                });
-                self.report(EventKind::JobBusy { job_id });
-            }
-            Claim::Locked { lock, waited } => {
-                self.count(|tally| {
-                    tally.summary.busy += 1;
-                    tally.summary.skipped += 1;
-                    tally.summary.locked += 1;
-                });
-                self.report(EventKind::Warning {
-                    message: format!(
-                        "job {job_id} is left out: another program has held {lock} for {} s. \
-                         Run the same command again when it has ended",
-                        waited.as_secs()
-                    ),
-                });
-                self.report(EventKind::JobBusy { job_id });
-            }
-            Claim::RolledForward(_) => {
-                self.settle_what_others_left(Some(&job_id));
-                self.count(|tally| tally.summary.rolled_forward += 1);
-                self.report(EventKind::RolledForward { job_id });
-            }
-            Claim::Stuck(reason) => {
-                self.count(|tally| {
-                    tally.summary.unrecorded += 1;
-                    tally.summary.skipped += 1;
-                });
-                self.report(EventKind::Warning {
-                    message: format!(
-                        "job {job_id} was finished by a worker that died, and cannot be \
-                         published: {reason}. Nothing of it is removed and nothing is bought again"
-                    ),
-                });
-            }
-            Claim::Changed(JobState::Cancelled { .. }) => {
-                self.count(|tally| tally.summary.skipped += 1);
-                self.report(EventKind::Notice {
-                    message: format!("job {job_id} was cancelled on request; skipped"),
-                });
-            }
-            _ => self.count(|tally| tally.summary.skipped += 1),
-        }
-    }
-
-    pub(super) fn carry_out(&self, waiting: Waiting, lease: &Lease) {
+impl Executor<'_> {
+    /// Has the adapter make what a job asks for, and tells everybody how that went.
+    pub(super) fn carry_out(&self, waiting: Waiting, lease: &Lease) -> Answer {
         let started = Instant::now();
         let job = &waiting.planned.job;
-        let carrier = self.carrier_of(job);
+        let algorithm = self.algorithm_of(job);
         let algo = self.algo_of(job);
-        let timeout = carrier.as_ref().ok().and_then(|carrier| carrier.timeout);
+        let timeout = algorithm
+            .as_ref()
+            .ok()
+            .and_then(|algorithm| algorithm.timeout);
         let stop = JobStop::new(self.cancel.clone(), timeout.map(|time| started + time));
         self.report(EventKind::JobStarted {
             job_id: job.job_id.clone(),
@@ -156,27 +57,31 @@ impl Pool<'_> {
             entry: lease.entry,
         });
         self.heartbeat.add(lease, &stop, self.clock.steady());
-        let attempt = self.attempt(job, lease, carrier, &algo, &stop);
-        self.heartbeat.remove(&job.job_id);
+        let attempt = self.attempt(job, lease, algorithm, &algo, &stop);
+        self.heartbeat.remove(lease);
         let span = Span {
             start: lease.claimed_at,
             duration: started.elapsed(),
         };
-        self.settle(waiting, lease, attempt, span);
+        self.settle(waiting, lease, attempt, span)
     }
 
     pub(super) fn algo_of(&self, job: &JobRecord) -> String {
         lanes::algo_of(self.conditions, job)
     }
 
-    pub(super) fn carrier_of(&self, job: &JobRecord) -> Result<&Carrier, String> {
+    pub(super) fn algorithm_of(&self, job: &JobRecord) -> Result<&Algorithm, String> {
         let key = match (&self.conditions.forced, &job.algo) {
             (Some(forced), _) => forced,
             (None, Ok(key)) => key,
             (None, Err(reason)) => return Err(reason.clone()),
         };
-        match self.carriers.get(key) {
-            Some(Ok(carrier)) => Ok(carrier),
+        self.algorithm(key)
+    }
+
+    pub(super) fn algorithm(&self, key: &AlgoKey) -> Result<&Algorithm, String> {
+        match self.algorithms.get(key) {
+            Some(Ok(algorithm)) => Ok(algorithm),
             Some(Err(reason)) => Err(reason.clone()),
             None => Err(format!("algo {key} is not configured")),
         }
@@ -186,29 +91,36 @@ impl Pool<'_> {
         &self,
         job: &JobRecord,
         lease: &Lease,
-        carrier: Result<&Carrier, String>,
+        algorithm: Result<&Algorithm, String>,
         algo: &str,
         stop: &JobStop,
     ) -> Attempt {
-        if let Some(reason) = self.lost_since_the_claim(lease) {
+        let free = match (&algorithm, &job.algo) {
+            (Ok(algorithm), Ok(key)) => self.is_free(key, algorithm),
+            _ => false,
+        };
+        if let Some(reason) = self.lost_since_the_claim(lease, free) {
             return not_begun(reason);
         }
-        let carrier = match carrier {
-            Ok(carrier) => carrier,
+        let algorithm = match algorithm {
+            Ok(algorithm) => algorithm,
             Err(reason) => return Attempt::Failed(Failure::new(ErrorClass::Permanent, reason)),
         };
-        if let Some(failure) = self.ask_first(lease, carrier) {
+        if let Some(failure) = self.ask_first(lease, algorithm) {
             return Attempt::Failed(failure);
         }
         let workspace = &self.conditions.workspace;
-        let (images, inputs): (&[String], _) = if self.is_bare(carrier) {
+        let (images, inputs): (&[String], _) = if self.is_bare(algorithm) {
             (&[], Ok(Vec::new()))
         } else {
             (&job.images, self.conditions.artifacts.inputs(lease, job))
         };
         let used_images = match inputs {
             Ok(images) => images,
-            Err(no_inputs) => return without_inputs(no_inputs),
+            Err(no_inputs) => {
+                self.conditions.artifacts.let_go(lease);
+                return without_inputs(no_inputs);
+            }
         };
         for picture in self.conditions.pictures.replaced(workspace, images) {
             self.warn_once(format!(
@@ -228,12 +140,12 @@ impl Pool<'_> {
         let content_key = if self.conditions.dry_run || images.is_empty() {
             None
         } else {
-            reuse::content_key(carrier, &request.used_images)
+            reuse::content_key(algorithm, &request.used_images)
         };
-        if carrier.one_picture {
+        if algorithm.one_picture {
             request.used_images.truncate(1);
         }
-        let mut attempt = self.call(carrier, &request, content_key.as_ref(), lease, stop);
+        let mut attempt = self.call(algorithm, &request, content_key.as_ref(), lease, stop);
         self.conditions.artifacts.let_go(lease);
         if let Attempt::Made(checked) = &mut attempt {
             checked.content_key = content_key;
@@ -244,9 +156,14 @@ impl Pool<'_> {
     /// Tells why the job must not be begun after all. The pause between claim and start
     /// may have been long: a laptop closed its lid, a process was stopped. Nothing is
     /// bought on a lost lease.
-    fn lost_since_the_claim(&self, lease: &Lease) -> Option<StopReason> {
+    fn lost_since_the_claim(&self, lease: &Lease, free: bool) -> Option<StopReason> {
         let now = self.clock.now();
-        if now >= lease.claimed_at && now.since(lease.claimed_at) < FRESH_CLAIM {
+        let fresh = if free && self.conditions.ahead > 0 {
+            FRESH_AHEAD
+        } else {
+            FRESH_CLAIM
+        };
+        if now >= lease.claimed_at && now.since(lease.claimed_at) < fresh {
             return None;
         }
         match self.store.beat(lease, now) {
@@ -266,16 +183,16 @@ impl Pool<'_> {
     /// bought something, if the adapter's entry says so. Where it does, the claim
     /// is made durable before anything can be bought. What was about to be bought is
     /// asked about in any case, unless the adapter can find out itself.
-    fn ask_first(&self, lease: &Lease, carrier: &Carrier) -> Option<Failure> {
-        if self.conditions.dry_run || carrier.adapter.reconciles() {
+    fn ask_first(&self, lease: &Lease, algorithm: &Algorithm) -> Option<Failure> {
+        if self.conditions.dry_run || algorithm.adapter.reconciles() {
             return None;
         }
         if let Some(intent) = self.open_intent(lease) {
             return Some(asked_about_intent(intent, lease.entry));
         }
-        let in_doubt = is_in_doubt(lease);
-        if carrier.on_interrupt != OnInterrupt::Ask {
-            if in_doubt && carrier.price.unit_usd != Some(0.0) {
+        let in_doubt = is_in_doubt(lease, algorithm);
+        if algorithm.on_interrupt != OnInterrupt::Ask {
+            if in_doubt && algorithm.price.unit_usd != Some(0.0) {
                 self.report(EventKind::Warning {
                     message: format!(
                         "job {} was cut off before its provider's answer was noted and runs again; \
@@ -302,27 +219,29 @@ impl Pool<'_> {
     /// Tells whether the attempt will not start its adapter but ask a person.
     pub(super) fn only_asks(&self, job: &JobRecord, lease: &Lease) -> bool {
         let intended = self.open_intent(lease).is_some();
-        self.carrier_of(job).is_ok_and(|carrier| {
-            let asks = is_in_doubt(lease) && carrier.on_interrupt == OnInterrupt::Ask;
-            (intended || asks) && !carrier.adapter.reconciles()
+        self.algorithm_of(job).is_ok_and(|algorithm| {
+            let asks = is_in_doubt(lease, algorithm) && algorithm.on_interrupt == OnInterrupt::Ask;
+            (intended || asks) && !algorithm.adapter.reconciles()
         })
     }
 
     /// Returns what an earlier attempt meant to buy, if nobody knows whether it did. A
     /// person who has a job made again that was in doubt has given it up.
     pub(super) fn open_intent<'l>(&self, lease: &'l Lease) -> Option<&'l OpenIntent> {
-        let by_person = !lease.took_over && matches!(lease.entry, Entry::Retry | Entry::Redo);
+        let by_person = !lease.took_over
+            && match lease.entry {
+                Entry::Retry => self.conditions.resubmit_unknown || lease.resubmit,
+                entry => entry == Entry::Redo,
+            };
         let intent = lease.intent.as_deref()?;
         let given_up = by_person || self.conditions.forget_requests;
-        // What this pool meant to buy, nobody can have looked for.
-        let intended = self.intended.lock();
-        let intended = intended.unwrap_or_else(PoisonError::into_inner);
-        (!given_up || intended.contains(&lease.job_id)).then_some(intent)
+        // What this run meant to buy, nobody can have looked for.
+        (!given_up || self.dispatch.has_intended(&lease.job_id)).then_some(intent)
     }
 
     fn call(
         &self,
-        carrier: &Carrier,
+        algorithm: &Algorithm,
         request: &GenerationRequest,
         content_key: Option<&ContentKey>,
         lease: &Lease,
@@ -331,12 +250,12 @@ impl Pool<'_> {
         let forgotten = self.forgets(lease);
         let resumed = lease.request_id.clone().filter(|_| !forgotten);
         let mut reporter = Reporter {
-            pool: self,
+            executor: self,
             lease,
-            carrier,
+            algorithm,
             request,
             content_key,
-            inherited: self.inherited(lease, carrier, resumed.as_deref()),
+            inherited: self.inherited(lease, algorithm, resumed.as_deref()),
             bought: Vec::new(),
             nameless: Vec::new(),
             announced: false,
@@ -349,11 +268,13 @@ impl Pool<'_> {
         let inherited = kept.or(lease
             .intent
             .as_deref()
-            .filter(|_| carrier.adapter.reconciles()));
+            .filter(|_| algorithm.adapter.reconciles()));
         let by_person = self.conditions.resubmit_unknown
+            || lease.resubmit
             || self.conditions.forget_requests
             || lease.entry == Entry::Redo;
         let outcome = {
+            let _span = trace::span("generate");
             let mut context = JobContext {
                 attempt: lease.attempt,
                 idempotency_key: idempotency_key(lease, forgotten),
@@ -365,9 +286,13 @@ impl Pool<'_> {
                 stop: stop.clone(),
                 reporter: &mut reporter,
             };
-            catch_unwind(AssertUnwindSafe(|| {
-                carrier.adapter.generate(request, &mut context)
-            }))
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                algorithm.adapter.generate(request, &mut context)
+            }));
+            if !matches!(&outcome, Ok(Ok(result)) if result.success) {
+                trace::failed("no result");
+            }
+            outcome
         };
         if let Ok(Ok(result)) = &outcome
             && result.success
@@ -388,16 +313,16 @@ impl Pool<'_> {
         let mut attempt = match outcome {
             Ok(Ok(result)) if result.success => {
                 let result = reporter.with_cost(result);
-                return self.check(result, request, lease, carrier, trade.request.is_some());
+                return self.check(result, request, lease, algorithm, trade.request.is_some());
             }
             Ok(Ok(_)) => Attempt::Failed(Failure::new(
                 ErrorClass::Permanent,
                 "the adapter reported no success and gave no reason",
             )),
-            Ok(Err(error)) => from_adapter_error(error, &trade, carrier),
+            Ok(Err(error)) => from_adapter_error(error, &trade, algorithm),
             Err(panic) => {
                 let message = format!("the adapter panicked: {}", panic_text(panic.as_ref()));
-                let class = cut_off_class(ErrorClass::Permanent, carrier, &trade);
+                let class = cut_off_class(ErrorClass::Permanent, algorithm, &trade);
                 Attempt::Failed(Failure {
                     cut_off: true,
                     ..Failure::new(class, message)
@@ -408,9 +333,7 @@ impl Pool<'_> {
             if failure.end == PurchaseEnd::Void
                 && let Some(id) = trade.request
             {
-                let bought = self.bought.lock();
-                let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
-                bought.remove(&(lease.job_id.clone(), id.to_owned()));
+                self.dispatch.note_void(&lease.job_id, id);
             }
             failure.forgotten = forgotten;
             failure.made = reporter.announced;
@@ -419,7 +342,7 @@ impl Pool<'_> {
                 failure.message = format!("{}{}", failure.message, self.kept_words(lease));
             }
         }
-        self.keep_files(in_doubt(attempt, &trade, carrier, lease.entry), lease)
+        self.keep_files(in_doubt(attempt, &trade, algorithm, lease.entry), lease)
     }
 
     /// Returns what earlier attempts of the job bought that is not over, each id with
@@ -427,25 +350,23 @@ impl Pool<'_> {
     fn inherited(
         &self,
         lease: &Lease,
-        carrier: &Carrier,
+        algorithm: &Algorithm,
         resumed: Option<&str>,
     ) -> Vec<(String, Option<f64>)> {
-        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_job = bought.iter().filter(|((of, _), _)| *of == lease.job_id);
-        let mut inherited: Vec<_> = of_job.map(|((_, id), cost)| (id.clone(), *cost)).collect();
+        let mut inherited = self.dispatch.bought_for(&lease.job_id);
         let knows = |inherited: &[(String, _)], id: &str| inherited.iter().any(|(of, _)| of == id);
         let Some(id) = resumed.filter(|id| !knows(&inherited, id)) else {
             return inherited;
         };
         // Not the price is reserved where another worker bought more, or heard of a cost.
-        let reserved = self.reserved_usd(lease);
-        if reserved != carrier.price.unit_usd {
+        let reserved = self.dispatch.reserved_usd(&lease.nonce);
+        if reserved != algorithm.price.unit_usd {
             let mut bought = self.store.purchases(&lease.job_id).unwrap_or_default();
             bought.retain(|(id, _)| !knows(&inherited, id));
             inherited.extend(bought);
         }
         if !knows(&inherited, id) {
-            let price = carrier.price.unit_usd.unwrap_or_default();
+            let price = algorithm.price.unit_usd.unwrap_or_default();
             inherited.push((id.to_owned(), reserved.filter(|usd| *usd > price)));
         }
         inherited
@@ -466,14 +387,15 @@ impl Pool<'_> {
     }
 
     /// Tells whether the purchase of an earlier attempt is given up. What this
-    /// pool bought is no older purchase: its next attempt asks about it.
+    /// run bought is no older purchase: its next attempt asks about it.
     pub(super) fn forgets(&self, lease: &Lease) -> bool {
-        let bought = self.bought.lock().unwrap_or_else(PoisonError::into_inner);
-        self.conditions.forget_requests
-            && lease
-                .request_id
-                .clone()
-                .is_some_and(|id| !bought.contains_key(&(lease.job_id.clone(), id)))
+        let request = lease.request_id.as_ref();
+        request
+            .filter(|_| self.conditions.forget_requests)
+            .is_some_and(|request| {
+                let bought = self.dispatch.bought_for(&lease.job_id);
+                bought.iter().all(|(id, _)| id != request)
+            })
     }
 
     fn log_path(&self, lease: &Lease) -> PathBuf {
@@ -495,9 +417,10 @@ fn idempotency_key(lease: &Lease, forgotten: bool) -> String {
     }
 }
 
-/// Tells whether an earlier attempt may have bought something nobody knows of.
-fn is_in_doubt(lease: &Lease) -> bool {
-    lease.took_over && lease.request_id.is_none()
+/// Tells whether an earlier attempt may have bought something nobody knows of. A program
+/// that announces what it buys and announced nothing has bought nothing.
+fn is_in_doubt(lease: &Lease, algorithm: &Algorithm) -> bool {
+    lease.took_over && lease.request_id.is_none() && !algorithm.adapter.announces()
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

@@ -1,7 +1,5 @@
 //! What an adapter reports while it works, passed on to the store and to whoever watches.
 
-use std::sync::PoisonError;
-
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobReporter};
 use crate::cancel::StopReason;
 use crate::domain::budget::plain_usd;
@@ -12,15 +10,16 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
 use crate::engine::attempt::Failure;
 use crate::engine::event::EventKind;
-use crate::engine::output;
-use crate::engine::{Carrier, Pool};
+use crate::engine::executor::Executor;
+use crate::engine::{Algorithm, output};
 use crate::store::{Beat, Made, Progress};
+use crate::trace;
 
 /// Passes on what an adapter reports while it works.
 pub(super) struct Reporter<'a> {
-    pub(super) pool: &'a Pool<'a>,
+    pub(super) executor: &'a Executor<'a>,
     pub(super) lease: &'a Lease,
-    pub(super) carrier: &'a Carrier,
+    pub(super) algorithm: &'a Algorithm,
     pub(super) request: &'a GenerationRequest,
     pub(super) content_key: Option<&'a ContentKey>,
     /// What earlier attempts bought that is not over: each id with what it is said to cost.
@@ -50,8 +49,9 @@ impl JobReporter for Reporter<'_> {
             message: message.map(|text| one_line(text).chars().take(200).collect()),
         };
         let job_id = &self.lease.job_id;
-        self.pool.heartbeat.progress(job_id, progress.clone());
-        self.pool.report(EventKind::JobProgress {
+        let attempt = &self.lease.nonce;
+        self.executor.heartbeat.progress(attempt, progress.clone());
+        self.executor.report(EventKind::JobProgress {
             job_id: job_id.clone(),
             fraction: progress.fraction,
             message: progress.message,
@@ -59,20 +59,18 @@ impl JobReporter for Reporter<'_> {
     }
 
     fn intent(&mut self, correlation: &str) -> Result<(), AdapterError> {
-        let now = self.pool.clock.now();
-        match self.pool.store.intent(self.lease, correlation, now) {
+        let now = self.executor.clock.now();
+        match self.executor.store.intent(self.lease, correlation, now) {
             Ok(Beat::Held) => {
                 self.intent = Some(correlation.to_owned());
-                let intended = self.pool.intended.lock();
-                let mut intended = intended.unwrap_or_else(PoisonError::into_inner);
-                intended.insert(self.lease.job_id.clone());
+                self.executor.dispatch.note_intent(&self.lease.job_id);
                 Ok(())
             }
             Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
             Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
             Err(error) => {
                 self.away = error.is_away() && self.intent.is_none();
-                self.pool.store_failed("cannot note an intent", &error);
+                self.executor.store_failed("cannot note an intent", &error);
                 let message = format!("that it is about to buy cannot be noted: {error}");
                 Err(AdapterError::failed(ErrorClass::Transient, message))
             }
@@ -80,24 +78,22 @@ impl JobReporter for Reporter<'_> {
     }
 
     fn submitted(&mut self, request_id: &str, cost_usd: Option<f64>) -> Result<(), AdapterError> {
-        let now = self.pool.clock.now();
+        let now = self.executor.clock.now();
         let cost_usd = cost_usd.and_then(plain_usd);
         self.note_bought(request_id, cost_usd);
+        trace::event("submitted", [("request_id", request_id.into())]);
         self.intent = None;
-        {
-            let bought = self.pool.bought.lock();
-            let mut bought = bought.unwrap_or_else(PoisonError::into_inner);
-            let known = bought
-                .entry((self.lease.job_id.clone(), request_id.to_owned()))
-                .or_default();
-            *known = cost_usd.or(*known);
-        }
-        self.pool.note_purchase(self.lease, self.cost(None, None));
-        self.pool
+        let job_id = &self.lease.job_id;
+        self.executor
+            .dispatch
+            .note_bought(job_id, request_id, cost_usd);
+        self.executor
+            .note_purchase(self.lease, self.cost(None, None));
+        self.executor
             .store
             .submitted(self.lease, request_id, cost_usd, now)
             .map_err(|error| {
-                self.pool.store_failed("cannot note a purchase", &error);
+                self.executor.store_failed("cannot note a purchase", &error);
                 let message = format!("the purchase {request_id} could not be noted: {error}");
                 AdapterError::failed(ErrorClass::Unknown, message)
             })
@@ -105,7 +101,7 @@ impl JobReporter for Reporter<'_> {
 
     fn submitted_nameless(&mut self, cost_usd: Option<f64>) {
         self.nameless.push(cost_usd.and_then(plain_usd));
-        self.pool.note_cost(self.lease, self.cost(None, None));
+        self.executor.note_cost(self.lease, self.cost(None, None));
     }
 
     fn warn(&mut self, message: &str) {
@@ -114,17 +110,17 @@ impl JobReporter for Reporter<'_> {
             self.request.algo,
             one_line(message)
         );
-        self.pool.warn_once(text);
+        self.executor.warn_once(text);
     }
 
     fn made(&mut self, result: &GenerationResult) {
         // A rehearsal is worth nothing, and what has no files leaves nothing to be found.
-        if self.pool.conditions.dry_run || self.pool.is_bare(self.carrier) {
+        if self.executor.conditions.dry_run || self.executor.is_bare(self.algorithm) {
             return;
         }
         self.announced = true;
         let lease = self.lease;
-        let adapter = &self.carrier.adapter;
+        let adapter = &self.algorithm.adapter;
         let version = || {
             let version = adapter.version().map(str::to_owned);
             version.or_else(|| adapter.maker())
@@ -141,7 +137,7 @@ impl JobReporter for Reporter<'_> {
                 .map(|path| Made::inside(path, &lease.staging))
                 .collect(),
             algo_version: result.algo_version.clone().or_else(version),
-            price: output::settle_price(&self.carrier.price, &self.with_cost(result.clone())),
+            price: output::settle_price(&self.algorithm.price, &self.with_cost(result.clone())),
             about: Some(about),
             told: result.raw_metadata.clone(),
             content_key: self.content_key.cloned(),
@@ -151,17 +147,17 @@ impl JobReporter for Reporter<'_> {
         let made = Made {
             free: match made.price.estimated_usd {
                 Some(usd) => usd <= 0.0,
-                None => !self.carrier.adapter.may_buy(),
+                None => !self.algorithm.adapter.may_buy(),
             },
             ..made
         };
         let paid = made.price.estimated_usd.is_some_and(|usd| usd > 0.0)
             || !self.bought.is_empty()
             || lease.request_id.is_some();
-        let now = self.pool.clock.now();
-        if let Err(error) = self.pool.store.made(lease, &made, paid, now) {
+        let now = self.executor.clock.now();
+        if let Err(error) = self.executor.store.made(lease, &made, paid, now) {
             let what = format!("cannot write down what job {} made", lease.job_id);
-            self.pool.store_failed(&what, &error);
+            self.executor.store_failed(&what, &error);
         }
     }
 }
@@ -199,7 +195,7 @@ impl Reporter<'_> {
             [] => said,
             [cost] => said.or(*cost),
             several => {
-                let price = self.carrier.price.unit_usd;
+                let price = self.algorithm.price.unit_usd;
                 let known = several.iter().filter_map(|cost| cost.or(price));
                 let sum = known.fold(0.0, |sum, usd| sum + usd);
                 Some(said.or(unit).unwrap_or_default().max(sum)).filter(|usd| *usd > 0.0)
@@ -211,7 +207,7 @@ impl Reporter<'_> {
     pub(super) fn with_cost(&self, mut result: GenerationResult) -> GenerationResult {
         let said = result.estimated_cost_usd.and_then(plain_usd);
         let unit = result.unit_price_usd.and_then(plain_usd);
-        let price = self.carrier.price.unit_usd;
+        let price = self.algorithm.price.unit_usd;
         let at_least = price.filter(|_| result.unclear_cost);
         let at_least = at_least.map(|price| price.max(unit.unwrap_or_default()));
         result.estimated_cost_usd = self.cost(said, unit).or(at_least);

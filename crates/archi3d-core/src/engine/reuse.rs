@@ -4,11 +4,10 @@
 //! account. A copy is published like every other result; its files are compared
 //! with their hashes on the way. A redo asks for a new result and gets one.
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -19,13 +18,15 @@ use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::{Price, Product, REUSED, Span};
 use crate::domain::time::Timestamp;
+use crate::engine::Algorithm;
+use crate::engine::dispatcher::{Answer, Claiming, Dispatch, Halt, Waiting};
 use crate::engine::event::EventKind;
+use crate::engine::executor::Executor;
 use crate::engine::output::{self, Checked};
-use crate::engine::queue::Waiting;
-use crate::engine::{Carrier, Halt, Pool};
 use crate::store::artifacts::resolve_images;
 use crate::store::reuse::{ReuseIndex, Source};
-use crate::store::{Artifact, Claim, JobRecord, ReleaseReason};
+use crate::store::{Artifact, Claim, JobRecord, ReleaseReason, StoreError};
+use crate::trace;
 use crate::workspace::artifact;
 
 /// How long a job waits for one with the same inputs that runs.
@@ -37,28 +38,12 @@ const LONG_TWIN_PAUSE: (Duration, Duration) = (Duration::from_millis(250), Durat
 /// The largest `metadata.json` that is carried over.
 const MAX_METADATA: u64 = 4 << 20;
 
-/// The inputs that jobs of this pool are being made from.
-#[derive(Debug, Default)]
-pub(super) struct Twins(Mutex<HashSet<ContentKey>>);
-
 /// Lets jobs with the same inputs go on when the first one has ended.
 pub(super) struct First<'a> {
-    twins: &'a Twins,
+    dispatch: &'a Dispatch,
     key: ContentKey,
     /// Where other workers are told, and as whom.
     told: Option<Box<(Arc<dyn ReuseIndex>, Lease)>>,
-}
-
-impl Twins {
-    /// Returns nothing if a job with the same inputs is being made.
-    fn first(&self, key: &ContentKey) -> Option<First<'_>> {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        running.insert(key.clone()).then(|| First {
-            twins: self,
-            key: key.clone(),
-            told: None,
-        })
-    }
 }
 
 impl Drop for First<'_> {
@@ -66,108 +51,105 @@ impl Drop for First<'_> {
         if let Some((index, lease)) = self.told.as_deref() {
             index.made(&self.key, lease);
         }
-        let running = self.twins.0.lock();
-        let mut running = running.unwrap_or_else(PoisonError::into_inner);
-        running.remove(&self.key);
+        self.dispatch.end_content(&self.key);
     }
 }
 
-/// What is to be done with a job.
-pub(super) enum Turned<'a> {
-    /// It is to be made, and others with the same inputs wait meanwhile.
-    Make(Box<Waiting>, Option<First<'a>>),
-    /// It was dealt with.
-    Done,
+/// What is found of the inputs of a job.
+enum Found<'a> {
+    /// A result that was made from them.
+    Result(Source),
+    /// Nothing, and no other job is being made from them.
+    First(First<'a>),
+    /// Another job is being made from them.
+    Twin,
 }
 
-impl Pool<'_> {
-    /// Copies an earlier result for the job if there is one.
-    pub(super) fn try_reuse(&self, waiting: Waiting) -> Turned<'_> {
+impl Executor<'_> {
+    /// Copies an earlier result for the job if there is one; otherwise returns it to be made,
+    /// while others with the same inputs wait.
+    pub(super) fn try_reuse<'c>(
+        &'c self,
+        waiting: Waiting,
+        claiming: Claiming<'c>,
+    ) -> Result<(Waiting, Claiming<'c>, Option<First<'c>>), Answer> {
         let wanted = !waiting.plain && waiting.planned.entry != Entry::Redo;
-        let index = self.conditions.reuse.as_ref().filter(|_| wanted);
-        let Some(index) = index.filter(|_| !self.conditions.dry_run) else {
-            return Turned::Make(Box::new(waiting), None);
+        let Some((index, key, version)) = self.inputs_of(&waiting.planned.job, wanted) else {
+            return Ok((waiting, claiming, None));
         };
-        let Some((key, version)) = self.inputs_of(&waiting.planned.job) else {
-            return Turned::Make(Box::new(waiting), None);
-        };
-        let version = version.as_deref();
-        let mut found = index.find(&key, version, false);
-        let mut first = None;
-        if matches!(found, Ok(None)) {
-            first = self.twins.first(&key);
-            if first.is_none() {
-                self.queue.put_back(waiting, TWIN_PAUSE);
-                self.claim_answered(false);
-                return Turned::Done;
+        match self.find(index, &key, version.as_deref()) {
+            Ok(Found::Result(source)) => {
+                Err(self.claim_and_copy(waiting, claiming, index, &source, &key))
             }
-            // The one that was first until now may have left a result.
-            found = index.find(&key, version, true);
-        }
-        match found {
-            Ok(Some(source)) => self.claim_and_copy(waiting, index, &source, &key),
-            Ok(None) => Turned::Make(Box::new(waiting), first),
+            Ok(Found::First(first)) => Ok((waiting, claiming, Some(first))),
+            Ok(Found::Twin) => Err(Answer::Again(Box::new(waiting), TWIN_PAUSE)),
             Err(error) => {
                 // Without knowing, buying could be a mistake that costs.
-                self.queue.put_back(waiting, Duration::ZERO);
-                self.claim_answered(false);
                 self.store_failed("cannot look for earlier results", &error);
-                Turned::Done
+                Err(Answer::Again(Box::new(waiting), Duration::ZERO))
             }
         }
     }
 
-    /// Copies an earlier result for a job that is ours already, if there is one; otherwise
-    /// returns it to be made.
+    /// The same for a job that is ours already.
     pub(super) fn copy_handed(
         &self,
         waiting: Waiting,
         lease: &Lease,
-    ) -> Option<(Waiting, Option<First<'_>>)> {
+    ) -> Result<(Waiting, Option<First<'_>>), Answer> {
         // What was bought for it already is worth more than a copy.
         let bought = lease.request_id.is_some() && !self.forgets(lease);
         let wanted = lease.entry != Entry::Redo && !bought && self.open_intent(lease).is_none();
-        let index = self.conditions.reuse.as_ref().filter(|_| wanted);
-        let Some(index) = index.filter(|_| !self.conditions.dry_run) else {
-            return Some((waiting, None));
+        let Some((index, key, version)) = self.inputs_of(&waiting.planned.job, wanted) else {
+            return Ok((waiting, None));
         };
-        let Some((key, version)) = self.inputs_of(&waiting.planned.job) else {
-            return Some((waiting, None));
-        };
-        let version = version.as_deref();
-        let found = match index.find(&key, version, false) {
-            Ok(None) => match self.twins.first(&key) {
-                None => {
-                    self.leave_to_twin(lease);
-                    return None;
+        let found = match self.find(index, &key, version.as_deref()) {
+            // Other workers are told as well.
+            Ok(Found::First(mut first)) => index.make(&key, lease).map(|made| {
+                if made {
+                    first.told = Some(Box::new((Arc::clone(index), lease.clone())));
+                    Found::First(first)
+                } else {
+                    Found::Twin
                 }
-                // The one that was first until now may have left a result.
-                Some(mut first) => match index.find(&key, version, true) {
-                    Ok(None) => match index.make(&key, lease) {
-                        Ok(true) => {
-                            first.told = Some(Box::new((Arc::clone(index), lease.clone())));
-                            return Some((waiting, Some(first)));
-                        }
-                        Ok(false) => {
-                            self.leave_to_twin(lease);
-                            return None;
-                        }
-                        Err(error) => Err(error),
-                    },
-                    found => found,
-                },
-            },
+            }),
             found => found,
         };
         match found {
-            Ok(Some(source)) => self.copy(waiting, lease, index, &source, &key),
-            Ok(None) => return Some((waiting, None)),
+            Ok(Found::Result(source)) => Err(self.copy(waiting, lease, index, &source, &key)),
+            Ok(Found::First(first)) => Ok((waiting, Some(first))),
+            Ok(Found::Twin) => {
+                self.leave_to_twin(lease);
+                Err(Answer::Over)
+            }
             Err(error) => {
                 self.give_back_until(lease, None);
                 self.store_failed("cannot look for earlier results", &error);
+                Err(Answer::Over)
             }
         }
-        None
+    }
+
+    fn find(
+        &self,
+        index: &Arc<dyn ReuseIndex>,
+        key: &ContentKey,
+        version: Option<&str>,
+    ) -> Result<Found<'_>, StoreError> {
+        if let Some(source) = index.find(key, version, false)? {
+            return Ok(Found::Result(source));
+        }
+        if !self.dispatch.begin_content(key) {
+            return Ok(Found::Twin);
+        }
+        let first = First {
+            dispatch: self.dispatch,
+            key: key.clone(),
+            told: None,
+        };
+        // The one that was first until now may have left a result.
+        let found = index.find(key, version, true)?;
+        Ok(found.map_or(Found::First(first), Found::Result))
     }
 
     /// Gives a job back while another one with the same inputs is made, for longer each time.
@@ -178,6 +160,7 @@ impl Pool<'_> {
     }
 
     fn give_back_until(&self, lease: &Lease, until: Option<Timestamp>) {
+        trace::set("outcome", "put_back");
         let now = self.clock.now();
         let given = self.store.release(lease, ReleaseReason::Retry, until, now);
         if let Err(error) = given {
@@ -185,46 +168,62 @@ impl Pool<'_> {
         }
     }
 
-    /// Returns what tells a job's inputs from all others, and the version that makes it;
-    /// what is wrong with its adapter or its pictures is told when it runs.
-    fn inputs_of(&self, job: &JobRecord) -> Option<(ContentKey, Option<String>)> {
-        let carrier = self.carrier_of(job).ok()?;
-        let version = carrier.adapter.version().map(str::to_owned);
+    /// Returns where earlier results are looked for if one is `wanted`, what tells the job's
+    /// inputs from all others, and the version that makes it; what is wrong with its adapter
+    /// or its pictures is told when it runs.
+    fn inputs_of(
+        &self,
+        job: &JobRecord,
+        wanted: bool,
+    ) -> Option<(&Arc<dyn ReuseIndex>, ContentKey, Option<String>)> {
+        let index = self.conditions.reuse.as_ref().filter(|_| wanted)?;
+        if self.conditions.dry_run {
+            return None;
+        }
+        let algorithm = self.algorithm_of(job).ok()?;
+        let version = algorithm.adapter.version().map(str::to_owned);
         let key = if job.blobs.is_empty() {
             let pictures = resolve_images(&self.conditions.workspace, &job.images).ok()?;
-            content_key(carrier, &pictures)?
+            content_key(algorithm, &pictures)?
         } else {
             let sums: Vec<String> = job.blobs.iter().map(|blob| blob.sha256.clone()).collect();
-            carrier.recipe.as_ref()?.key(&sums)
+            algorithm.recipe.as_ref()?.key(&sums)
         };
-        Some((key, version))
+        Some((index, key, version))
     }
 
     fn claim_and_copy(
         &self,
         waiting: Waiting,
+        claiming: Claiming<'_>,
         index: &Arc<dyn ReuseIndex>,
         source: &Source,
         key: &ContentKey,
-    ) -> Turned<'_> {
+    ) -> Answer {
         let job_id = waiting.planned.job.job_id.clone();
+        let asked = Instant::now();
         let claim = self
             .store
             .claim(&job_id, waiting.planned.entry, self.clock.now());
+        let _span = match &claim {
+            Ok(Claim::Taken(lease)) => {
+                Some(self.enter(&waiting.planned.job, lease, (asked, Instant::now())))
+            }
+            _ => None,
+        };
         let taken = matches!(claim, Ok(Claim::Taken(_)));
-        self.claim_answered(taken && !waiting.tried);
+        claiming.answered(taken && !waiting.tried);
         match claim {
             // What was bought for it already is worth more than a copy.
             Ok(Claim::Taken(lease))
                 if lease.request_id.is_some() && !self.forgets(&lease)
                     || self.open_intent(&lease).is_some() =>
             {
-                self.step_back(waiting, &lease, true);
+                self.step_back(waiting, &lease, true)
             }
             Ok(Claim::Taken(lease)) => self.copy(waiting, &lease, index, source, key),
             other => self.claim_refused(waiting, other),
         }
-        Turned::Done
     }
 
     fn copy(
@@ -234,7 +233,7 @@ impl Pool<'_> {
         index: &Arc<dyn ReuseIndex>,
         source: &Source,
         key: &ContentKey,
-    ) {
+    ) -> Answer {
         let started = Instant::now();
         let job = &waiting.planned.job;
         self.report(EventKind::JobStarted {
@@ -251,7 +250,7 @@ impl Pool<'_> {
             Ok(artifacts) => artifacts,
             Err(reason) if is_sound(source) => {
                 self.copy_unwritten(lease, source, &reason);
-                return;
+                return Answer::Over;
             }
             Err(reason) => {
                 index.refuse(source);
@@ -261,8 +260,7 @@ impl Pool<'_> {
                         source.job_id, source.run_id
                     ),
                 });
-                self.step_back(waiting, lease, false);
-                return;
+                return self.step_back(waiting, lease, false);
             }
         };
         self.report(EventKind::JobReused {
@@ -283,6 +281,7 @@ impl Pool<'_> {
             duration: started.elapsed(),
         };
         self.settle_made(&waiting, lease, checked, span);
+        Answer::Over
     }
 
     /// Gives a job back whose copy our own disk did not take: to buy it instead
@@ -290,7 +289,7 @@ impl Pool<'_> {
     fn copy_unwritten(&self, lease: &Lease, source: &Source, reason: &str) {
         let words = "the copy could not be written";
         self.give_back(lease, ReleaseReason::StoreTrouble, words);
-        self.halt(Halt::Store);
+        self.dispatch.halt(Halt::Store);
         self.report(EventKind::Warning {
             message: format!(
                 "the result of job {} of run {} could not be copied for job {}, which was given \
@@ -306,7 +305,7 @@ impl Pool<'_> {
         let folder = folder.unwrap_or_default();
         let there = |name: &String| source.artifacts.iter().any(|file| file.name == *name);
         let previews = (1..=naming::MAX_PREVIEWS).map(naming::preview_png);
-        let carrier = self.carrier_of(&waiting.planned.job).ok();
+        let algorithm = self.algorithm_of(&waiting.planned.job).ok();
         Product {
             object: format!("{folder}/{}", naming::GENERATED_GLB),
             previews: previews
@@ -315,7 +314,7 @@ impl Pool<'_> {
                 .collect(),
             algo_version: source.algo_version.clone(),
             price: Price {
-                unit_usd: carrier.and_then(|carrier| carrier.price.unit_usd),
+                unit_usd: algorithm.and_then(|algorithm| algorithm.price.unit_usd),
                 estimated_usd: Some(0.0),
                 source: Some(REUSED.to_owned()),
             },
@@ -324,24 +323,25 @@ impl Pool<'_> {
 
     /// Gives a job back that was taken for a copy, to be looked at again at once;
     /// with `plain` it is then made whatever results there are.
-    fn step_back(&self, mut waiting: Waiting, lease: &Lease, plain: bool) {
+    fn step_back(&self, mut waiting: Waiting, lease: &Lease, plain: bool) -> Answer {
+        trace::set("outcome", "put_back");
         let now = self.clock.now();
         let reason = ReleaseReason::Retry;
         if let Err(error) = self.store.release(lease, reason, None, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
-            return;
+            return Answer::Over;
         }
         waiting.planned.entry = Entry::Fresh;
         waiting.plain = plain;
         waiting.tried = true;
-        self.requeue(waiting, Duration::ZERO);
+        Answer::Again(Box::new(waiting), Duration::ZERO)
     }
 }
 
 /// Returns what tells a job's inputs and parameters from all others; nothing if
 /// its results are not worth reusing or a picture cannot be read.
-pub(super) fn content_key(carrier: &Carrier, pictures: &[PathBuf]) -> Option<ContentKey> {
-    let recipe = carrier.recipe.as_ref()?;
+pub(super) fn content_key(algorithm: &Algorithm, pictures: &[PathBuf]) -> Option<ContentKey> {
+    let recipe = algorithm.recipe.as_ref()?;
     let hashes = pictures.iter().map(|path| artifact::hash_file(path));
     Some(recipe.key(&hashes.collect::<io::Result<Vec<_>>>().ok()?))
 }

@@ -9,26 +9,33 @@ use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::patch::{self, Span};
 use crate::domain::purchase::PurchaseEnd;
-use crate::domain::retry::{self, ErrorClass, RetryPolicy, Verdict};
+use crate::domain::retry::{self, ErrorClass, RetryDecision, RetryPolicy};
 use crate::domain::text::{number_cell, one_line};
 use crate::engine::attempt::{Attempt, Failure};
 use crate::engine::breaker::Ended;
+use crate::engine::dispatcher::{Answer, Halt, Waiting};
 use crate::engine::event::{EventKind, Left};
+use crate::engine::executor::Executor;
 use crate::engine::output::Checked;
-use crate::engine::queue::Waiting;
-use crate::engine::{Halt, Pool};
 use crate::store::{Ending, Finish, Outcome, ReleaseReason, Setback, StoreError};
 use crate::workspace::artifact;
 
 /// Below this a failure to write is blamed on the disk, not on the job.
 const FULL_DISK_BYTES: u64 = 1 << 20;
 
-impl Pool<'_> {
+impl Executor<'_> {
     /// Tells the store how the attempt went, and everybody else what became of it.
-    pub(super) fn settle(&self, waiting: Waiting, lease: &Lease, attempt: Attempt, span: Span) {
+    pub(super) fn settle(
+        &self,
+        waiting: Waiting,
+        lease: &Lease,
+        attempt: Attempt,
+        span: Span,
+    ) -> Answer {
         match attempt {
             Attempt::Made(checked) => self.settle_made(&waiting, lease, *checked, span),
             Attempt::Unrecorded(reason) => self.leave_unrecorded(lease, &reason),
+            Attempt::Unable(error) => self.settle_unable(lease, &error),
             // A missing picture is missing however full the disk is, and what may
             // have been billed is never just given back.
             Attempt::Failed(failure)
@@ -39,7 +46,7 @@ impl Pool<'_> {
             {
                 self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.bill(lease, failure.bill(lease));
-                self.halt(Halt::Store);
+                self.dispatch.halt(Halt::Store);
                 self.report(EventKind::Warning {
                     message: format!(
                         "the disk of {} is full; job {} was given back and nothing new starts. \
@@ -49,12 +56,11 @@ impl Pool<'_> {
                     ),
                 });
             }
-            Attempt::Failed(failure) => self.settle_failed(waiting, lease, &failure, span),
-            Attempt::Stopped {
-                withdrawn: true, ..
-            } => self.settle_withdrawn(lease),
+            Attempt::Failed(failure) => return self.settle_failed(waiting, lease, &failure, span),
+            Attempt::Stopped { unbilled: true, .. } => self.settle_cancelled_unbilled(lease),
             Attempt::Stopped { reason, begun, .. } => self.settle_stopped(lease, reason, begun),
         }
+        Answer::Over
     }
 
     fn settle_stopped(&self, lease: &Lease, reason: StopReason, begun: bool) {
@@ -85,9 +91,20 @@ impl Pool<'_> {
         }
     }
 
+    /// Leaves a job to others that nothing is wrong with: this machine starts nothing new.
+    fn settle_unable(&self, lease: &Lease, error: &StoreError) {
+        let words = "its pictures cannot be fetched here";
+        self.give_back(lease, ReleaseReason::StoreTrouble, words);
+        if lease.request_id.is_none() {
+            self.bill(lease, Bill::Settled(0.0));
+        }
+        let what = format!("job {} was given back, nothing new starts", lease.job_id);
+        self.store_failed(&what, error);
+    }
+
     /// Notes that somebody else has a job.
     pub(super) fn tell_fenced(&self, lease: &Lease) {
-        self.count(|tally| tally.summary.fenced += 1);
+        self.dispatch.count(|tally| tally.summary.fenced += 1);
         self.report(EventKind::JobFenced {
             job_id: lease.job_id.clone(),
             kept_at: None,
@@ -132,7 +149,7 @@ impl Pool<'_> {
             at: self.clock.now(),
         };
         let cost_usd = ending.cost_usd;
-        let finish = self.store.finish(lease, ending);
+        let finish = self.publish(lease, ending);
         if let Ok(finish) = &finish {
             self.bill_made(lease, finish, cost_usd);
             // A copy says nothing about how the algorithm fares.
@@ -140,12 +157,13 @@ impl Pool<'_> {
                 self.learn_price(&waiting.planned.job, cost_usd);
                 self.lane_ended(waiting, &Ended::Completed, span, cost_usd);
             } else if waiting.canary {
-                self.queue.next_canary(waiting.lane);
+                self.dispatch.next_canary(waiting.lane);
             }
         }
         match finish {
             Ok(Finish::Published | Finish::Adopted) => {
-                self.count(|tally| {
+                self.dispatch.forget_purchases(&lease.job_id);
+                self.dispatch.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.completed += 1;
                     tally.summary.reused += usize::from(reused);
@@ -168,7 +186,7 @@ impl Pool<'_> {
     fn leave_unrecorded(&self, lease: &Lease, reason: &str) {
         let safe = self.store.leave(lease);
         self.count_unrecorded(safe);
-        self.halt(Halt::Store);
+        self.dispatch.halt(Halt::Store);
         self.report(EventKind::Warning {
             message: format!(
                 "job {} is made and could not be recorded: {reason}; {}",
@@ -199,7 +217,7 @@ impl Pool<'_> {
     }
 
     fn count_unrecorded(&self, safe: bool) {
-        self.count(|tally| {
+        self.dispatch.count(|tally| {
             tally.summary.unrecorded += 1;
             tally.summary.unconfirmed += usize::from(!safe);
         });
@@ -220,18 +238,21 @@ impl Pool<'_> {
     }
 
     /// Lets `domain::retry` decide what follows a failure, and does it.
-    fn settle_failed(&self, waiting: Waiting, lease: &Lease, failure: &Failure, span: Span) {
+    fn settle_failed(
+        &self,
+        waiting: Waiting,
+        lease: &Lease,
+        failure: &Failure,
+        span: Span,
+    ) -> Answer {
         if failure.denied {
             self.deny(&waiting.planned.job, &failure.message);
-            self.try_again(waiting, lease, failure, Duration::ZERO, false);
-            return;
         }
-        if failure.away {
-            self.try_again(waiting, lease, failure, Duration::ZERO, false);
-            return;
+        if failure.denied || failure.away {
+            return self.try_again(waiting, lease, failure, Duration::ZERO, false);
         }
-        let carrier = self.carrier_of(&waiting.planned.job).ok();
-        let policy = carrier.map_or_else(RetryPolicy::default, |carrier| carrier.retry);
+        let algorithm = self.algorithm_of(&waiting.planned.job).ok();
+        let policy = algorithm.map_or_else(RetryPolicy::default, |algorithm| algorithm.retry);
         let earlier = lease.failures.max(waiting.failures);
         let jitter = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
         let refused_for = waiting.refused_since.map(|since| since.elapsed());
@@ -244,19 +265,19 @@ impl Pool<'_> {
             jitter,
         );
         match verdict {
-            Verdict::Again(pause) if self.may_try_again() => {
-                self.try_again(waiting, lease, failure, pause, true);
+            RetryDecision::Again(pause) if self.dispatch.may_try_again() => {
+                self.try_again(waiting, lease, failure, pause, true)
             }
-            Verdict::CloseProvider(time)
-                if carrier
-                    .and_then(|carrier| carrier.provider.as_ref())
+            RetryDecision::CloseProvider(time)
+                if algorithm
+                    .and_then(|algorithm| algorithm.provider.as_ref())
                     .is_some_and(|provider| self.close_provider(provider, failure, time)) =>
             {
                 // The provider's own file says when the job may go on.
-                self.try_again(waiting, lease, failure, Duration::ZERO, false);
+                self.try_again(waiting, lease, failure, Duration::ZERO, false)
             }
-            Verdict::LeaveAlone(time) if self.may_try_again() => {
-                let provider = carrier.and_then(|carrier| carrier.provider.as_ref());
+            RetryDecision::LeaveAlone(time) if self.dispatch.may_try_again() => {
+                let provider = algorithm.and_then(|algorithm| algorithm.provider.as_ref());
                 let closed = provider
                     .is_some_and(|provider| self.close_provider(provider, failure, Some(time)));
                 let since = waiting.refused_since.unwrap_or_else(Instant::now);
@@ -266,9 +287,12 @@ impl Pool<'_> {
                 };
                 // Where nobody can be told, the job itself waits.
                 let pause = if closed { Duration::ZERO } else { time };
-                self.try_again(waiting, lease, failure, pause, false);
+                self.try_again(waiting, lease, failure, pause, false)
             }
-            _ => self.record_failure(&waiting, lease, failure, span),
+            _ => {
+                self.record_failure(&waiting, lease, failure, span);
+                Answer::Over
+            }
         }
     }
 
@@ -281,7 +305,7 @@ impl Pool<'_> {
         failure: &Failure,
         pause: Duration,
         counts: bool,
-    ) {
+    ) -> Answer {
         let now = self.clock.now();
         let message = one_line(&failure.message);
         let setback = Setback {
@@ -295,11 +319,12 @@ impl Pool<'_> {
         };
         // First, so that whoever takes the job next finds nothing reserved that is not owed.
         self.bill(lease, failure.bill(lease));
-        if let Err(error) = self.store.put_off(lease, setback, now) {
+        if let Err(error) = self.store.requeue(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
-            return;
+            return Answer::Over;
         }
-        self.count(|tally| tally.summary.retried += usize::from(counts));
+        self.dispatch
+            .count(|tally| tally.summary.retried += usize::from(counts));
         self.report(EventKind::JobPutOff {
             job_id: lease.job_id.clone(),
             class: failure.class,
@@ -310,18 +335,8 @@ impl Pool<'_> {
             tried: true,
             ..waiting.after(lease, u32::from(counts))
         };
-        self.requeue(waiting, pause);
-    }
-
-    /// Has a job taken again after a pause: by this pool, or by whom the store hands it to.
-    pub(super) fn requeue(&self, waiting: Waiting, pause: Duration) {
-        match &self.served {
-            Some(served) => {
-                served.refused(&waiting.planned.job.job_id, waiting.refused_since);
-                served.wake();
-            }
-            None => self.queue.put_back(waiting, pause),
-        }
+        // By this run, or by whom the store hands it to.
+        Answer::Again(Box::new(waiting), pause)
     }
 
     fn record_failure(&self, waiting: &Waiting, lease: &Lease, failure: &Failure, span: Span) {
@@ -346,7 +361,7 @@ impl Pool<'_> {
             at: self.clock.now(),
         };
         let in_doubt = failure.class == ErrorClass::Unknown && !failure.can_be_looked_up;
-        let finish = self.store.finish(lease, ending);
+        let finish = self.publish(lease, ending);
         let bill = failure.bill(lease);
         let billed = match bill {
             Bill::Settled(usd) => usd > 0.0,
@@ -357,7 +372,7 @@ impl Pool<'_> {
         }
         match finish {
             Ok(finish @ (Finish::Published | Finish::Adopted | Finish::OldResultKept)) => {
-                self.count(|tally| {
+                self.dispatch.count(|tally| {
                     tally.summary.processed += 1;
                     tally.summary.failed += 1;
                     tally.summary.in_doubt += usize::from(in_doubt);
@@ -381,10 +396,10 @@ impl Pool<'_> {
                     let ended = Ended::Failed(failure.class, &failure.message);
                     self.lane_ended(waiting, &ended, span, failure.cost_usd);
                 } else if waiting.canary {
-                    self.queue.next_canary(waiting.lane);
+                    self.dispatch.next_canary(waiting.lane);
                 }
                 if self.conditions.fail_fast {
-                    self.halt(Halt::FailFast);
+                    self.dispatch.halt(Halt::FailFast);
                 }
             }
             Ok(finish) => self.settle_fenced(lease, finish),
@@ -394,7 +409,7 @@ impl Pool<'_> {
 
     /// Notes an ending that is safe in the journal but not published yet.
     fn not_recorded(&self, lease: &Lease, error: &StoreError) {
-        self.count(|tally| tally.summary.unrecorded += 1);
+        self.dispatch.count(|tally| tally.summary.unrecorded += 1);
         let what = format!(
             "the ending of job {} is noted but not published; the next start does that",
             lease.job_id
@@ -407,7 +422,7 @@ impl Pool<'_> {
             Finish::Fenced { kept_at } => kept_at,
             _ => None,
         };
-        self.count(|tally| tally.summary.fenced += 1);
+        self.dispatch.count(|tally| tally.summary.fenced += 1);
         self.report(EventKind::JobFenced {
             job_id: lease.job_id.clone(),
             kept_at,
@@ -420,7 +435,7 @@ impl Pool<'_> {
 
     /// Takes a job out whose purchase is over and costs nothing. If it is put back one day,
     /// it is bought anew.
-    fn settle_withdrawn(&self, lease: &Lease) {
+    fn settle_cancelled_unbilled(&self, lease: &Lease) {
         let now = self.clock.now();
         let setback = Setback {
             class: ErrorClass::Transient,
@@ -432,7 +447,7 @@ impl Pool<'_> {
             cost_usd: None,
         };
         // Somebody has asked for it to be stopped, so this takes it out.
-        let outcome = self.store.put_off(lease, setback, now);
+        let outcome = self.store.requeue(lease, setback, now);
         if outcome.is_ok() {
             self.bill(lease, Bill::Settled(0.0));
         }
@@ -442,7 +457,7 @@ impl Pool<'_> {
     fn tell_cancelled(&self, lease: &Lease, outcome: Result<(), StoreError>) {
         match outcome {
             Ok(()) => {
-                self.count(|tally| tally.summary.cancelled += 1);
+                self.dispatch.count(|tally| tally.summary.cancelled += 1);
                 self.report(EventKind::JobCancelled {
                     job_id: lease.job_id.clone(),
                 });
@@ -454,13 +469,14 @@ impl Pool<'_> {
     pub(super) fn give_back(&self, lease: &Lease, reason: ReleaseReason, words: &str) {
         if let Err(error) = self.store.release(lease, reason, None, self.clock.now()) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
-            self.count(|tally| Left::note(&mut tally.summary.left.begun, &lease.job_id));
+            self.dispatch
+                .count(|tally| Left::note(&mut tally.summary.left.begun, &lease.job_id));
             return;
         }
         if words == "another worker has taken it over" {
             return;
         }
-        self.count(|tally| {
+        self.dispatch.count(|tally| {
             tally.summary.released += 1;
             Left::note(&mut tally.summary.left.begun, &lease.job_id);
         });

@@ -5,6 +5,7 @@
 //! of a run; `check` tries an adapter in a folder of its own.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -20,9 +21,9 @@ use crate::domain::service::{self, Service};
 use crate::domain::time::Timestamp;
 use crate::ops::stores::Stores;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files::refuse_links_outside;
+use crate::store::bounds::refuse_links_outside;
 use crate::store::providers::{Closable, Closure};
-use crate::store::{Providers, Runs, StoreError};
+use crate::store::{Runs, StoreError};
 
 mod booking;
 mod check;
@@ -105,29 +106,47 @@ impl From<Closure> for ClosedProvider {
     }
 }
 
-/// Returns every entry that is configured, in file order. Changes nothing.
+/// Returns every entry that is configured, in file order, with what is closed in the
+/// workspace or in the fleet that has runs of it. Changes nothing.
 pub fn list(context: &OpsContext) -> Result<Vec<AdapterEntry>, OpsError> {
-    let providers = context.providers();
-    let now = context.clock.now();
-    let entries = context.settings.algos.iter();
-    entries
-        .map(|settings| entry(context, settings, providers.as_ref(), now))
-        .collect()
+    entries(context, &Stores::new(context)?.all()?)
+}
+
+/// Returns the same; where the fleet cannot be asked, with what is closed in the workspace, and why.
+pub fn list_known(context: &OpsContext) -> Result<(Vec<AdapterEntry>, Option<OpsError>), OpsError> {
+    match list(context) {
+        Ok(entries) => Ok((entries, None)),
+        Err(error) => Ok((list_here(context)?, Some(error))),
+    }
+}
+
+/// Returns the same with what is closed in the workspace alone; asks no server.
+pub fn list_here(context: &OpsContext) -> Result<Vec<AdapterEntry>, OpsError> {
+    entries(context, &[context.local().runs()?])
+}
+
+fn entries(context: &OpsContext, stores: &[Arc<dyn Runs>]) -> Result<Vec<AdapterEntry>, OpsError> {
+    let closed = |what| -> Result<Vec<Closure>, OpsError> {
+        let each = stores.iter().map(|runs| runs.closed(what));
+        let all: Result<Vec<_>, _> = each.collect();
+        Ok(all.map_err(unreadable)?.concat())
+    };
+    let (providers, algos) = (closed(Closable::Provider)?, closed(Closable::Algo)?);
+    let of = |settings| entry(context, settings, &providers, &algos);
+    Ok(context.settings.algos.iter().map(of).collect())
 }
 
 fn entry(
     context: &OpsContext,
     settings: &AlgoSettings,
-    providers: &dyn Providers,
-    now: Timestamp,
-) -> Result<AdapterEntry, OpsError> {
+    closed_providers: &[Closure],
+    paused_algos: &[Closure],
+) -> AdapterEntry {
     let mut problems = Vec::new();
     let provider = provider_of(settings).map_err(|reason| problems.push(reason));
-    let closed = match &provider {
-        Ok(provider) => closure_of(providers, Closable::Provider, provider, now)?,
-        Err(()) => None,
-    };
-    let paused = closure_of(providers, Closable::Algo, &settings.key, now)?;
+    let closed = provider.as_ref().ok();
+    let closed = closed.and_then(|provider| of_key(closed_providers, provider));
+    let paused = of_key(paused_algos, &settings.key);
     match registry::build(settings, None, &context.variables()) {
         Ok(adapter) => problems.extend(adapter.obstacles(context.workspace.root())),
         Err(error) => problems.push(error.to_string()),
@@ -152,15 +171,15 @@ fn entry(
             })
             .collect();
     }
-    Ok(AdapterEntry {
+    AdapterEntry {
         key: settings.key.clone(),
         kind: settings.kind.clone(),
         image_mode: settings.image_mode,
         unit_price_usd: settings.unit_price_usd,
         price_source: settings.price_source.clone(),
         provider: provider.map_or_else(|()| String::new(), |provider| provider.to_string()),
-        closed: closed.map(ClosedProvider::from),
-        paused: paused.map(ClosedProvider::from),
+        closed,
+        paused,
         program,
         variables,
         missing_key: service::of(settings)
@@ -171,7 +190,7 @@ fn entry(
         deprecated: deprecated(settings),
         runnable: problems.is_empty(),
         problems,
-    })
+    }
 }
 
 /// Returns what an entry says of a model that its service gives up.
@@ -192,6 +211,13 @@ pub(super) fn time_limit(settings: &AlgoSettings) -> Option<Duration> {
     configured.or(usual)
 }
 
+/// Returns whose account the algorithm of this name uses, if it is configured.
+#[cfg(feature = "postgres")]
+pub(super) fn provider_named(context: &OpsContext, algo: &str) -> Option<String> {
+    let provider = provider_of(context.settings.algo(algo)?).ok()?;
+    Some(provider.to_string())
+}
+
 /// Returns whose account an algorithm uses: the provider it names, else its service, else itself.
 pub(super) fn provider_of(settings: &AlgoSettings) -> Result<AlgoKey, String> {
     match settings.options.get("provider").and_then(Value::as_str) {
@@ -206,17 +232,17 @@ pub(super) fn provider_of(settings: &AlgoSettings) -> Result<AlgoKey, String> {
     }
 }
 
-fn closure_of(
-    providers: &dyn Providers,
-    what: Closable,
-    key: &AlgoKey,
-    now: Timestamp,
-) -> Result<Option<Closure>, OpsError> {
-    let closure = providers.closed(what, key, now);
-    closure.map_err(|error| unreadable(&error))
+/// Returns the closure that lasts longest.
+fn of_key(closures: &[Closure], key: &AlgoKey) -> Option<ClosedProvider> {
+    let found = closures.iter().filter(|closure| closure.provider == *key);
+    let longest = found.max_by_key(|closure| (closure.until.is_none(), closure.until));
+    longest.cloned().map(ClosedProvider::from)
 }
 
-fn unreadable(error: &StoreError) -> OpsError {
+fn unreadable(error: StoreError) -> OpsError {
+    if matches!(error, StoreError::Server { .. } | StoreError::Away { .. }) {
+        return error.into();
+    }
     OpsError::Setup {
         message: format!(
             "the closed providers in runs/.providers cannot be read: {}",
@@ -250,8 +276,8 @@ pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsEr
     let own = context.settings.algo(key.as_str());
     let of_algo = own.and_then(|settings| provider_of(settings).ok());
     let (mut resumed, mut closed) = (Vec::new(), Vec::new());
-    for runs in Stores::new(context).all()? {
-        let all = |what| runs.closed(what).map_err(|error| unreadable(&error));
+    for runs in Stores::new(context)?.all()? {
+        let all = |what| runs.closed(what).map_err(unreadable);
         let (providers, algos) = (all(Closable::Provider)?, all(Closable::Algo)?);
         let mut keys = std::iter::once(key).chain(&of_algo);
         let found = keys.find_map(|key| providers.iter().find(|one| one.provider == *key));

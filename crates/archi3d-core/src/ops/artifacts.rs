@@ -60,12 +60,13 @@ pub fn artifacts(context: &OpsContext, run: &RunId, job: &JobId) -> Vec<Artifact
     let about = description(context, run, job);
     #[cfg(feature = "postgres")]
     if about.is_none()
-        && let Some((_, files)) = crate::ops::fleet::files_in_bucket(context, run, job)
+        && let Ok(Some(fleet)) = context.fleet()
+        && let Some(files) = fleet.files_in_bucket(run, job)
     {
         let files = files.into_iter().map(|file| ArtifactFile {
             name: file.name,
             bytes: file.size,
-            sha256: hex(&file.sha256),
+            sha256: file.sha256,
         });
         return files.collect();
     }
@@ -127,10 +128,8 @@ pub fn open(
 /// Opens a file of a result that was not pulled yet, from its bucket.
 #[cfg(feature = "postgres")]
 fn fetched(context: &OpsContext, run: &RunId, job: &JobId, name: &str) -> Option<File> {
-    let (url, files) = crate::ops::fleet::files_in_bucket(context, run, job)?;
-    let file = files.iter().find(|file| file.name == name)?;
-    let path = crate::ops::fleet::bytes::read(context, run, job, &url, file)?;
-    File::open(path).ok()
+    let fleet = context.fleet().ok().flatten()?;
+    fleet.fetch(run, job, name)
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -1,14 +1,8 @@
 //! `batch create`: items × algorithms → rows of the registry and the run's manifest.
 //!
-//! Works under the registry's lock on fresh rows, adds only jobs the run lacks
-//! and leaves every existing row as it is. A record of the new rows is written
-//! first, then the registry: if the process dies before the manifest, the same
-//! command completes the manifest.
+//! Here: which algorithms and which items. How jobs become rows is the matter of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
-use std::time::Duration;
 
 use crate::config::Settings;
 use crate::domain::algo::{AlgoSettings, ImageMode};
@@ -17,25 +11,18 @@ use crate::domain::plan::{
     AlgoError, AlgoSelection, CatalogItem, ECOTEST, ItemFilter, KnownAlgo, Plan, select_algos,
 };
 use crate::domain::text::shell_word;
-use crate::domain::time::{Clock, Timestamp};
-use crate::ops::table_file::{self, RiskyCell};
-use crate::ops::{OpsContext, adapters, created_rows};
-use crate::platform::fault;
-use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{refuse_links_outside, refuse_pushed};
-use crate::table::Table;
-use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+use crate::domain::time::Timestamp;
+use crate::ops::{OpsContext, adapters};
+use crate::store::StoreError;
+use crate::store::bounds::{refuse_links_outside, refuse_pushed};
+use crate::store::table_file::RiskyCell;
+use crate::store::upkeep::Waiting;
 use crate::workspace::paths::Workspace;
-use crate::workspace::pictures::PictureMarks;
 
 mod items;
-pub(in crate::ops) mod manifest;
 mod report;
-mod rows;
 
 pub use report::BatchReport;
-pub(super) use rows::REGISTRY_COLUMNS;
 
 /// The only way images are chosen so far.
 pub const IMAGE_POLICY: &str = "use_up_to_6";
@@ -111,7 +98,7 @@ impl ConfiguredAlgos {
     pub fn here(context: &OpsContext) -> Self {
         let mut configured = Self::of(&context.settings);
         // What cannot be read keeps nothing from being asked for.
-        for entry in adapters::list(context).unwrap_or_default() {
+        for entry in adapters::list_here(context).unwrap_or_default() {
             let problem = entry.problems.first().map(|problem| {
                 let named = format!("algo {}: ", entry.key);
                 problem.strip_prefix(&named).unwrap_or(problem).to_owned()
@@ -156,7 +143,7 @@ impl ConfiguredAlgos {
         if reasons.is_empty() {
             return String::new();
         }
-        format!("\nleft out, cannot run here: {}", reasons.join("; "))
+        format!("\nskipped, cannot run here: {}", reasons.join("; "))
     }
 }
 
@@ -225,12 +212,12 @@ impl BatchError {
 /// Creates the jobs of a batch. While the registry's lock is busy, `waiting`
 /// hears for how long and gives up by returning `false`.
 pub fn create(
-    workspace: &Workspace,
-    clock: &dyn Clock,
+    context: &OpsContext,
     configured: &ConfiguredAlgos,
     request: &BatchRequest,
-    waiting: &mut dyn FnMut(Duration) -> bool,
+    waiting: Waiting<'_>,
 ) -> Result<BatchReport, BatchError> {
+    let (workspace, clock) = (&context.workspace, &context.clock);
     let (algos, notice) = chosen_algos(configured, request.algos.as_deref())?;
     let run_id = match &request.run_id {
         // The name stands in a cell of its own, which a spreadsheet would run.
@@ -247,20 +234,16 @@ pub fn create(
     refuse_links_outside(workspace, Some(&run_id))?;
     let mut plan = Plan::new(&items, &algos, &request.filter);
     let mut warnings = Vec::new();
+    let local = context.local();
     let manifest_jobs = if request.dry_run {
-        let registry = table_file::read(&workspace.registry())?;
-        rows::leave_out_existing(&mut plan, registry, workspace, &run_id)?;
+        local.leave_out_existing(&run_id, &mut plan)?;
         None
     } else {
-        let lock = workspace.registry_lock();
-        fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
-        let held = FileLock::acquire(&lock, waiting).context("lock", &lock)?;
-        let _held = held.ok_or_else(|| BatchError::Busy {
-            lock: workspace.relative(&lock).unwrap_or_default(),
-        })?;
-        let (jobs, found_wrong) = write(workspace, clock, &run_id, &mut plan)?;
-        warnings = found_wrong;
-        Some(jobs)
+        let added = local.add_jobs(&mut [(&run_id, &mut plan)], waiting)?;
+        let added = added.ok_or_else(|| busy(workspace))?;
+        let listed = added.iter().map(|added| added.listed).sum();
+        warnings = added.into_iter().flat_map(|added| added.warnings).collect();
+        Some(listed)
     };
     let mut report = BatchReport::new(clock.now(), run_id, algos.clone(), &plan);
     report.dry_run = request.dry_run;
@@ -287,12 +270,47 @@ pub fn create(
     Ok(report)
 }
 
-/// Returns the rows that a new run would have, each with its job, and the line above them.
-#[cfg(feature = "postgres")]
-pub(in crate::ops) fn new_rows(plan: &Plan<'_>, run_id: &RunId, clock: &dyn Clock) -> Table {
-    let mut table = Table::with_header(rows::REGISTRY_COLUMNS);
-    rows::append(&mut table, plan, run_id, clock);
-    table
+fn busy(workspace: &Workspace) -> BatchError {
+    let lock = workspace.relative(&workspace.registry_lock());
+    BatchError::Busy {
+        lock: lock.unwrap_or_default(),
+    }
+}
+
+/// A run that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRun {
+    /// Its name.
+    pub run_id: RunId,
+    /// Its algorithms.
+    pub algos: AlgoSelection,
+    /// Its items.
+    pub items: Vec<CatalogItem>,
+}
+
+/// Creates the jobs of several runs in one step: what a run has already stays as it is.
+pub fn create_together(
+    context: &OpsContext,
+    runs: &[NewRun],
+    waiting: Waiting<'_>,
+) -> Result<(), BatchError> {
+    let workspace = &context.workspace;
+    let mut plans = Vec::new();
+    for run in runs {
+        refuse_links_outside(workspace, Some(&run.run_id))?;
+        plans.push(Plan::new(&run.items, &run.algos, &ItemFilter::default()));
+    }
+    let mut named: Vec<(&RunId, &mut Plan<'_>)> = Vec::new();
+    named.extend(runs.iter().map(|run| &run.run_id).zip(&mut plans));
+    let added = context.local().add_jobs(&mut named, waiting)?;
+    let added = added.ok_or_else(|| busy(workspace))?;
+    for ((run, plan), added) in runs.iter().zip(&plans).zip(added) {
+        let (now, run_id) = (context.clock.now(), run.run_id.clone());
+        let mut report = BatchReport::new(now, run_id, run.algos.clone(), plan);
+        report.manifest_jobs = Some(added.listed);
+        report.log(workspace);
+    }
+    Ok(())
 }
 
 /// Returns the items of the table; without a table there are none.
@@ -333,110 +351,6 @@ fn default_run_id(now: Timestamp) -> Result<RunId, IdError> {
     RunId::parse(&now.as_datetime().format("%Y-%m-%dT%H-%M-%SZ").to_string())
 }
 
-/// Adds rows that a fleet has and the registry lacks, and completes the run's manifest; returns whether it could: while
-/// the registry's lock is busy, `waiting` hears for how long and gives up by returning `false`.
-#[cfg(feature = "postgres")]
-pub(in crate::ops) fn arrive(
-    workspace: &Workspace,
-    run_id: &RunId,
-    header: &[u8],
-    rows: &[Vec<u8>],
-    waiting: &mut dyn FnMut(Duration) -> bool,
-) -> Result<bool, StoreError> {
-    let lock = workspace.registry_lock();
-    fs::create_dir_all(workspace.tables()).context("create", &workspace.tables())?;
-    let Some(_held) = FileLock::acquire(&lock, waiting).context("lock", &lock)? else {
-        return Ok(false);
-    };
-    let path = workspace.registry();
-    let mut registry = registry(&path)?;
-    let first_new = registry.len();
-    crate::store::files::restore(&mut registry, header, rows, run_id, &path)?;
-    let names = &rows::REGISTRY_COLUMNS[21..27];
-    let places: Vec<usize> = names
-        .iter()
-        .filter_map(|name| registry.column(name))
-        .collect();
-    let new = (first_new..registry.len()).flat_map(|row| places.iter().map(move |at| (row, *at)));
-    let images = new.map(|(row, at)| String::from_utf8_lossy(&registry.cell(row, at)).into_owned());
-    let images: Vec<String> = images.filter(|path| !path.is_empty()).collect();
-    publish(workspace, run_id, &mut registry, first_new, &images)?;
-    Ok(true)
-}
-
-fn registry(path: &Path) -> Result<Table, StoreError> {
-    let found = table_file::read(path)?;
-    Ok(found.unwrap_or_else(|| Table::with_header(rows::REGISTRY_COLUMNS)))
-}
-
-/// Adds the jobs the run lacks; returns how many jobs its manifest has then, and
-/// what looked wrong.
-/// The caller holds the registry's lock.
-fn write(
-    workspace: &Workspace,
-    clock: &dyn Clock,
-    run_id: &RunId,
-    plan: &mut Plan<'_>,
-) -> Result<(usize, Vec<String>), StoreError> {
-    let mut registry = registry(&workspace.registry())?;
-    rows::leave_out(plan, &mut registry, workspace, run_id)?;
-    let first_new = registry.len();
-    rows::append(&mut registry, plan, run_id, clock);
-    let images = plan.jobs.iter().flat_map(|job| &job.item.images).cloned();
-    let images: Vec<String> = images.collect();
-    publish(workspace, run_id, &mut registry, first_new, &images)
-}
-
-/// Writes the registry's rows from `first_new` on, and what else a run has of them.
-fn publish(
-    workspace: &Workspace,
-    run_id: &RunId,
-    registry: &mut Table,
-    first_new: usize,
-    images: &[String],
-) -> Result<(usize, Vec<String>), StoreError> {
-    let registry_path = workspace.registry();
-    let manifest_path = workspace.run(run_id).manifest();
-    // Both files are ready before the first is touched.
-    let manifest = manifest::complete(registry, &registry_path, &manifest_path, run_id)?;
-    let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
-    fault::here("batch.before");
-    let folder = workspace.run(run_id).root().to_owned();
-    let grows = registry.len() > first_new;
-    if manifest.changed || grows {
-        fs::create_dir_all(&folder).context("create", &folder)?;
-        workspace.make_reports();
-        fault::here("batch.folder_made");
-    }
-    if grows {
-        // First, so that no row is ever without the record it can be made again from.
-        let record_path = workspace.run(run_id).rows();
-        let record = created_rows::with_new_rows(registry, &record_path, run_id, first_new)?;
-        replace(&record_path, &record, &tag)?;
-        fault::here("batch.record_written");
-        let pictures_path = workspace.run(run_id).pictures();
-        let mut pictures = PictureMarks::read(&pictures_path);
-        pictures.look(workspace, images.iter().map(String::as_str));
-        let pictures = pictures.to_bytes().context("write", &pictures_path)?;
-        replace(&pictures_path, &pictures, &tag)?;
-        fault::here("batch.pictures_written");
-        replace(&registry_path, registry.bytes(), &tag)?;
-    }
-    fault::here("batch.registry_written");
-    if manifest.changed {
-        replace(&manifest_path, manifest.table.bytes(), &tag)?;
-        fault::here("batch.manifest_written");
-    }
-    Ok((manifest.table.len(), manifest.warnings))
-}
-
-fn replace(path: &Path, bytes: &[u8], tag: &str) -> Result<(), StoreError> {
-    // What dead writers left goes; it is never read, and only takes room.
-    durable::sweep_temporaries(path).context("look through the folder of", path)?;
-    durable::replace(path, bytes, tag).context("replace", path)?;
-    Ok(())
-}
-
 fn risky_cells(plan: &Plan<'_>) -> Vec<RiskyCell> {
     let mut cells = Vec::new();
     let mut last: Option<&CatalogItem> = None;
@@ -446,7 +360,7 @@ fn risky_cells(plan: &Plan<'_>) -> Vec<RiskyCell> {
         }
         last = Some(job.item);
         let product = (job.item.product_id.as_str(), job.item.variant.as_str());
-        let texts = rows::outside_texts(job.item).into_iter();
+        let texts = job.item.outside_texts().into_iter();
         cells.extend(texts.filter_map(|(name, text)| RiskyCell::check(product, name, text)));
     }
     cells

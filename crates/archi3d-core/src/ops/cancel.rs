@@ -18,7 +18,7 @@ use crate::ops::run::notice_text;
 use crate::ops::run_log::RunLog;
 use crate::ops::select;
 use crate::ops::{OpsContext, OpsError, identity};
-use crate::store::{JobRecord, NoticeSink, Restored, RunJobs, Standing, Withdrawal};
+use crate::store::{Cancellation, JobRecord, JobSnapshot, NoticeSink, Restored, RunJobs};
 
 /// What is to be taken out or put back.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,8 +142,8 @@ pub fn cancel_jobs(
     if request.undo {
         report.restored(&store.restore_all(&jobs, &now)?);
     } else {
-        let told = store.withdraw_all(&jobs, &now)?;
-        report.withdrawn(jobs.into_iter().zip(told));
+        let told = store.cancel_jobs(&jobs, &now)?;
+        report.cancelled(jobs.into_iter().zip(told));
     }
     store.close(now())?;
     note(context, request, &report, &worker, warn);
@@ -151,18 +151,18 @@ pub fn cancel_jobs(
 }
 
 impl CancelReport {
-    fn withdrawn(&mut self, told: impl Iterator<Item = (JobId, Withdrawal)>) {
-        for (job_id, withdrawal) in told {
-            match withdrawal {
-                Withdrawal::TakenOut { request_id } => {
+    fn cancelled(&mut self, told: impl Iterator<Item = (JobId, Cancellation)>) {
+        for (job_id, cancellation) in told {
+            match cancellation {
+                Cancellation::Cancelled { request_id } => {
                     self.cancelled += 1;
                     self.purchases
                         .extend(request_id.map(|request_id| OpenPurchase { job_id, request_id }));
                 }
-                Withdrawal::Asked => self.asked.push(job_id),
-                Withdrawal::RedoStopped => self.redo_stopped += 1,
-                Withdrawal::AlreadyOut => {}
-                Withdrawal::Untouched(_) => self.ended_meanwhile += 1,
+                Cancellation::Asked => self.asked.push(job_id),
+                Cancellation::RedoStopped => self.redo_stopped += 1,
+                Cancellation::AlreadyCancelled => {}
+                Cancellation::Untouched(_) => self.ended_meanwhile += 1,
             }
         }
     }
@@ -171,7 +171,7 @@ impl CancelReport {
         for restored in told {
             match restored {
                 Restored::Waiting => self.restored += 1,
-                Restored::RequestWithdrawn => self.requests_withdrawn += 1,
+                Restored::RequestRevoked => self.requests_withdrawn += 1,
                 Restored::NotCancelled => {}
                 Restored::Untouched(_) => self.ended_meanwhile += 1,
             }
@@ -215,17 +215,17 @@ fn is_meant(request: &CancelRequest, filter: &JobFilter<'_>, job: &JobRecord) ->
 }
 
 fn status_of(job: &JobRecord) -> Option<Status> {
-    match &job.standing {
-        Standing::Known { state, .. } => Some(state.status()),
-        Standing::NotInManifest => Some(Status::Enqueued),
-        Standing::Unknown(_) | Standing::NotRegistered | Standing::Renamed => None,
+    match &job.snapshot {
+        JobSnapshot::Known { state, .. } => Some(state.status()),
+        JobSnapshot::NotInManifest => Some(Status::Enqueued),
+        JobSnapshot::Unknown(_) | JobSnapshot::NotRegistered | JobSnapshot::Renamed => None,
     }
 }
 
 fn is_live(job: &JobRecord) -> bool {
     matches!(
-        &job.standing,
-        Standing::Known { state: JobState::Running { .. }, holder: Some(holder), .. }
+        &job.snapshot,
+        JobSnapshot::Known { state: JobState::Running { .. }, holder: Some(holder), .. }
             if holder.verdict != Verdict::Dead
     )
 }

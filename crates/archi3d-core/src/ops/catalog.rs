@@ -11,15 +11,15 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::issue::{Issue, IssueKind, Trouble, issues_of, twins};
+use crate::domain::issue::{Issue, IssueKind, Trouble, issues_of, lookalikes};
 use crate::domain::item::{ImageOrder, Item, split_folder_name};
 use crate::domain::products::{Enrichment, Products, ProductsError, read_products};
 use crate::domain::text::counted;
 use crate::domain::time::{Clock, Timestamp};
-use crate::ops::table_file::{self, RiskyCell};
 use crate::platform::fault;
+use crate::store::bounds::refuse_links_outside;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::refuse_links_outside;
+use crate::store::table_file;
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
@@ -29,6 +29,7 @@ mod order;
 mod report;
 mod rows;
 
+pub use crate::store::table_file::RiskyCell;
 pub use report::CatalogReport;
 
 /// The name of the products file where none is given.
@@ -159,10 +160,10 @@ impl<'a> Catalog<'a> {
         products: Option<&'a HashMap<String, Enrichment>>,
     ) -> Self {
         let names: Vec<&str> = found.folders.iter().map(|f| f.folder.as_str()).collect();
-        let twins = twins(&names);
+        let lookalikes = lookalikes(&names);
         let mut items = Vec::with_capacity(names.len());
         let mut issues = Vec::new();
-        for ((folder, order), twin) in found.folders.iter().zip(orders).zip(twins) {
+        for ((folder, order), twin) in found.folders.iter().zip(orders).zip(lookalikes) {
             let item = Item::new(folder, *order);
             let known = products.and_then(|products| products.get(&item.product_id));
             let mut troubles = folder.troubles.clone();
@@ -317,12 +318,12 @@ fn write(
     workspace.make_reports();
     let lock = tables.join(LOCK);
     let held = FileLock::acquire_within(&lock, LOCK_PATIENCE).context("lock", &lock)?;
-    let _held = held.ok_or(CatalogError::Busy(lock))?;
+    let held = held.ok_or(CatalogError::Busy(lock))?;
     let old = |path: &Path| table_file::read_bytes(path);
     let items_table = rows::items_table(catalog, build_time, old(&items)?.as_deref());
     let issues_table = rows::issues_table(catalog, old(&issues)?.as_deref());
     for path in [&issues, &items] {
-        durable::sweep_temporaries(path).context("look through the folder of", path)?;
+        durable::sweep_temporaries(path, &held).context("look through the folder of", path)?;
     }
     fault::here("catalog.before");
     let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());

@@ -21,13 +21,13 @@ use crate::domain::id::RunId;
 use crate::domain::job::JobState;
 use crate::domain::text::{formula_safe, hex, number_cell, one_line};
 use crate::ops::results::{Choice, Made, results};
-use crate::ops::table_file;
 use crate::ops::{OpsContext, OpsError};
+use crate::store::bounds;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files;
+use crate::store::table_file;
 use crate::table::RowEdit;
 use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::TableLock;
 use crate::workspace::log::append_record;
 
 mod fscore;
@@ -190,7 +190,7 @@ pub struct JobError {
 }
 
 /// Who hears how it goes.
-pub struct Ears<'a> {
+pub struct ComputeHooks<'a> {
     /// Hears after every model how many are done, and of how many.
     pub each: &'a (dyn Fn(usize, usize) + Sync),
     /// Hears for how long another program has kept the registry locked.
@@ -203,13 +203,13 @@ pub fn compute(
     request: &ComputeRequest,
     metric: &dyn Metric,
     cancel: &Cancel,
-    ears: &Ears<'_>,
+    hooks: &ComputeHooks<'_>,
 ) -> Result<ComputeReport, OpsError> {
     let run_id = &request.choice.run_id;
-    files::refuse_links_outside(&context.workspace, Some(run_id))?;
+    bounds::refuse_links_outside(&context.workspace, Some(run_id))?;
     let metrics = context.workspace.run(run_id).root().join("metrics");
     for folder in [&metrics, &metrics.join(metric.name())] {
-        files::refuse_link_outside(&context.workspace, folder)?;
+        bounds::refuse_link_outside(&context.workspace, folder)?;
     }
     let found = results(context, &request.choice, &["gt_object_path"])?;
     let work = Work {
@@ -217,7 +217,7 @@ pub fn compute(
         request,
         metric,
         cancel,
-        waiting: ears.waiting,
+        waiting: hooks.waiting,
         // A letter first: a spreadsheet takes digits alone for a number.
         settings: format!("c{}", &hex(&Sha256::digest(metric.settings()))[..15]),
         state: Mutex::new(State::default()),
@@ -233,7 +233,7 @@ pub fn compute(
     let outcomes: Vec<Outcome> = pool.install(|| {
         let outcomes = found.made.par_iter().with_max_len(1).map(|made| {
             let outcome = work.look_at(made)?;
-            (ears.each)(work.count_one(), total);
+            (hooks.each)(work.count_one(), total);
             Ok(outcome)
         });
         outcomes.collect::<Result<_, OpsError>>()
@@ -512,12 +512,12 @@ impl Work<'_> {
             return Ok(());
         }
         let path = self.context.workspace.registry();
-        let lock = self.context.workspace.registry_lock();
         let patience = |waited| {
             (self.waiting)(waited);
             self.cancel.stage() != Stage::Kill
         };
-        let Some(_held) = FileLock::acquire(&lock, patience).context("lock", &lock)? else {
+        let held = TableLock::acquire(&self.context.workspace, patience);
+        let Some(_held) = held.context("lock", &path)? else {
             return Err(OpsError::Setup {
                 message: "stopped before the registry could be written".to_owned(),
                 hint: Some("the results are kept; the same command brings them in".to_owned()),
@@ -586,8 +586,8 @@ fn as_texts(cells: &[(String, Value)]) -> Vec<(String, String)> {
 
 /// Returns the attempt that made a model.
 fn attempt_of(made: &Made) -> u32 {
-    match &made.job.standing {
-        crate::store::Standing::Known {
+    match &made.job.snapshot {
+        crate::store::JobSnapshot::Known {
             state: JobState::Completed { attempt, .. },
             ..
         } => *attempt,

@@ -16,8 +16,8 @@ use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::stores::Stores;
 use crate::ops::view::cost::{By, CostLine, CostReport, LedgerSums, Purchase, Tally};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files::refuse_linked_run;
-use crate::store::runs::{AlgoIndex, Runs as _};
+use crate::store::bounds::refuse_linked_run;
+use crate::store::runs::{self, AlgoIndex};
 
 mod amount;
 pub mod invoice;
@@ -56,9 +56,9 @@ pub fn cost_report(
             refuse_linked_run(&context.workspace, run)?;
             vec![run.clone()]
         }
-        None => all_runs(context)?,
+        None => runs::all(&context.workspace)?,
     };
-    let stores = Stores::new(context);
+    let stores = Stores::new(context)?;
     let mut report = CostReport {
         by,
         lines: Vec::new(),
@@ -108,11 +108,11 @@ pub fn cost_report(
     let checks = RunId::parse(CHECKS).ok().filter(|_| only.is_none());
     if let Some(checks) = checks.filter(|checks| !runs.contains(checks)) {
         // No run has them, and the ledger does not tell them apart.
-        let standing = stores.files().money(&checks)?.balance.run;
-        report.ledger.spent_usd += standing.spent_usd;
-        report.ledger.reserved_usd += standing.reserved_usd;
+        let usage = stores.local().money(&checks)?.balance.run;
+        report.ledger.spent_usd += usage.spent_usd;
+        report.ledger.reserved_usd += usage.reserved_usd;
         let tally = Tally {
-            billed_usd: Usd::of(standing.spent_usd),
+            billed_usd: Usd::of(usage.spent_usd),
             ..Tally::default()
         };
         if tally.billed_usd > Usd::ZERO {
@@ -126,16 +126,6 @@ pub fn cost_report(
     };
     report.lines = lines.into_iter().map(line).collect();
     Ok(report)
-}
-
-pub(super) fn all_runs(context: &OpsContext) -> Result<Vec<RunId>, OpsError> {
-    context.workspace.run_ids().map_err(|error| {
-        let folder = context.workspace.runs();
-        OpsError::Setup {
-            message: format!("{} cannot be listed: {error}", folder.display()),
-            hint: None,
-        }
-    })
 }
 
 /// Says for each attempt of a run what it counts for; rehearsals are left out. The

@@ -179,12 +179,12 @@ pub fn demo(
         ..BatchRequest::default()
     };
     let configured = ConfiguredAlgos::of(&context.settings);
-    let report = batch::create(workspace, clock, &configured, &jobs, &mut |_| true)?;
+    let report = batch::create(&context, &configured, &jobs, &mut |_| true)?;
     tell(DemoStep::Batch(&report));
     let summary = run_worker(&context, &worker_request(), cancel, sink)?;
     let report = DemoReport {
         summary: Some(summary),
-        ..standing(&context)?
+        ..current(&context)?
     };
     if cancel.stage() != Stage::Go {
         return Ok(report);
@@ -260,7 +260,7 @@ fn finished(folder: &Path) -> Result<Option<DemoReport>, OpsError> {
     if !folder.join("runs").join(RUN).join("manifest.csv").is_file() {
         return Ok(None);
     }
-    let report = standing(&OpsContext::open(Some(folder))?)?;
+    let report = current(&OpsContext::open(Some(folder))?)?;
     let all: usize = report.counts.values().sum();
     let done = report.counts.get(&Status::Completed).copied();
     Ok((all > 0 && done == Some(all)).then_some(DemoReport {
@@ -269,7 +269,7 @@ fn finished(folder: &Path) -> Result<Option<DemoReport>, OpsError> {
     }))
 }
 
-fn standing(context: &OpsContext) -> Result<DemoReport, OpsError> {
+fn current(context: &OpsContext) -> Result<DemoReport, OpsError> {
     let status = run_status(context, &run_id())?;
     let counts = Status::ALL.map(|state| (state, status.count(state)));
     Ok(DemoReport {

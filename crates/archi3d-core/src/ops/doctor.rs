@@ -1,70 +1,23 @@
-//! `doctor`: a check-up of the whole workspace, and the mending of what can be
-//! mended without losing or buying anything.
-//!
-//! The check-up writes nothing and takes no lock but one that nobody waits for.
-//! One file per family of checks; what a finding means is in `domain::finding`.
+//! `doctor`: a check-up of the whole workspace and its configuration, and the repairing
+//! of what can be repaired without losing or buying anything.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Os, Settings, Sources};
-use crate::domain::finding::{Code, Finding, is_healthy};
-use crate::domain::id::RunId;
+use crate::domain::finding::Finding;
 use crate::domain::time::Clock;
-use crate::ops::{OpsContext, OpsError, real_env};
+use crate::ops::{OpsContext, OpsError, identity, real_env};
+use crate::store::{self, Upkeep};
 use crate::table::Table;
 use crate::workspace::paths::Workspace;
 
-mod copies;
-mod exam;
-mod ledger;
-mod links;
-mod locks;
-mod place;
-mod repair;
-mod rows;
-mod runs;
 mod setup;
-mod tables;
 
-pub(super) use locks::EXCLUDE as LOCKS_EXCLUDE;
-pub use locks::{Probe, probe_lock};
-pub(super) use place::LOW_BYTES;
-pub use repair::repair;
-
-/// What is to be looked at.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DoctorRequest {
-    /// Only this run, beside the workspace as a whole.
-    pub run_id: Option<RunId>,
-    /// Also read every result, compare it with its record, and look for links beside it.
-    pub deep: bool,
-}
-
-/// What a check-up found.
-#[derive(Debug, Default)]
-pub struct Checkup {
-    /// What the place is like: names and what they say, in order.
-    pub facts: Vec<(&'static str, String)>,
-    /// What was found, the worst first.
-    pub findings: Vec<Finding>,
-}
-
-impl Checkup {
-    /// Tells whether nothing is wrong; notes do not count.
-    pub fn is_healthy(&self) -> bool {
-        is_healthy(&self.findings)
-    }
-
-    fn fact(&mut self, name: &'static str, value: impl Into<String>) {
-        self.facts.push((name, value.into()));
-    }
-
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-}
+pub use crate::store::upkeep::{
+    Checkup, DoctorRequest, LOCKS_EXCLUDE, LOW_BYTES, Probe, probe_lock,
+};
 
 /// Who is looked at: a workspace, with its settings if these can be read.
 pub struct Target {
@@ -104,66 +57,30 @@ impl Target {
             Err(error) => Err(error),
         }
     }
+
+    fn local(&self) -> Arc<dyn Upkeep> {
+        store::local(&self.workspace, &self.clock)
+    }
 }
 
 /// Looks at everything and changes nothing.
 pub fn examine(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
-    // Most of a first look is waiting for the disk, which answers many at a time.
-    let threads = 4 * rayon::current_num_threads();
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(|| look_at_all(target, request)),
-        Err(_) => look_at_all(target, request),
-    }
+    let setup = |table: Option<&Table>, checkup: &mut Checkup| setup::look(target, table, checkup);
+    Ok(target.local().examine(request, &setup)?)
 }
 
-fn look_at_all(target: &Target, request: &DoctorRequest) -> Result<Checkup, OpsError> {
-    let workspace = &target.workspace;
-    if let Some(run_id) = &request.run_id {
-        check_known(workspace, run_id)?;
-    }
-    let mut checkup = Checkup::default();
-    place::look(workspace, &mut checkup);
-    links::look(workspace, request.deep, &mut checkup);
-    locks::look(workspace, &mut checkup);
-    let mut table = tables::look(workspace, &mut checkup);
-    copies::look(workspace, table.as_ref(), &mut checkup);
-    let unread = runs::look(target, request, table.as_mut(), &mut checkup);
-    setup::look(target, table.as_ref(), &mut checkup);
-    // The largest thing in memory, and nobody needs it any more.
-    drop(table);
-    ledger::look(target, request, &unread, &mut checkup);
-    let only = request.run_id.as_ref().map(ToString::to_string);
-    checkup.findings.retain(|finding| {
-        let other = |only: &String| finding.run_id.as_ref().is_some_and(|run| run != only);
-        !only.as_ref().is_some_and(other)
-    });
-    checkup
-        .findings
-        .sort_by(|a, b| b.severity.cmp(&a.severity).then(a.code.cmp(&b.code)));
-    Ok(checkup)
-}
-
-fn check_known(workspace: &Workspace, run_id: &RunId) -> Result<(), OpsError> {
-    let has_rows = || {
-        let table = crate::ops::table_file::read(&workspace.registry());
-        table.is_ok_and(|table| table.is_some_and(|table| has_run(&table, run_id)))
+/// Carries out what `findings` say can be repaired; returns what could not be, one
+/// sentence each. Live workers may go on meanwhile.
+pub fn repair(target: &Target, findings: &[Finding]) -> Result<Vec<String>, OpsError> {
+    let context = match &target.context {
+        Ok(context) => context,
+        Err(error) => {
+            return Err(OpsError::Setup {
+                message: error.to_string(),
+                hint: Some("fix the configuration first; nothing was repaired".into()),
+            });
+        }
     };
-    if workspace.run(run_id).root().exists() || has_rows() {
-        return Ok(());
-    }
-    Err(OpsError::Setup {
-        message: format!("run {run_id} has neither a folder nor a row"),
-        hint: Some("check --run-id, or leave it out to look at all runs".into()),
-    })
-}
-
-fn has_run(table: &Table, run_id: &RunId) -> bool {
-    !table.rows_of("run_id", run_id.as_str()).is_empty()
-}
-
-/// Returns a finding about something that could not be looked at.
-fn unreadable(path: &str, error: &dyn std::fmt::Display) -> Finding {
-    Finding::new(Code::Unreadable, format!("cannot be looked at: {error}"))
-        .at(path, None)
-        .fix("check its permissions and its owner")
+    let identity = || identity::worker_identity(&context.settings);
+    Ok(target.local().repair(findings, &identity)?)
 }

@@ -11,10 +11,10 @@ use crate::domain::id::RunId;
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::patch::REUSED;
-use crate::domain::retry::{ErrorClass, OnInterrupt};
+use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
-use crate::ops::adopt::{Kept, kept_of};
+use crate::ops::adopt::Kept;
 use crate::ops::attempts::{AttemptOutcome, AttemptRecord};
 use crate::ops::find::the_job;
 use crate::ops::plan::Planner;
@@ -22,7 +22,7 @@ use crate::ops::select::WorkerRequest;
 use crate::ops::view::explain::{Explanation, Numbers, PlannedStep};
 use crate::ops::view::plan::{JobPlan, PlannedAction};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::{Holder, JobRecord, Standing};
+use crate::store::{Holder, JobRecord, JobSnapshot};
 use crate::workspace::durable;
 
 mod next;
@@ -48,38 +48,38 @@ pub fn run_explain(
     let plan = planner.plan(record.clone());
     let mut numbers = numbers(&record, &planner, &medians);
     // A job that is over leaves the count in its attempts alone.
-    numbers.failures = numbers.failures.max(put_off(&attempts));
+    numbers.failures = numbers.failures.max(requeues(&attempts));
     let (code, mut why) = Why {
         record: &record,
         attempts: &attempts,
         plan: &plan,
         numbers: &numbers,
         after_canaries: stopped_after_canaries(context, run_id),
-        asks: asks_first(&planner, &record),
+        asks: planner.asks_first(&record),
         rhythm,
         now: planner.now(),
     }
     .tell();
-    why.extend(purchase::story(&attempts));
-    let kept = kept_of(context, run_id, &record);
+    why.extend(purchase::timeline(&attempts));
+    let kept = context.local().kept_of(run_id, &record);
     why.extend(kept.iter().map(kept_words));
     let mut said = planner.money().by_hand.iter();
-    if let Some(said) = said.rfind(|said| said.stake.job_id == record.job_id) {
+    if let Some(said) = said.rfind(|said| said.attempt_key.job_id == record.job_id) {
         why.push(format!(
             "a person settled it by hand on {}: ${:.2} were billed (`cost settle`)",
             said.at.iso(),
             said.usd
         ));
     }
-    let (state, attempt, holder) = match &record.standing {
-        Standing::Known { state, holder, .. } => (
+    let (state, attempt, holder) = match &record.snapshot {
+        JobSnapshot::Known { state, holder, .. } => (
             state.status().word().to_owned(),
             state.attempt(),
             holder.clone(),
         ),
-        Standing::Unknown(word) => (word.clone(), 0, None),
-        Standing::NotRegistered => ("not registered".into(), 0, None),
-        Standing::NotInManifest | Standing::Renamed => ("enqueued".into(), 0, None),
+        JobSnapshot::Unknown(word) => (word.clone(), 0, None),
+        JobSnapshot::NotRegistered => ("not registered".into(), 0, None),
+        JobSnapshot::NotInManifest | JobSnapshot::Renamed => ("enqueued".into(), 0, None),
     };
     let made = attempts.iter().map(|made| made.attempt).max();
     Ok(Explanation {
@@ -116,15 +116,9 @@ fn kept_words(kept: &Kept) -> String {
 
 /// Tells whether nobody knows if a cut-off attempt was billed, and its adapter
 /// wants a person to look.
-fn asks_first(planner: &Planner<'_>, record: &JobRecord) -> bool {
-    let carrier = planner.carrier_of(record);
-    let unbought = matches!(&record.standing, Standing::Known { purchase: None, .. });
-    unbought && carrier.is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask)
-}
-
 /// Counts the failures that were followed by another attempt since the job was
 /// last started by somebody.
-fn put_off(attempts: &[AttemptRecord]) -> u32 {
+fn requeues(attempts: &[AttemptRecord]) -> u32 {
     let ended = attempts
         .last()
         .filter(|last| last.outcome != AttemptOutcome::PutOff);
@@ -138,9 +132,9 @@ fn put_off(attempts: &[AttemptRecord]) -> u32 {
 }
 
 fn numbers(record: &JobRecord, planner: &Planner<'_>, medians: &HashMap<String, f64>) -> Numbers {
-    let carrier = planner.carrier_of(record);
-    let (failures, not_before, request_id, holder) = match &record.standing {
-        Standing::Known {
+    let algorithm = planner.algorithm_of(record);
+    let (failures, not_before, request_id, holder) = match &record.snapshot {
+        JobSnapshot::Known {
             failures,
             not_before,
             purchase,
@@ -149,21 +143,23 @@ fn numbers(record: &JobRecord, planner: &Planner<'_>, medians: &HashMap<String, 
         } => (*failures, *not_before, purchase.clone(), holder.as_ref()),
         _ => (0, None, None, None),
     };
-    let provider = carrier.and_then(|carrier| carrier.provider.clone());
+    let provider = algorithm.and_then(|algorithm| algorithm.provider.clone());
     let algo = record.algo.as_ref().ok();
     let reserved = planner.money().reserved.get(&record.job_id);
     Numbers {
-        retries: carrier.map_or(0, |carrier| carrier.retry.retries),
+        retries: algorithm.map_or(0, |algorithm| algorithm.retry.retries),
         failures,
         not_before,
-        unit_usd: carrier.and_then(|carrier| carrier.price.unit_usd),
+        unit_usd: algorithm.and_then(|algorithm| algorithm.price.unit_usd),
         reserved_usd: reserved.map(|own| own.usd),
         request_id,
         provider: provider.map(|key| key.to_string()),
         closed: planner.closure_for(record).cloned(),
-        limits: carrier.map(|carrier| carrier.limits).unwrap_or_default(),
+        limits: algorithm
+            .map(|algorithm| algorithm.limits)
+            .unwrap_or_default(),
         paused: planner.pause_of(record).cloned(),
-        breaker_failures: carrier.map_or(0, |carrier| carrier.breaker_failures),
+        breaker_failures: algorithm.map_or(0, |algorithm| algorithm.breaker_failures),
         cancel_asked: holder.is_some_and(|holder| holder.cancel_asked),
         median_s: algo.and_then(|algo| medians.get(algo.as_str()).copied()),
         money: planner.limited_money(),
@@ -187,13 +183,13 @@ struct Why<'a> {
 
 impl Why<'_> {
     fn tell(&self) -> (&'static str, Vec<String>) {
-        let Standing::Known {
+        let JobSnapshot::Known {
             state,
             holder,
             error,
             doubtful,
             ..
-        } = &self.record.standing
+        } = &self.record.snapshot
         else {
             return (self.plan.reason.code, vec![self.plan_sentence()]);
         };
@@ -234,7 +230,7 @@ impl Why<'_> {
             return ("finished_unpublished", vec![why.into()]);
         }
         let dead = holder.is_none_or(|holder| holder.verdict == Verdict::Dead);
-        let who = holder.map_or("nobody", |holder| holder.worker.as_str());
+        let who = holder.map_or("an unknown worker", |holder| holder.worker.as_str());
         let asked = holder.is_some_and(|holder| holder.cancel_asked);
         if dead {
             let mut why = vec![format!(
@@ -246,8 +242,8 @@ impl Why<'_> {
             }
             if self.asks {
                 why.push(
-                    "it may have been billed and its adapter says `on_interrupt: ask`: look for \
-                     it at the provider first"
+                    "it may have been billed: a worker asks first instead of buying again; look \
+                     for it at the provider"
                         .into(),
                 );
                 return ("ask_first", why);
@@ -365,7 +361,7 @@ impl Why<'_> {
                 (outcome, _) => format!("attempt {attempt} ended as {}", outcome.word()),
             });
         }
-        if self.record.standing.holder_died() && self.numbers.request_id.is_none() {
+        if self.record.snapshot.holder_died() && self.numbers.request_id.is_none() {
             why.push("the worker of its last attempt died: it may have been billed".into());
         }
         if let Some(at) = self.numbers.not_before.filter(|at| *at > self.now) {

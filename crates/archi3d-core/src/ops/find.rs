@@ -11,25 +11,10 @@ use crate::ops::OpsError;
 use crate::store::JobRecord;
 use crate::store::runs::{Runs, may_mean};
 
-pub use crate::store::runs::JobName;
+pub use crate::store::runs::{JobName, item};
 
 /// So many jobs are listed where several are meant.
 const LISTED: usize = 20;
-
-impl JobName {
-    /// Returns the product, with its variant where it has one.
-    pub fn item(&self) -> String {
-        item(&self.product_id, &self.variant)
-    }
-}
-
-/// Returns a product as people name it: with its variant where it has one.
-pub fn item(product: &str, variant: &str) -> String {
-    match variant.trim() {
-        "" | "default" => one_line(product),
-        variant => one_line(&format!("{product}:{variant}")),
-    }
-}
 
 /// Returns the one job that `word` means: the job with this id, else the only one
 /// that begins so or is of this product.

@@ -15,7 +15,7 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::ops::OpsContext;
 use crate::ops::select::WorkerRequest;
 use crate::platform::process;
-use crate::store::files;
+use crate::store::manifest;
 
 pub use crate::platform::process::{Ended, ask_to_end, parent_id, spawn_apart};
 
@@ -125,7 +125,7 @@ fn starts_programs(context: &OpsContext, request: &WorkerRequest) -> bool {
         return false;
     }
     // What is wrong with the manifest is for the worker to say.
-    let Ok(manifest) = files::read_manifest(&context.workspace.run(&request.run_id)) else {
+    let Ok(manifest) = manifest::read(&context.workspace.run(&request.run_id)) else {
         return false;
     };
     let ids = manifest.rows.iter().map(|row| row.job_id.as_str());

@@ -41,7 +41,8 @@ pub fn checks(context: &OpsContext) -> Vec<Check> {
             std::fs::remove_file(&temporary).map_err(|error| error.to_string())
         }),
         check("locks", || {
-            let path = workspace.tables().join("submissions.lock");
+            // A file of its own: those that are at work may hold theirs for long.
+            let path = workspace.tables().join("ready.lock");
             let held = FileLock::acquire_within(&path, Duration::from_secs(2));
             match held {
                 Ok(Some(_)) => Ok(()),
@@ -59,12 +60,10 @@ pub fn checks(context: &OpsContext) -> Vec<Check> {
         }),
     ];
     #[cfg(feature = "postgres")]
-    match super::fleet::store_url(context) {
+    match context.fleet() {
         Ok(None) => {}
-        Ok(Some(_)) => checks.push(check("store", || {
-            super::fleet::connect(context, "serve")
-                .map(drop)
-                .map_err(|error| error.to_string())
+        Ok(Some(fleet)) => checks.push(check("store", || {
+            fleet.check().map_err(|error| error.to_string())
         })),
         Err(error) => checks.push(check("store", || Err(error.to_string()))),
     }

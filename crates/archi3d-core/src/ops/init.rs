@@ -38,7 +38,7 @@ Everything about these generations is in this folder; every stored path is relat
     dataset/<id> - <variant>/       the same for a variant of it
     dataset/<id>/gt/                its real model (.glb or .fbx), if there is one
     products-with-3d.json           names and categories of the products, if there is one
-    config/                         settings; `archi3d config show` tells where each comes from
+    config/                         settings; `archi3d config show` prints where each comes from
     tables/                         items.csv, generations.csv: for Excel and pandas
     runs/<run>/outputs/<job>/       the models
     logs/                           what happened, one JSON object a line
@@ -77,7 +77,7 @@ pub fn init(folder: &Path) -> Result<InitReport, OpsError> {
 
 /// What a workspace's own file says about itself instead.
 const OWN_HEADER: &str = "\
-# What this workspace has otherwise than archi3d ships it. Lines that begin with # and no
+# Where this workspace differs from the shipped settings. Lines that begin with # and no
 # blank show the shipped values, which stay in force and are kept up to date as long as they
 # begin so: take the # away to set a value for this workspace alone, or add lines of your own.
 # `archi3d config show` prints every value and where it comes from.
@@ -159,7 +159,7 @@ fn check(path: &Path, folder: bool) -> Result<(), StoreError> {
     };
     let what = match (folder, metadata.is_dir()) {
         (true, false) => "expected a folder, found a file",
-        (false, true) => "a folder stands where a file should be",
+        (false, true) => "expected a file, found a folder",
         _ => return Ok(()),
     };
     Err(StoreError::Setup {

@@ -10,7 +10,7 @@ use crate::domain::naming::GENERATED_GLB;
 use crate::ops::find::JobName;
 use crate::ops::view::status::{JobList, ListedJob};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::{JobRecord, Standing, consumed};
+use crate::store::{JobRecord, JobSnapshot, consumed};
 
 /// Lists the jobs of a run, or those of the products given, in the order of the manifest.
 pub fn job_list(
@@ -36,17 +36,17 @@ pub fn job_list(
 }
 
 fn listed(context: &OpsContext, run_id: &RunId, job: &JobRecord) -> ListedJob {
-    let (state, made) = match &job.standing {
-        Standing::Known { state, .. } => match state {
+    let (state, made) = match &job.snapshot {
+        JobSnapshot::Known { state, .. } => match state {
             JobState::Completed {
                 simulated: true, ..
             } => ("rehearsed".to_owned(), false),
             JobState::Completed { .. } => (state.status().to_string(), true),
             _ => (state.status().to_string(), false),
         },
-        Standing::Unknown(word) => (word.clone(), false),
-        Standing::NotRegistered => ("not registered".to_owned(), false),
-        Standing::NotInManifest | Standing::Renamed => ("not in manifest".to_owned(), false),
+        JobSnapshot::Unknown(word) => (word.clone(), false),
+        JobSnapshot::NotRegistered => ("not registered".to_owned(), false),
+        JobSnapshot::NotInManifest | JobSnapshot::Renamed => ("not in manifest".to_owned(), false),
     };
     let folder = context.workspace.run(run_id).output(&job.job_id);
     let model = folder.join(GENERATED_GLB);

@@ -15,10 +15,10 @@ use crate::domain::nearest::suggestion;
 use crate::domain::rank::Standing;
 use crate::domain::time::Timestamp;
 use crate::ops::cost;
-use crate::ops::table_file::{self, Columns};
 use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files;
+use crate::store::bounds;
+use crate::store::table_file::{self, Columns};
 use crate::table::Table;
 
 mod import;
@@ -139,7 +139,7 @@ impl Kind {
 
 /// One verdict on one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Acceptance {
     /// The run.
     pub run_id: String,
     /// The job.
@@ -151,10 +151,10 @@ pub struct Verdict {
 }
 
 /// Returns what each judge said last of each model.
-pub fn verdicts(context: &OpsContext) -> Result<Vec<Verdict>, OpsError> {
+pub fn verdicts(context: &OpsContext) -> Result<Vec<Acceptance>, OpsError> {
     let verdicts = last_words(context, Kind::Accepts)?
         .into_iter()
-        .map(|row| Verdict {
+        .map(|row| Acceptance {
             run_id: row[3].clone(),
             job_id: row[4].clone(),
             judge: row[2].clone(),
@@ -478,7 +478,7 @@ fn spent(
         if !wanted || !context.workspace.has_run(&run) {
             continue;
         }
-        files::refuse_linked_run(&context.workspace, &run)?;
+        bounds::refuse_linked_run(&context.workspace, &run)?;
         for line in cost::cost_report(context, Some(&run), By::Algo, false)?.lines {
             let entry = spent.entry(line.name.1).or_default();
             entry.0 += line.tally.billed_usd;

@@ -2,18 +2,23 @@
 //! `run worker --metrics-file`. Reads only.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, Status};
+use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::ops::attempts::{AttemptOutcome, NamedAttempt, run_attempts};
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
+use crate::ops::view::status::RunStatus;
 use crate::ops::{OpsContext, OpsError, adapters, health, workers};
 use crate::store::error::IoContext as _;
 use crate::workspace::durable;
+
+mod text;
+
+pub use text::text;
 
 /// Runs that were active within this many seconds have figures of their own.
 const ACTIVE_S: u64 = 86_400;
@@ -23,6 +28,9 @@ const READ_AGAIN_S: u64 = 60;
 
 /// So many runs at most.
 const MOST_RUNS: usize = 50;
+
+/// The name of all other runs together.
+const OTHER: &str = "other";
 
 /// Bounds of the times of attempts, in seconds.
 const BOUNDS: [f64; 12] = [
@@ -137,30 +145,9 @@ fn written(labels: &[(&str, &str)]) -> String {
     format!("{{{}}}", labels.collect::<Vec<_>>().join(","))
 }
 
-/// Writes figures as Prometheus reads them.
-pub fn text(families: &[Family]) -> String {
-    let mut text = String::new();
-    for family in families.iter().filter(|family| !family.samples.is_empty()) {
-        let kind = match family.kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Histogram => "histogram",
-        };
-        let _ = writeln!(
-            text,
-            "# HELP {} {}\n# TYPE {} {kind}",
-            family.name, family.help, family.name
-        );
-        for ((_, sample), value) in &family.samples {
-            let _ = writeln!(text, "{sample} {value}");
-        }
-    }
-    text
-}
-
 /// Writes the figures of a workspace into a file that a collector reads, in one step.
-pub fn write_file(context: &OpsContext, path: &Path) -> Result<(), OpsError> {
-    let text = text(&measure(context, &mut Seen::default())?);
+pub fn write_file(context: &OpsContext, seen: &mut Seen, path: &Path) -> Result<(), OpsError> {
+    let text = text(&measure(context, seen)?);
     durable::replace_unsynced(path, text.as_bytes(), &std::process::id().to_string())
         .context("write", path)?;
     Ok(())
@@ -183,6 +170,10 @@ struct SeenRun {
     figures: Figures,
     /// When its last attempt ended.
     last: Option<Timestamp>,
+    /// When a job of it was last completed.
+    completed: Option<Timestamp>,
+    /// Jobs whose last attempt may have been billed with nobody knowing, and how that ended.
+    unsure: HashMap<JobId, AttemptOutcome>,
 }
 
 /// By what a run is known to be as it was: its counts, and how much its journals hold.
@@ -269,17 +260,32 @@ pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, Ops
     lines.retain(|line| line.has_manifest);
     lines.reverse();
     lines.sort_by_key(|line| std::cmp::Reverse(line.created));
-    let mut own = 0;
+    let (mut own, mut unreadable) = (0, 0);
     for line in &lines {
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
-        let tried = seen.run(context, &run, line)?;
+        // One that is harmed keeps nobody from the figures of the others.
+        let read = run_status(context, &run).and_then(|status| {
+            let tried = seen.run(context, &run, line)?;
+            Ok((status, tried))
+        });
+        let Ok((status, tried)) = read else {
+            unreadable += 1;
+            continue;
+        };
         figures.join(&tried.figures);
         let is_own = own < MOST_RUNS && is_active(context, line, tried.last);
         own += usize::from(is_own);
-        of_run(&mut figures, context, &run, is_own)?;
+        let name = if is_own { run.as_str() } else { OTHER };
+        of_run(&mut figures, name, &status, tried);
     }
+    figures.gauge(
+        "archi3d_unreadable_runs",
+        "Runs that cannot be read and are not counted.",
+        &[],
+        f64::from(unreadable),
+    );
     of_workers(&mut figures, context)?;
     of_providers(&mut figures, context)?;
     if let Some(free) = health::free_bytes(context) {
@@ -314,6 +320,8 @@ impl Seen {
                 at: now,
                 figures,
                 last: attempts.iter().filter_map(|one| one.record.ended).max(),
+                completed: last_completed(&attempts),
+                unsure: unsure(&attempts),
             };
             self.0.insert(run.clone(), seen);
         }
@@ -329,14 +337,27 @@ fn is_active(context: &OpsContext, line: &RunLine, last: Option<Timestamp>) -> b
         || last.or(line.created).is_some_and(recent)
 }
 
-fn of_run(
-    figures: &mut Figures,
-    context: &OpsContext,
-    run: &RunId,
-    own: bool,
-) -> Result<(), OpsError> {
-    let status = run_status(context, run)?;
-    let name = if own { run.as_str() } else { "other" };
+fn last_completed(attempts: &[NamedAttempt]) -> Option<Timestamp> {
+    let records = attempts.iter().map(|attempt| &attempt.record);
+    let real = records.filter(|one| !one.simulated && one.outcome == AttemptOutcome::Completed);
+    real.filter_map(|one| one.ended).max()
+}
+
+fn unsure(attempts: &[NamedAttempt]) -> HashMap<JobId, AttemptOutcome> {
+    let of_jobs = attempts.chunk_by(|one, next| one.record.job_id == next.record.job_id);
+    let last = of_jobs.filter_map(|attempts| Some(&attempts.last()?.record));
+    let unsure = last.filter(|one| match one.outcome {
+        AttemptOutcome::Failed => one.class == Some(ErrorClass::Unknown),
+        outcome => outcome == AttemptOutcome::Interrupted,
+    });
+    unsure
+        .map(|one| (one.job_id.clone(), one.outcome))
+        .collect()
+}
+
+/// Adds how a run stands, under its name or that of all others.
+fn of_run(figures: &mut Figures, name: &str, status: &RunStatus, tried: &SeenRun) {
+    let own = name != OTHER;
     for algo in &status.algos {
         for state in Status::ALL {
             let labels = [
@@ -363,6 +384,35 @@ fn of_run(
             &[("algo", &algo.algo)],
             unpriced as f64,
         );
+        let failed = status.failures.iter();
+        let failed = failed.filter(|job| job.name.algo == algo.algo);
+        let unsure = failed.filter_map(|job| tried.unsure.get(&job.job_id));
+        let unsure: Vec<&AttemptOutcome> = unsure.collect();
+        figures.gauge(
+            "archi3d_unsure_jobs",
+            "Failed jobs that may have been billed.",
+            &[("algo", &algo.algo)],
+            unsure.len() as f64,
+        );
+        let lost = unsure.iter();
+        let lost = lost.filter(|outcome| ***outcome == AttemptOutcome::Interrupted);
+        recovered(figures, "failed", lost.count());
+    }
+    figures
+        .of(
+            "archi3d_fold_lag_seconds",
+            Kind::Gauge,
+            "For how long the longest has ended that the registry does not show.",
+        )
+        .raise(&[], status.behind.as_secs_f64());
+    if let Some(at) = tried.completed {
+        figures
+            .of(
+                "archi3d_last_completion_timestamp_seconds",
+                Kind::Gauge,
+                "When a job of a run was last completed.",
+            )
+            .raise(&[("run", name)], at.as_datetime().timestamp() as f64);
     }
     let money = &status.money.of_run;
     let labels = [("run", name)];
@@ -395,7 +445,15 @@ fn of_run(
             "The age of the oldest heartbeat of a job that is held.",
         )
         .raise(&[], oldest);
-    Ok(())
+}
+
+fn recovered(figures: &mut Figures, outcome: &str, jobs: usize) {
+    figures.counter(
+        "archi3d_recovered_jobs_total",
+        "Jobs of dead workers that were requeued, or failed.",
+        &[("outcome", outcome)],
+        jobs as f64,
+    );
 }
 
 fn of_attempts(
@@ -406,6 +464,17 @@ fn of_attempts(
 ) {
     let mut seen: Vec<&str> = Vec::new();
     let mut begun: HashSet<&str> = HashSet::new();
+    let pairs = attempts
+        .windows(2)
+        .map(|pair| (&pair[0].record, &pair[1].record));
+    let lost = pairs.filter(|(one, next)| {
+        one.outcome == AttemptOutcome::Interrupted && one.job_id == next.job_id
+    });
+    // What a person had to start again had failed.
+    let (failed, went_on): (Vec<_>, Vec<_>) =
+        lost.partition(|(_, next)| next.entry == Entry::Retry);
+    recovered(figures, "requeued", went_on.len());
+    recovered(figures, "failed", failed.len());
     for attempt in attempts.iter().filter(|attempt| !attempt.record.simulated) {
         let record = &attempt.record;
         let algo = attempt.name.algo.as_str();
@@ -480,18 +549,6 @@ fn of_attempts(
             let provider = provider.as_ref().map_or("", |provider| provider.as_str());
             let labels = [("algo", algo), ("provider", provider)];
             figures.counter("archi3d_cost_usd_total", "What was billed.", &labels, usd);
-        }
-        if record.outcome == AttemptOutcome::Completed
-            && let Some(ended) = record.ended
-        {
-            let at = ended.as_datetime().timestamp() as f64;
-            figures
-                .of(
-                    "archi3d_last_completion_timestamp_seconds",
-                    Kind::Gauge,
-                    "When a job was last completed.",
-                )
-                .raise(&[], at);
         }
     }
 }

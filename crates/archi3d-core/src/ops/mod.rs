@@ -10,15 +10,12 @@ use std::sync::Arc;
 use crate::adapter::Variables;
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Os, Settings, Sources};
-use crate::domain::id::RunId;
-use crate::domain::lease::Rhythm;
 use crate::domain::time::Clock;
 use crate::ops::batch::BatchError;
 use crate::ops::catalog::CatalogError;
 use crate::ops::consolidate::ConsolidateError;
 use crate::platform;
-use crate::store::files::{FileProviders, FileStoreOptions};
-use crate::store::{Providers, StoreError};
+use crate::store::StoreError;
 use crate::workspace::paths::Workspace;
 
 pub mod adapters;
@@ -28,12 +25,11 @@ pub mod attempts;
 pub mod batch;
 pub mod budget;
 pub mod cancel;
-mod capacity;
+pub mod capacity;
 pub mod catalog;
 pub mod compute;
 pub mod consolidate;
 pub mod cost;
-mod created_rows;
 pub mod demo;
 pub mod doctor;
 pub mod events;
@@ -48,7 +44,6 @@ mod identity;
 pub mod init;
 pub mod job_list;
 pub mod judge;
-mod lost_money;
 pub mod measures;
 pub mod money;
 pub mod names;
@@ -66,7 +61,6 @@ pub mod self_check;
 pub mod status;
 mod stores;
 pub mod submit;
-pub mod table_file;
 pub mod tokens;
 pub mod uploads;
 pub mod view;
@@ -85,7 +79,7 @@ pub struct OpsContext {
     pub store: Option<String>,
     /// The server of fleets, once it was asked.
     #[cfg(feature = "postgres")]
-    fleet: Arc<fleet::Known>,
+    known: Arc<crate::store::fleet::ConnectionCache>,
 }
 
 /// An operation that could not be carried out.
@@ -104,7 +98,7 @@ pub enum OpsError {
     Config(#[from] ConfigError),
     /// The store refused.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The server of the store does not answer, or refuses.
     #[error("{message}")]
     Server {
@@ -122,6 +116,25 @@ pub enum OpsError {
     /// Nothing was set right.
     #[error(transparent)]
     Consolidate(#[from] ConsolidateError),
+}
+
+impl From<StoreError> for OpsError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Refused { message, hint } => Self::Setup { message, hint },
+            StoreError::Server { what, hint, setup } if setup => Self::Setup {
+                message: what,
+                hint: Some(hint),
+            },
+            StoreError::Server { what, hint, .. } | StoreError::Away { what, hint } => {
+                Self::Server {
+                    message: what,
+                    hint,
+                }
+            }
+            error => Self::Store(error),
+        }
+    }
 }
 
 impl OpsError {
@@ -177,7 +190,7 @@ impl OpsContext {
             settings: Arc::new(settings),
             store: None,
             #[cfg(feature = "postgres")]
-            fleet: Arc::default(),
+            known: Arc::default(),
         })
     }
 
@@ -193,6 +206,19 @@ impl OpsContext {
     pub fn with_store(mut self, url: Option<&str>) -> Self {
         self.store = url.map(str::to_owned);
         self
+    }
+
+    /// Returns the same as a run sees it that chose these options of its algorithms.
+    fn choosing(&self, options: &serde_json::Map<String, serde_json::Value>) -> Self {
+        let mut context = self.clone();
+        if !options.is_empty() {
+            let settings = Arc::make_mut(&mut context.settings);
+            settings
+                .algos
+                .iter_mut()
+                .for_each(|algo| algo.choose(options));
+        }
+        context
     }
 }
 
@@ -258,26 +284,6 @@ impl Variables for OpsContext {
 }
 
 impl OpsContext {
-    /// Returns how a run is opened for a change that a person asked for; what the store has
-    /// to tell is not heard.
-    fn store_options(&self, run_id: &RunId) -> FileStoreOptions {
-        FileStoreOptions {
-            workspace: self.workspace.clone(),
-            run_id: run_id.clone(),
-            identity: identity::worker_identity(&self.settings),
-            rhythm: Rhythm::default(),
-            rehearsal: false,
-            allow_unsafe_locks: false,
-            notices: Arc::new(|_| ()),
-            clock: self.clock.clone(),
-        }
-    }
-
-    /// Returns what workers share about providers and algorithms.
-    fn providers(&self) -> Arc<dyn Providers> {
-        Arc::new(FileProviders::new(&self.workspace))
-    }
-
     /// Returns where adapters find their variables.
     fn variables(&self) -> Arc<dyn Variables> {
         Arc::new(self.clone())

@@ -5,11 +5,10 @@
 
 use serde::Serialize;
 
-use crate::domain::budget::{Balance, Caps, Ledger, Level};
+use crate::domain::budget::{Balance, Caps, Level};
 use crate::domain::money::Usd;
 use crate::ops::select::WorkerRequest;
-use crate::ops::{OpsContext, OpsError, budget};
-use crate::store::files::LedgerFile;
+use crate::ops::{OpsContext, budget};
 
 /// The money of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -55,9 +54,4 @@ pub struct Limit {
 /// Returns the limits that a worker with these options keeps.
 pub(super) fn caps(context: &OpsContext, request: &WorkerRequest) -> Caps {
     budget::caps(&context.settings, request.spending.budget_usd)
-}
-
-/// Reads the ledger of a workspace.
-pub(super) fn ledger(context: &OpsContext) -> Result<Ledger, OpsError> {
-    Ok(LedgerFile::read(&context.workspace)?)
 }

@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
-use crate::ops::find::item;
 use crate::ops::stores::Stores;
 use crate::ops::view::by_status;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files;
+use crate::store::manifest;
 use crate::store::overview::RunCounts;
+use crate::store::runs::item;
 use crate::workspace::fleet::FleetMark;
 
 /// Returns the runs that have a manifest, by name.
@@ -28,7 +28,7 @@ pub fn run_ids(context: &OpsContext) -> Vec<String> {
 
 /// Returns the jobs of a run in the order of its manifest.
 pub fn job_ids(context: &OpsContext, run: &RunId) -> Vec<String> {
-    let manifest = files::read_manifest(&context.workspace.run(run));
+    let manifest = manifest::read(&context.workspace.run(run));
     let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
     rows.into_iter().map(|row| row.job_id.to_string()).collect()
 }
@@ -36,7 +36,7 @@ pub fn job_ids(context: &OpsContext, run: &RunId) -> Vec<String> {
 /// Returns the products of a run as `--item` takes them, each once, in the order of
 /// its manifest.
 pub fn items(context: &OpsContext, run: &RunId) -> Vec<String> {
-    let manifest = files::read_manifest(&context.workspace.run(run));
+    let manifest = manifest::read(&context.workspace.run(run));
     let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
     let mut seen = HashSet::new();
     let items = rows.iter().map(|row| item(&row.product_id, &row.variant));
@@ -114,7 +114,7 @@ pub struct RunLine {
 pub fn runs(context: &OpsContext) -> Result<(Vec<RunLine>, Vec<String>), OpsError> {
     context.expect_workspace()?;
     let mut lines = lines(context)?;
-    let (stores, mut troubles) = (Stores::new(context), Vec::new());
+    let (stores, mut troubles) = (Stores::new(context)?, Vec::new());
     let mut is_away = false;
     for line in &mut lines {
         let Some(run) = RunId::parse(&line.run).ok().filter(|_| line.has_manifest) else {
@@ -164,9 +164,10 @@ fn lines(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
     let counted = if folders.is_empty() && registry.symlink_metadata().is_err() {
         Vec::new()
     } else {
-        files::runs(&context.workspace)?
+        context.local().count_runs()?
     };
-    let missing = |folder: &&String| !counted.iter().any(|run| run.run == **folder);
+    let known: HashSet<&str> = counted.iter().map(|run| run.run.as_str()).collect();
+    let missing = |folder: &&String| !known.contains(folder.as_str());
     let unlisted: Vec<RunCounts> = folders
         .iter()
         .filter(missing)
@@ -175,6 +176,7 @@ fn lines(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
             ..RunCounts::default()
         })
         .collect();
+    let folders: HashSet<String> = folders.into_iter().collect();
     let lines = counted.into_iter().chain(unlisted);
     let lines = lines.map(|run| RunLine {
         has_manifest: folders.contains(&run.run),

@@ -4,6 +4,7 @@
 //! stands once for each that hears of it, and sends what is due. A message that is being sent is nobody else's for a
 //! while, so several servers and workers send it once; one that was cut off is sent again, under the same id.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,17 +16,14 @@ use crate::config::NotifySettings;
 use crate::domain::id::RunId;
 use crate::domain::job::Status;
 use crate::domain::notice::{
-    BREAKER_OPEN, BUDGET_LOW, PROVIDER_CLOSED, RUN_FINISHED, WORKER_LOST, pause,
+    BREAKER_OPEN, BUDGET_LOW, NOTICES, PROVIDER_CLOSED, RUN_FINISHED, WORKER_LOST, pause,
 };
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
 use crate::ops::view::status::Liveness;
 use crate::ops::{OpsContext, OpsError, adapters, submit, workers};
 use crate::platform::process::{Ended, Group};
-
-mod outbox;
-
-use outbox::Outbox;
+use crate::store::outbox::{Hearing, Message};
 
 /// From this part of a limit on people are told.
 const LOW: f64 = 0.8;
@@ -46,16 +44,6 @@ struct Notice {
     facts: Map<String, Value>,
 }
 
-/// A message on its way to one that hears of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Message {
-    event: String,
-    target: String,
-    body: String,
-    /// How often it was tried, this time included.
-    tries: u32,
-}
-
 /// What came of looking.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attended {
@@ -65,20 +53,31 @@ pub struct Attended {
     pub troubles: Vec<String>,
 }
 
-/// Notes what is so already, before anything is told for the first time: nobody is told of last year's runs.
+/// Notes what is so already, before somebody is told of a kind of event for the first time: nobody is told of last year's
+/// runs, also not who hears of it since today.
 pub fn begin(context: &OpsContext) -> Result<(), OpsError> {
     if targets(context).is_empty() {
         return Ok(());
     }
-    if Outbox::of(context)?.is_new()? {
-        let mut past = messages(context, &look(context)?);
-        past.push(Message {
-            event: "begun".to_owned(),
-            target: String::new(),
-            body: String::new(),
-            tries: 0,
-        });
-        Outbox::of(context)?.add(&past, true)?;
+    begin_or_end(context)
+}
+
+/// Notes that nobody hears of anything any more, where that is so: who does so again is not told of what was between.
+pub fn end(context: &OpsContext) -> Result<(), OpsError> {
+    if targets(context).is_empty() {
+        return begin_or_end(context);
+    }
+    Ok(())
+}
+
+fn begin_or_end(context: &OpsContext) -> Result<(), OpsError> {
+    let wanted = hearing(context);
+    let place = context.ordering()?;
+    let mut before = place.outbox().hearing()?;
+    before.sort();
+    if before != wanted {
+        let past = messages(context, &look(context)?);
+        place.outbox().hear(&wanted, &past)?;
     }
     Ok(())
 }
@@ -93,27 +92,25 @@ pub fn attend(context: &OpsContext) -> Result<Attended, OpsError> {
     let found = messages(context, &look(context)?);
     // Longer than all of them together take.
     let held = limit(context) * (u32::from(AT_ONCE) + 1);
+    let place = context.ordering()?;
     let due = {
-        let mut outbox = Outbox::of(context)?;
-        outbox.add(&found, false)?;
+        let mut outbox = place.outbox();
+        outbox.add(&found)?;
         outbox.take_due(AT_ONCE.into(), held)?
     };
     for message in due {
         let sent = send(context, &message);
-        let mut outbox = Outbox::of(context)?;
+        let mut outbox = place.outbox();
         match sent {
             Ok(()) => {
                 done.sent += 1;
-                outbox.over(&message, None)?;
+                outbox.settle(&message, None, None)?;
             }
             Err(why) => {
                 let Message { event, target, .. } = &message;
                 done.troubles
-                    .push(format!("{event} could not be told to the {target}: {why}"));
-                match pause(message.tries) {
-                    Some(pause) => outbox.again(&message, &why, pause)?,
-                    None => outbox.over(&message, Some(&why))?,
-                }
+                    .push(format!("{event} could not be sent to the {target}: {why}"));
+                outbox.settle(&message, Some(&why), pause(message.tries))?;
             }
         }
     }
@@ -134,12 +131,41 @@ fn targets(context: &OpsContext) -> Vec<&'static str> {
     program.into_iter().chain(address).collect()
 }
 
-fn messages(context: &OpsContext, found: &[Notice]) -> Vec<Message> {
+/// Returns who hears of what, in order.
+fn hearing(context: &OpsContext) -> Vec<Hearing> {
+    let targets = targets(context).into_iter();
+    let mut all: Vec<Hearing> = targets
+        .flat_map(|target| NOTICES.map(|kind| (kind, target)))
+        .filter(|(kind, _)| is_wanted(context, kind))
+        .map(|(kind, target)| Hearing {
+            kind: kind.to_owned(),
+            target: target.to_owned(),
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn is_wanted(context: &OpsContext, kind: &str) -> bool {
     let wanted = &context.settings.global.notify.events;
+    wanted.is_empty() || wanted.iter().any(|wanted| wanted == kind)
+}
+
+fn messages(context: &OpsContext, found: &[Notice]) -> Vec<Message> {
     let at = context.clock.now().iso();
-    let wanted = |notice: &&Notice| wanted.is_empty() || wanted.iter().any(|w| w == notice.kind);
     let mut all = Vec::new();
-    for notice in found.iter().filter(wanted) {
+    let nobody = found.iter().filter(|notice| notice.kind == RUN_FINISHED);
+    // So that what a run spent is looked at once after its end.
+    all.extend(nobody.map(|notice| Message {
+        event: notice.id.clone(),
+        target: String::new(),
+        body: String::new(),
+        tries: 0,
+    }));
+    for notice in found
+        .iter()
+        .filter(|notice| is_wanted(context, notice.kind))
+    {
         let mut body = Map::new();
         body.insert("id".into(), notice.id.as_str().into());
         body.insert("event".into(), notice.kind.into());
@@ -170,14 +196,29 @@ fn notice(kind: &'static str, parts: &[&str], facts: Value) -> Notice {
 /// Returns everything that is so now.
 fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
     let mut found = Vec::new();
-    for line in names::runs(context)?.0 {
-        if let Some(run) = RunId::parse(&line.run).ok().filter(|_| line.has_manifest)
-            && !line.as_pulled
-        {
-            of_run(context, &run, &line, &mut found)?;
+    let lines = names::runs(context)?.0.into_iter();
+    let lines = lines.filter(|line| line.has_manifest && !line.as_pulled);
+    let runs: Vec<(RunId, RunLine)> = lines
+        .filter_map(|line| Some((RunId::parse(&line.run).ok()?, line)))
+        .collect();
+    found.extend(runs.iter().filter_map(|(run, line)| finished(run, line)));
+    let over: Vec<String> = found.iter().map(|notice| notice.id.clone()).collect();
+    let over = context.ordering()?.outbox().unknown(&over)?;
+    let just_over: HashSet<String> = over.into_iter().collect();
+    for (run, line) in &runs {
+        let is_open = line.counts[Status::Running as usize] > 0
+            || finished(run, line).is_none() && {
+                let ended = [Status::Completed, Status::Failed];
+                ended.iter().any(|status| line.counts[*status as usize] > 0)
+            };
+        // What has not begun has spent nothing, and what is over was looked at when that was new.
+        if is_open || finished(run, line).is_some_and(|notice| just_over.contains(&notice.id)) {
+            // A run that cannot be read keeps nobody from hearing of the others.
+            let _ = of_money(context, run, &mut found);
         }
     }
-    for entry in adapters::list(context)? {
+    // A fleet that cannot be asked keeps nobody from hearing of the rest.
+    for entry in adapters::list_known(context)?.0 {
         for (kind, name, closed) in [
             (PROVIDER_CLOSED, entry.provider.as_str(), &entry.closed),
             (BREAKER_OPEN, entry.key.as_str(), &entry.paused),
@@ -212,35 +253,30 @@ fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
     Ok(found)
 }
 
-fn of_run(
-    context: &OpsContext,
-    run: &RunId,
-    line: &RunLine,
-    found: &mut Vec<Notice>,
-) -> Result<(), OpsError> {
+/// Returns what is told of a run that has nothing more to do.
+fn finished(run: &RunId, line: &RunLine) -> Option<Notice> {
     let count = |status: Status| line.counts[status as usize];
+    let status = submit::status_of(line);
+    if matches!(status, Status::Enqueued | Status::Running) {
+        return None;
+    }
     let (done, failed) = (count(Status::Completed), count(Status::Failed));
     let cancelled = count(Status::Cancelled);
-    let is_over = !matches!(submit::standing(line), Status::Enqueued | Status::Running);
-    if is_over {
-        let counts = format!("{done}/{failed}/{cancelled}");
-        let facts = json!({
-            "run_id": run,
-            "status": submit::standing(line).word(),
-            "completed": done,
-            "failed": failed,
-            "cancelled": cancelled,
-        });
-        found.push(notice(RUN_FINISHED, &[run.as_str(), &counts], facts));
-    }
-    // What has not begun has spent nothing, and what is over long since was told.
-    if count(Status::Running) == 0 && (is_over || done + failed == 0) {
-        return Ok(());
-    }
+    let counts = format!("{done}/{failed}/{cancelled}");
+    let facts = json!({
+        "run_id": run,
+        "status": status.word(),
+        "completed": done,
+        "failed": failed,
+        "cancelled": cancelled,
+    });
+    Some(notice(RUN_FINISHED, &[run.as_str(), &counts], facts))
+}
+
+fn of_money(context: &OpsContext, run: &RunId, found: &mut Vec<Notice>) -> Result<(), OpsError> {
     let status = run_status(context, run)?;
     let spent = status.money.of_run.spent_usd;
-    let agreed = submit::intent_of(context, run)?.and_then(|intent| intent.max_cost_usd);
-    let agreed = agreed.map(|cap| ("run", cap, spent));
+    let agreed = submit::agreed_usd(context, run)?.map(|cap| ("run", cap, spent));
     let limits = status.money.of_run.limits.iter();
     let limits = limits.map(|limit| (limit.of, limit.cap_usd, limit.used_usd));
     for (of, cap, used) in limits.chain(agreed) {
@@ -299,7 +335,7 @@ fn run(context: &OpsContext, notify: &NotifySettings, message: &Message) -> Resu
     let limit = limit(context);
     let until = Instant::now() + limit;
     let mut said = Vec::new();
-    if let Some((mut stdin, mut voices)) = group.take_pipes() {
+    if let Some((mut stdin, mut pipes)) = group.take_pipes() {
         // A program that does not listen is judged by how it ends; a message is smaller than a pipe.
         let _ = stdin.write_all(message.body.as_bytes());
         drop(stdin);
@@ -309,7 +345,7 @@ fn run(context: &OpsContext, notify: &NotifySettings, message: &Message) -> Resu
                 let _ = group.finish();
                 return Err(format!("{program} took longer than {limit:?}"));
             }
-            voices.hear(left.min(Duration::from_millis(200)), |_, piece| {
+            pipes.read(left.min(Duration::from_millis(200)), |_, piece| {
                 if said.len() < 1000 {
                     said.extend_from_slice(piece);
                 }

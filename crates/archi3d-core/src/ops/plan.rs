@@ -1,7 +1,7 @@
 //! `run plan`: what `run worker` would do with the same options, what it would
 //! cost and how long it would take.
 //!
-//! Asks the same functions as the worker (`domain::select`, the carriers, the
+//! Asks the same functions as the worker (`domain::select`, the algorithms, the
 //! ledger), job by job in the order in which it would take them. Takes no lock
 //! and writes nothing. `decide` has the decisions, `cost` the money, `total` the
 //! sums and the time.
@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use crate::domain::id::AlgoKey;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::view::plan::Plan;
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, submit};
 use crate::store::JobRecord;
+use crate::trace;
 
 mod cost;
 mod decide;
@@ -23,10 +24,13 @@ pub(super) use decide::Planner;
 
 /// Reads a run and says what a worker would do with it.
 pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, OpsError> {
+    let _span = trace::span("plan");
+    trace::set("run_id", request.run_id.as_str());
+    let runs = context.runs(&request.run_id)?;
+    let context = &submit::as_chosen(context, &request.run_id)?;
     if let Some(key) = &request.adapter {
         select::known_algo(context, key)?;
     }
-    let runs = context.runs(&request.run_id)?;
     let run = runs.jobs(&request.run_id, request.rhythm)?;
     let mut planner = Planner::new(context, request, runs, false)?.looking_for_copies();
     let mut warnings = run.warnings;
@@ -48,7 +52,9 @@ pub(super) fn plan_new(
     request: &WorkerRequest,
     jobs: Vec<JobRecord>,
 ) -> Result<Plan, OpsError> {
-    let mut planner = Planner::new(context, request, context.runs_of_new()?, true)?;
+    let _span = trace::span("plan");
+    trace::set("jobs", jobs.len());
+    let mut planner = Planner::new(context, request, context.ordering()?.runs()?, true)?;
     let warnings = given_up(context, &jobs);
     let filter = select::among(&request.query, &jobs);
     let jobs = planner.plan_all(jobs, &filter);

@@ -14,8 +14,8 @@ use serde::Serialize;
 use crate::domain::id::RunId;
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
+use crate::store::bounds;
 use crate::store::error::IoContext;
-use crate::store::files;
 use crate::workspace::durable;
 
 mod assets;
@@ -131,7 +131,7 @@ pub fn build(
 ) -> Result<ReportBuilt, OpsError> {
     context.expect_workspace()?;
     for run in request.all_runs() {
-        files::refuse_linked_run(&context.workspace, run)?;
+        bounds::refuse_linked_run(&context.workspace, run)?;
         if !context.workspace.has_run(run) {
             return Err(setup(
                 &format!("run {run} does not exist"),

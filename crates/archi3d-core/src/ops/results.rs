@@ -9,9 +9,10 @@ use crate::domain::job::{JobState, Status};
 use crate::domain::lease::Rhythm;
 use crate::domain::naming::GENERATED_GLB;
 use crate::ops::select;
-use crate::ops::table_file::{self, Columns};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::{JobRecord, Standing, consumed, files};
+use crate::store::bounds::refuse_linked_run;
+use crate::store::table_file::{self, Columns};
+use crate::store::{JobRecord, JobSnapshot, consumed};
 
 /// Which jobs of which run are meant.
 #[derive(Debug, Clone)]
@@ -58,9 +59,8 @@ pub(super) fn results(
 ) -> Result<Results, OpsError> {
     context.expect_workspace()?;
     let run_id = &choice.run_id;
-    files::refuse_linked_run(&context.workspace, run_id)?;
-    let now = context.clock.now();
-    let run = files::read_run(&context.workspace, run_id, Rhythm::default(), now)?;
+    refuse_linked_run(&context.workspace, run_id)?;
+    let run = context.local().runs()?.jobs(run_id, Rhythm::default())?;
     let filter = select::among(&choice.query, &run.jobs);
     let meant = run.jobs.iter().map(|job| select::is_meant(&filter, job));
     let meant: Vec<bool> = meant.collect();
@@ -72,7 +72,7 @@ pub(super) fn results(
     let states = choice.query.only_status.as_deref();
     let states = states.unwrap_or(&[Status::Completed]);
     for (job, _) in consumed(run.jobs).zip(meant).filter(|(_, meant)| *meant) {
-        let Standing::Known { state, .. } = &job.standing else {
+        let JobSnapshot::Known { state, .. } = &job.snapshot else {
             continue;
         };
         if !states.contains(&state.status()) {
@@ -121,8 +121,7 @@ pub fn algo_versions(
 ) -> Result<HashMap<JobId, String>, OpsError> {
     #[cfg(feature = "postgres")]
     if context.workspace.run(run_id).fleet().exists() {
-        let runs = crate::ops::fleet::runs_of(context, run_id)?;
-        return Ok(runs.algo_versions(run_id)?);
+        return Ok(context.required_fleet()?.algo_versions(run_id)?);
     }
     let rows = cells(context, run_id, &["algo_version"])?.into_iter();
     let filled = rows.filter_map(|(job, (_, mut cells))| Some((job, cells.pop()?)));

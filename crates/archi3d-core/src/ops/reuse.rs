@@ -4,75 +4,21 @@
 //! every job asked about are read once.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::adapter::registry;
 use crate::domain::content::{ContentKey, Recipe};
 use crate::domain::id::{AlgoKey, JobId, RunId};
-#[cfg(feature = "postgres")]
-use crate::domain::lease::Lease;
+use crate::domain::job::Entry;
+use crate::engine::QueuedJob;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::JobRecord;
-#[cfg(feature = "postgres")]
-use crate::store::StoreError;
-use crate::store::files::FileReuse;
 use crate::store::reuse::ReuseIndex;
-#[cfg(feature = "postgres")]
-use crate::store::reuse::Source;
+use crate::store::{JobRecord, JobSnapshot};
 use crate::workspace::artifact;
 
-/// Returns the index of all earlier results of the workspace.
-pub(super) fn index(context: &OpsContext) -> Arc<dyn ReuseIndex> {
-    Arc::new(FileReuse::new(context.workspace.clone()))
-}
-
-/// Several indexes, asked one after the other.
-#[cfg(feature = "postgres")]
-pub(super) struct Chain(pub(super) Vec<Arc<dyn ReuseIndex>>);
-
-#[cfg(feature = "postgres")]
-impl ReuseIndex for Chain {
-    fn find(
-        &self,
-        key: &ContentKey,
-        version: Option<&str>,
-        fresh: bool,
-    ) -> Result<Option<Source>, StoreError> {
-        for index in &self.0 {
-            if let Some(found) = index.find(key, version, fresh)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
-    }
-
-    fn make(&self, key: &ContentKey, lease: &Lease) -> Result<bool, StoreError> {
-        for index in &self.0 {
-            if !index.make(key, lease)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn made(&self, key: &ContentKey, lease: &Lease) {
-        self.0.iter().for_each(|index| index.made(key, lease));
-    }
-
-    fn is_empty(&self) -> Result<bool, StoreError> {
-        for index in &self.0 {
-            if !index.is_empty()? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn refuse(&self, source: &Source) {
-        self.0.iter().for_each(|index| index.refuse(source));
-    }
-}
+/// As long are pictures read before the first job starts, to find what can be copied.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
 /// Where a result would be copied from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +34,8 @@ pub struct Forecast<'a> {
     context: &'a OpsContext,
     index: Arc<dyn ReuseIndex>,
     algos: Mutex<HashMap<AlgoKey, Option<Known>>>,
+    /// The hashes of pictures that were read; jobs of several algorithms share theirs.
+    pictures: Mutex<HashMap<String, Option<String>>>,
 }
 
 /// What an algorithm does with pictures, and what it says of its version.
@@ -104,6 +52,7 @@ impl<'a> Forecast<'a> {
             context,
             index,
             algos: Mutex::default(),
+            pictures: Mutex::default(),
         }
     }
 
@@ -135,12 +84,50 @@ impl<'a> Forecast<'a> {
         forced: Option<&AlgoKey>,
     ) -> Option<(ContentKey, Option<String>)> {
         let known = self.known(forced.or(job.algo.as_ref().ok())?)?;
-        let hashes = job.images.iter().map(|stored| {
-            let path = self.context.workspace.absolute(stored);
-            artifact::hash_file(&path.ok_or(io::ErrorKind::InvalidInput)?)
-        });
-        let hashes = hashes.collect::<io::Result<Vec<_>>>().ok()?;
+        let hashes = job.images.iter().map(|stored| self.hash_of(stored));
+        let hashes = hashes.collect::<Option<Vec<_>>>()?;
         Some((known.recipe.key(&hashes), known.version))
+    }
+
+    fn hash_of(&self, stored: &str) -> Option<String> {
+        let known = |one: &Self| {
+            let pictures = one.pictures.lock().unwrap_or_else(PoisonError::into_inner);
+            pictures.get(stored).cloned()
+        };
+        if let Some(hash) = known(self) {
+            return hash;
+        }
+        let path = self.context.workspace.absolute(stored);
+        let hash = path.and_then(|path| artifact::hash_file(&path).ok());
+        let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
+        pictures.insert(stored.to_owned(), hash.clone());
+        hash
+    }
+
+    /// Puts the jobs that would be copied before those that are made, each in its order. Copies take no time, so
+    /// what is left after them is what a forecast is about. Pictures are read for ten seconds at most; what was
+    /// not looked at by then counts as made.
+    pub fn put_copies_first(&self, jobs: &mut [QueuedJob], forced: Option<&AlgoKey>) {
+        if self.is_empty() {
+            return;
+        }
+        let until = Instant::now() + LONGEST_LOOK;
+        jobs.sort_by_cached_key(|planned| {
+            let bought = matches!(
+                planned.job.snapshot,
+                JobSnapshot::Known {
+                    purchase: Some(_),
+                    ..
+                }
+            );
+            if planned.entry == Entry::Redo || bought || Instant::now() > until {
+                return true;
+            }
+            let source = self
+                .key_of(&planned.job, forced)
+                .and_then(|(key, version)| self.source_of(&key, version.as_deref()).ok()?);
+            source.is_none()
+        });
     }
 
     fn known(&self, algo: &AlgoKey) -> Option<Known> {

@@ -8,33 +8,29 @@ use std::time::Duration;
 
 use crate::cancel::{Cancel, Stage};
 use crate::domain::id::{AlgoKey, RunId};
-use crate::domain::lease::Rhythm;
+use crate::domain::order::JobOrder;
 use crate::domain::select::SkipReason;
+use crate::domain::traceparent::TraceParent;
 use crate::engine::event::{Event, EventKind, NO_MATCH, Sink, Sinks, Summary, WorkerStarted};
-use crate::engine::{self, Conditions, PlannedJob, Share, Source};
+use crate::engine::{self, Conditions, Funds, QueuedJob, Share, Source};
 use crate::ops::budget::{Question, caps};
+use crate::ops::reuse::Forecast;
 use crate::ops::run_log::RunLog;
 use crate::ops::select::{self, WorkerRequest};
-use crate::ops::{OpsContext, OpsError, capacity, identity, reuse};
-use crate::store::artifacts::Shared;
-use crate::store::files::{FileBudget, FileStore, FileStoreOptions};
-use crate::store::reuse::ReuseIndex;
+use crate::ops::submit::Intent;
+use crate::ops::{OpsContext, OpsError, capacity, identity, submit};
 use crate::store::{
-    Artifacts, Budget, NoticeSink, Providers, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
+    NoticeSink, OpenRun, Opening, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::pictures::PictureMarks;
 
 #[cfg(feature = "postgres")]
 pub mod every;
-#[cfg(feature = "postgres")]
-mod fleet;
 mod prepare;
 mod spending;
 
 use prepare::{Prepared, list, prepare, words};
 
-#[cfg(feature = "postgres")]
-pub(super) use fleet::open_in_fleet;
 pub use spending::question;
 
 /// Asks a person and returns whether the answer was yes.
@@ -70,43 +66,59 @@ pub fn run_worker_asking(
         sink: &sink,
         ask,
     };
-    #[cfg(feature = "postgres")]
-    if let Some(url) = fleet::url_of_run(context, &request.run_id)? {
-        let identity = fleet::named(identity, &request.fleet);
-        return fleet::work(task, &identity, url, None);
-    }
-    let (log, notices) = task.voices();
-    let store = FileStore::open(FileStoreOptions {
-        identity: identity.clone(),
+    let backend = context.backend(&request.run_id)?;
+    work_on(task, identity, &|opening| backend.open(opening), None)
+}
+
+/// Opens a run and works on it.
+fn work_on(
+    task: Task<'_>,
+    identity: WorkerIdentity,
+    open: &dyn Fn(Opening) -> Result<OpenRun, StoreError>,
+    share: Option<Arc<Share>>,
+) -> Result<Summary, OpsError> {
+    let request = task.request;
+    let (log, notices) = task.log_and_notices();
+    let run = open(Opening {
+        run_id: request.run_id.clone(),
+        identity,
         rhythm: request.rhythm,
         rehearsal: request.dry_run,
         allow_unsafe_locks: request.allow_unsafe_locks,
-        notices: notices.clone(),
-        ..context.store_options(&request.run_id)
+        slots: request.max_parallel,
+        fleet: request.fleet.clone(),
+        notices,
     })?;
-    let budget = Arc::new(FileBudget::new(&context.workspace, notices));
-    let crew = Crew {
-        identity: &identity,
+    let setup = WorkerSetup {
         ask: task.ask,
-        providers: context.providers(),
-        reuse: request.reuse.then(|| reuse::index(context)),
-        budget: Arc::<FileBudget>::clone(&budget),
-        files: Some(Arc::clone(&budget)),
-        served: None,
-        artifacts: Arc::new(Shared::new(
-            context.workspace.clone(),
-            context.workspace.run(&request.run_id),
-        )),
-        rhythm: request.rhythm,
-        begin: &|_| Ok(0),
-        store: &store,
-        share: None,
+        served: algos_to_serve(request, &*run.store)?,
+        run,
+        share,
     };
-    let hurry = || {
-        store.hurry();
-        budget.hurry();
+    run_with(task, &log, &setup)
+}
+
+/// Returns the algorithms whose jobs the store is to hand out, with how many wait. Nothing where it lists its jobs, and
+/// for a worker that was asked for certain jobs, or for another order: it lists them.
+fn algos_to_serve(
+    request: &WorkerRequest,
+    store: &dyn WorkerStore,
+) -> Result<Option<Vec<(AlgoKey, usize)>>, OpsError> {
+    let query = &request.query;
+    let picks = query.jobs.is_some() || !query.items.is_empty() || query.only_status.is_some();
+    let again = request.redo || request.resubmit_unknown || request.forget_requests;
+    let ordered = request.spending.order != JobOrder::default();
+    if picks || again || ordered || request.adapter.is_some() {
+        return Ok(None);
+    }
+    let Some(algos) = store.algos()? else {
+        return Ok(None);
     };
-    run_with(task, &log, &crew, &hurry)
+    let algos = algos.into_iter().filter_map(|(algo, waiting)| {
+        let key = AlgoKey::parse(&algo).ok()?;
+        (query.algo.is_empty() || query.algo.contains(&key)).then_some((key, waiting))
+    });
+    Ok(Some(algos.collect()))
 }
 
 /// What is asked of a worker, and who hears of it.
@@ -124,20 +136,15 @@ type Log = Arc<OnceLock<Arc<RunLog>>>;
 
 impl Task<'_> {
     /// Returns the log to be, and where the store tells what it has to.
-    fn voices(&self) -> (Log, NoticeSink) {
+    fn log_and_notices(&self) -> (Log, NoticeSink) {
         let log: Log = Arc::default();
         let notices = notice_sink(self.context, self.request, self.sink.clone(), log.clone());
         (log, notices)
     }
 }
 
-/// Opens the log and lets the crew work.
-fn run_with(
-    task: Task<'_>,
-    log: &Log,
-    crew: &Crew<'_>,
-    hurry: &(dyn Fn() + Sync),
-) -> Result<Summary, OpsError> {
+/// Opens the log and starts the work.
+fn run_with(task: Task<'_>, log: &Log, setup: &WorkerSetup<'_>) -> Result<Summary, OpsError> {
     let Task {
         context,
         request,
@@ -145,62 +152,56 @@ fn run_with(
         sink,
         ..
     } = task;
+    let asked = submit::asked_for(context, &request.run_id)?;
+    let options = asked.as_deref().map(Intent::options);
+    let context = &context.choosing(&options.unwrap_or_default());
     // Only now: a run that cannot be opened must leave no log behind.
     let path = context.workspace.log("worker");
-    let worker_id = &crew.identity.worker_id;
+    let worker_id = &setup.run.identity.worker_id;
     let log = log.get_or_init(|| Arc::new(RunLog::open(&path, worker_id, sink.clone())));
     let reporter = Reporter {
         context,
         run_id: &request.run_id,
         sinks: Sinks(vec![sink.clone(), log.clone()]),
+        trace: asked.and_then(|asked| TraceParent::parse(asked.traceparent.as_deref()?)),
     };
     if let Some(moved) = log.moved() {
         reporter.notice(moved);
     }
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| hurry_when_killed(hurry, cancel, &ended));
-        let _end = RaiseOnDrop(&ended);
-        work(request, &reporter, cancel, crew)
+        scope.spawn(|| hurry_when_killed(&setup.run, cancel, &ended));
+        let _end = RaiseOnDrop(&ended, cancel);
+        work(request, &reporter, cancel, setup)
     })
 }
 
 /// Raises a flag when it goes out of scope, also by a panic: others wait for it.
-struct RaiseOnDrop<'a>(&'a AtomicBool);
+struct RaiseOnDrop<'a>(&'a AtomicBool, &'a Cancel);
 
 impl Drop for RaiseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
+        self.1.wake();
     }
 }
 
 /// Stops the store and the budget from waiting for others once everything is to be killed.
-fn hurry_when_killed(hurry: &dyn Fn(), cancel: &Cancel, ended: &AtomicBool) {
-    while !ended.load(Ordering::SeqCst) {
-        if cancel.wait_for(Stage::Kill, Duration::from_millis(20)) {
-            hurry();
-            return;
-        }
+fn hurry_when_killed(run: &OpenRun, cancel: &Cancel, ended: &AtomicBool) {
+    let over = || ended.load(Ordering::SeqCst) || cancel.stage() == Stage::Kill;
+    while !cancel.wait_until(over, Duration::from_secs(60)) {}
+    if !ended.load(Ordering::SeqCst) {
+        run.hurry();
     }
 }
 
 /// Who works on what, and who can be asked.
-struct Crew<'a> {
-    identity: &'a WorkerIdentity,
+struct WorkerSetup<'a> {
     ask: Ask<'a>,
-    store: &'a dyn WorkerStore,
-    providers: Arc<dyn Providers>,
-    budget: Arc<dyn Budget>,
-    reuse: Option<Arc<dyn ReuseIndex>>,
-    /// The ledger, where money is in files.
-    files: Option<Arc<FileBudget>>,
+    run: OpenRun,
     /// The algorithms whose jobs the store hands out, with how many wait; nothing where jobs
     /// are listed.
     served: Option<Vec<(AlgoKey, usize)>>,
-    artifacts: Arc<dyn Artifacts>,
-    rhythm: Rhythm,
-    /// Has jobs that were only rehearsed handed out too, and tells how many.
-    begin: &'a (dyn Fn(&[AlgoKey]) -> Result<usize, StoreError> + Sync),
     /// Its places beside the other runs that its worker serves.
     share: Option<Arc<Share>>,
 }
@@ -209,33 +210,38 @@ fn work(
     request: &WorkerRequest,
     reporter: &Reporter<'_>,
     cancel: &Cancel,
-    crew: &Crew<'_>,
+    setup: &WorkerSetup<'_>,
 ) -> Result<Summary, OpsError> {
-    let store = crew.store;
+    let store = &*setup.run.store;
     let context = reporter.context;
     // What was opened is closed; trouble with that is the next start's.
     let close = || drop(store.close(context.clock.now()));
-    let listed = crew.served.is_none();
+    let listed = setup.served.is_none();
     let mut prepared = prepare(store, request, listed, reporter).inspect_err(|error| {
         let interrupted = error.was_cut_short() && cancel.stage() == Stage::Kill;
+        let stopped_by = if interrupted { "interrupted" } else { "store" };
         reporter.report(EventKind::WorkerSummary(Summary {
             max_parallel: request.max_parallel,
             dry_run: request.dry_run,
-            stopped_by: Some(if interrupted { "interrupted" } else { "store" }.into()),
+            stopped_by: Some(stopped_by.into()),
             ..Summary::default()
         }));
     })?;
-    let served = crew.served.iter().flatten().map(|(algo, _)| algo);
-    let carriers = select::carriers(context, request, &prepared.jobs, served, &|text| {
-        reporter.warn(text);
-    });
-    select::refuse_if_none_can_run(request, &prepared.jobs, &carriers).inspect_err(|_| close())?;
-    select::arrange(request, &mut prepared.jobs, &carriers);
-    let due = spending::due(context, request, &prepared.jobs, &carriers, crew);
-    spending::confirm(context, request, crew, &prepared.jobs, due).inspect_err(|_| close())?;
+    let served = setup.served.iter().flatten().map(|(algo, _)| algo);
+    let warn = |text| reporter.warn(text);
+    let algorithms = select::algorithms(context, request, &prepared.jobs, served, &warn);
+    select::refuse_if_none_can_run(request, &prepared.jobs, &algorithms)
+        .inspect_err(|_| close())?;
+    select::arrange(request, &mut prepared.jobs, &algorithms);
+    if select::copies_go_first(request) {
+        let forecast = Forecast::new(context, Arc::clone(&setup.run.reuse));
+        forecast.put_copies_first(&mut prepared.jobs, request.adapter.as_ref());
+    }
+    let due = spending::due(context, request, &prepared.jobs, &algorithms, setup);
+    spending::confirm(context, request, setup, &prepared.jobs, due).inspect_err(|_| close())?;
     let max_parallel =
         capacity::jobs_at_once(request.max_parallel, |warning| reporter.warn(warning));
-    let started = started(request, reporter, crew, &prepared, due);
+    let started = started(request, reporter, setup, &prepared, due);
     reporter.report(EventKind::WorkerStarted(Box::new(WorkerStarted {
         max_parallel,
         ..started
@@ -243,37 +249,14 @@ fn work(
     if listed {
         prepared.report_oddities(request, reporter);
     }
-    if let Some(algos) = &crew.served {
+    if let Some(algos) = &setup.served {
         let algos: Vec<AlgoKey> = algos.iter().map(|(algo, _)| algo.clone()).collect();
-        let performed = (crew.begin)(&algos).inspect_err(|_| close())?;
+        let performed = store.perform_rehearsed(&algos);
+        let performed = performed.inspect_err(|_| close())?;
         prepare::tell_of_performed(performed, reporter);
     }
-    let money = spending::money(reporter, request, crew).inspect_err(|_| close())?;
-    let conditions = Conditions {
-        workspace: context.workspace.clone(),
-        artifacts: Arc::clone(&crew.artifacts),
-        worker: crew.identity.facts.clone(),
-        max_parallel,
-        dry_run: request.dry_run,
-        fail_fast: request.fail_fast,
-        limit: request.limit,
-        until_idle: request.fleet.until_idle,
-        forced: request.adapter.clone(),
-        rhythm: crew.rhythm,
-        ahead: if crew.files.is_none() {
-            request.fleet.ahead
-        } else {
-            0
-        },
-        resubmit_unknown: request.resubmit_unknown,
-        forget_requests: request.forget_requests,
-        providers: Arc::clone(&crew.providers),
-        money,
-        canary: request.spending.canary,
-        reuse: crew.reuse.clone(),
-        pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
-        share: crew.share.clone(),
-    };
+    let money = spending::money(reporter, request, setup).inspect_err(|_| close())?;
+    let conditions = conditions(request, reporter, setup, max_parallel, money);
     let Prepared {
         jobs,
         rolled_forward,
@@ -282,14 +265,14 @@ fn work(
         contradictions,
         ..
     } = prepared;
-    let source = match &crew.served {
+    let source = match &setup.served {
         Some(algos) => Source::Served(algos.iter().map(|(algo, _)| algo.clone()).collect()),
         None => Source::Listed(jobs),
     };
     let mut summary = engine::run(
         store,
         source,
-        &carriers,
+        &algorithms,
         &conditions,
         &context.clock,
         cancel,
@@ -308,16 +291,53 @@ fn work(
     Ok(summary)
 }
 
+/// Says how the jobs are to be run.
+fn conditions(
+    request: &WorkerRequest,
+    reporter: &Reporter<'_>,
+    setup: &WorkerSetup<'_>,
+    max_parallel: usize,
+    money: Option<Funds>,
+) -> Conditions {
+    let context = reporter.context;
+    Conditions {
+        workspace: context.workspace.clone(),
+        artifacts: Arc::clone(&setup.run.artifacts),
+        worker: setup.run.identity.facts.clone(),
+        max_parallel,
+        dry_run: request.dry_run,
+        fail_fast: request.fail_fast,
+        limit: request.limit,
+        until_idle: request.fleet.until_idle,
+        forced: request.adapter.clone(),
+        rhythm: setup.run.rhythm,
+        ahead: if setup.run.on_server {
+            request.fleet.ahead
+        } else {
+            0
+        },
+        resubmit_unknown: request.resubmit_unknown,
+        forget_requests: request.forget_requests,
+        providers: Arc::clone(&setup.run.providers),
+        money,
+        canary: request.spending.canary,
+        reuse: request.reuse.then(|| Arc::clone(&setup.run.reuse)),
+        pictures: PictureMarks::read(&context.workspace.run(&request.run_id).pictures()),
+        share: setup.share.clone(),
+        trace: reporter.trace,
+    }
+}
+
 /// Says what a worker begins with.
 fn started(
     request: &WorkerRequest,
     reporter: &Reporter<'_>,
-    crew: &Crew<'_>,
+    setup: &WorkerSetup<'_>,
     prepared: &Prepared,
     due: spending::Due,
 ) -> WorkerStarted {
     let context = reporter.context;
-    let jobs_of_algo: BTreeMap<String, usize> = match &crew.served {
+    let jobs_of_algo: BTreeMap<String, usize> = match &setup.served {
         Some(algos) => {
             let counts = algos.iter();
             counts
@@ -349,8 +369,8 @@ fn started(
         expected_cost_usd: due.usd,
         unpriced_jobs: due.unpriced,
         reuse: request.reuse,
-        worker_id: crew.identity.worker_id.to_string(),
-        worker: crew.identity.facts.clone(),
+        worker_id: setup.run.identity.worker_id.to_string(),
+        worker: setup.run.identity.facts.clone(),
     }
 }
 
@@ -359,6 +379,8 @@ struct Reporter<'a> {
     context: &'a OpsContext,
     run_id: &'a RunId,
     sinks: Sinks,
+    /// The span in which somebody asked for the run.
+    trace: Option<TraceParent>,
 }
 
 impl Reporter<'_> {
@@ -417,7 +439,7 @@ pub(super) fn notice_text(notice: StoreNotice) -> String {
 }
 
 /// Counts jobs by the algorithm that carries them out.
-fn jobs_of_algo(request: &WorkerRequest, jobs: &[PlannedJob]) -> BTreeMap<String, usize> {
+fn jobs_of_algo(request: &WorkerRequest, jobs: &[QueuedJob]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for planned in jobs {
         let algo = request.adapter.as_ref().or(planned.job.algo.as_ref().ok());

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::time::Timestamp;
 use crate::engine::event::{Event, EventKind, Sink};
+use crate::trace;
 use crate::workspace::log::{self, LogFile};
 
 /// How long a line waits for others.
@@ -126,6 +127,9 @@ impl Writer {
             object.insert("job_id".into(), job.as_str().into());
             object.insert("attempt".into(), attempt.into());
         }
+        if let Some(place) = trace::here() {
+            object.insert("trace_id".into(), place.trace_id().into());
+        }
         let line = match log::line_of(&object) {
             Ok(line) => line,
             Err(error) => {
@@ -211,7 +215,7 @@ impl Writer {
     }
 
     fn incomplete(&self, last: (Timestamp, RunId), trouble: &str) {
-        let message = format!("the log is incomplete, the jobs go on: {trouble}");
+        let message = format!("the log is incomplete; jobs continue: {trouble}");
         self.tell_once(&self.told, last, message);
     }
 

@@ -14,12 +14,14 @@ use crate::domain::lease::Rhythm;
 use crate::domain::nearest::suggestion;
 use crate::domain::order::{self, JobOrder};
 use crate::domain::select::Selection;
-use crate::engine::{Canary, Carrier, Carriers, PlannedJob};
-use crate::store::{JobRecord, Standing};
+use crate::engine::{Algorithm, Algorithms, Canary, QueuedJob};
+use crate::store::{JobRecord, JobSnapshot};
+
+pub use crate::store::backend::FleetRequest;
 
 mod algos;
 
-pub(super) use algos::{carrier, carriers, known_algo, price_of, refuse_if_none_can_run};
+pub(super) use algos::{algorithm, algorithms, known_algo, price_of, refuse_if_none_can_run};
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,42 +63,6 @@ pub struct WorkerRequest {
     pub allow_unsafe_locks: bool,
     /// How much may be spent, and in which order.
     pub spending: Spending,
-}
-
-/// How a worker takes part in a fleet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FleetRequest {
-    /// How long a lease lasts without a beat; `None` means what the run says.
-    pub lease: Option<Duration>,
-    /// Whether that is found out from how long jobs of the run took.
-    pub auto_lease: bool,
-    /// Where news of jobs are told beside the database, as `redis://HOST`.
-    pub wake: Option<String>,
-    /// So many jobs that cost nothing are taken ahead, and their endings sent together.
-    pub ahead: usize,
-    /// How long it stays when there is nothing to do.
-    pub until_idle: Option<Duration>,
-    /// What it is called; `None` means a name of its own at every start.
-    pub worker_id: Option<String>,
-    /// How many gigabytes of fetched pictures are kept; `None` means as usual.
-    pub cache_gb: Option<f64>,
-    /// Whether it works on jobs, rather than only changing them.
-    pub works: bool,
-}
-
-impl Default for FleetRequest {
-    fn default() -> Self {
-        Self {
-            lease: None,
-            auto_lease: false,
-            wake: None,
-            ahead: 0,
-            until_idle: None,
-            worker_id: None,
-            cache_gb: None,
-            works: true,
-        }
-    }
 }
 
 /// How much a worker may spend, and in which order.
@@ -162,11 +128,11 @@ pub(super) fn is_meant(filter: &JobFilter<'_>, job: &JobRecord) -> bool {
 /// Tells whether a job failed while it was bought, and what carries it out can tell what
 /// came of that.
 pub(super) fn is_findable(job: &JobRecord, finds: impl FnOnce(&AlgoKey) -> bool) -> bool {
-    let Standing::Known {
+    let JobSnapshot::Known {
         state: JobState::Failed { .. },
         intended: true,
         ..
-    } = &job.standing
+    } = &job.snapshot
     else {
         return false;
     };
@@ -174,8 +140,8 @@ pub(super) fn is_findable(job: &JobRecord, finds: impl FnOnce(&AlgoKey) -> bool)
 }
 
 /// Tells whether an algorithm can be asked what came of an order.
-pub(super) fn finds(carrier: &Carrier) -> bool {
-    carrier.obstacle.is_none() && carrier.adapter.finds()
+pub(super) fn finds(algorithm: &Algorithm) -> bool {
+    algorithm.obstacle.is_none() && algorithm.adapter.finds()
 }
 
 /// Says which filters match nothing in the run, and what may have been meant.
@@ -215,21 +181,27 @@ pub(super) fn unmatched(filter: &JobFilter<'_>, run_id: &RunId, run: &[JobRecord
 }
 
 /// Puts the jobs into the order asked for.
-pub(super) fn arrange(request: &WorkerRequest, jobs: &mut [PlannedJob], carriers: &Carriers) {
+pub(super) fn arrange(request: &WorkerRequest, jobs: &mut [QueuedJob], algorithms: &Algorithms) {
     request.spending.order.arrange(
         jobs,
-        |planned| price_of(request, planned, carriers),
+        |planned| price_of(request, planned, algorithms),
         |planned| format!("{}\u{0}{}", planned.job.product_id, planned.job.variant),
     );
 }
 
+/// Tells whether jobs whose results are copied start before the others. Not where the first jobs are on trial: a copy
+/// shows nothing.
+pub(super) fn copies_go_first(request: &WorkerRequest) -> bool {
+    request.reuse && !request.dry_run && request.spending.canary.is_none()
+}
+
 /// Marks the jobs that may start: with `--canary` and without `--release` the
 /// first ones of each algorithm, else all.
-pub(super) fn on_trial(request: &WorkerRequest, jobs: &[PlannedJob]) -> Vec<bool> {
+pub(super) fn on_trial(request: &WorkerRequest, jobs: &[QueuedJob]) -> Vec<bool> {
     let Some(canary) = request.spending.canary.filter(|canary| !canary.release) else {
         return vec![true; jobs.len()];
     };
-    let own = |planned: &PlannedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
+    let own = |planned: &QueuedJob| planned.job.algo.as_ref().ok().map(ToString::to_string);
     let forced = request.adapter.as_ref().map(ToString::to_string);
     let algo = |planned| forced.clone().or(own(planned)).unwrap_or_default();
     let algos: Vec<String> = jobs.iter().map(algo).collect();

@@ -15,9 +15,9 @@ use crate::domain::finding::Severity;
 use crate::domain::text::{counted, one_line};
 use crate::engine::event::{Event, Sink};
 use crate::model;
+use crate::ops::OpsError;
 use crate::ops::demo::{self, DemoReport, DemoRequest, demo};
 use crate::ops::doctor::{self, DoctorRequest, Target};
-use crate::ops::{OpsContext, OpsError};
 use crate::platform::place;
 use crate::workspace::durable;
 
@@ -43,6 +43,8 @@ pub struct SelfCheckRequest {
     pub place: Option<PathBuf>,
     /// What `--store` says.
     pub store: Option<String>,
+    /// What `--artifacts` says.
+    pub artifacts: Option<String>,
 }
 
 /// One thing that was tried.
@@ -81,7 +83,7 @@ impl Trouble {
 
 impl From<OpsError> for Trouble {
     fn from(error: OpsError) -> Self {
-        let fix = error.hint().unwrap_or("mend that and try again").to_owned();
+        let fix = error.hint().unwrap_or("fix that and try again").to_owned();
         Self::new(error.to_string(), fix)
     }
 }
@@ -159,8 +161,9 @@ pub fn self_check(
         trials.attempt("check-up", || look_at_all(&workspace));
         #[cfg(feature = "postgres")]
         {
-            let context = OpsContext::open(Some(&workspace))?;
-            fleet::look(&context.with_store(request.store.as_deref()), &mut trials)?;
+            let context = crate::ops::OpsContext::open(Some(&workspace))?;
+            let context = context.with_store(request.store.as_deref());
+            fleet::look(&context, request, folder.path(), &mut trials)?;
         }
     }
     let lines = trials.lines;
@@ -172,7 +175,7 @@ pub fn self_check(
 fn look_at_folder(folder: &Path) -> Seen {
     let space = place::space(folder).map_err(|error| {
         Trouble::new(
-            format!("cannot tell how much room there is: {error}"),
+            format!("cannot read the free space: {error}"),
             "try another folder: `archi3d self-check DIR`",
         )
     })?;
@@ -213,10 +216,10 @@ fn write_and_sync(folder: &Path) -> Seen {
 
 #[cfg(feature = "postgres")]
 fn look_for_certificates() -> Seen {
-    let found = crate::store::postgres::machine_certificates();
+    let found = crate::store::fleet::machine_certificates();
     found.map_err(|error| {
         Trouble::new(
-            format!("services cannot be told from impostors: {error}"),
+            format!("certificates of services cannot be checked: {error}"),
             "install the package ca-certificates, or name a bundle in SSL_CERT_FILE",
         )
     })?;

@@ -16,11 +16,14 @@ use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
 use crate::ops::money::Money;
 use crate::ops::view::status::{
-    AlgoStatus, FailedJob, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJob,
+    AlgoStatus, FailedJobView, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJobView,
 };
 use crate::ops::{OpsContext, OpsError, budget};
+use crate::platform;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
 use crate::store::providers::{Closable, Closure};
+
+pub use crate::platform::FileVersion;
 
 /// A job that takes longer than so many times the median is slow.
 const SLOW: f64 = 2.0;
@@ -114,7 +117,7 @@ fn shape(
         failures: seen
             .failures
             .into_iter()
-            .map(|job| FailedJob {
+            .map(|job| FailedJobView {
                 name: job.name,
                 job_id: job.job_id,
                 message: job.message,
@@ -122,7 +125,28 @@ fn shape(
             .collect(),
         algos,
         warnings: seen.warnings,
+        behind: seen.behind,
+        created: seen.created,
     }
+}
+
+/// Returns the versions of the files that tell how a run stands; nothing where a fleet tells it.
+pub fn files_version(context: &OpsContext, run: &RunId) -> Option<Vec<Option<FileVersion>>> {
+    let (workspace, paths) = (&context.workspace, context.workspace.run(run));
+    if paths.fleet().exists() {
+        return None;
+    }
+    let files = [
+        workspace.registry(),
+        workspace.tables().join("budget.jsonl"),
+        workspace.tables().join("submissions.jsonl"),
+        workspace.runs().join(".providers"),
+        paths.manifest(),
+        paths.state(),
+        paths.state().join("journal"),
+    ];
+    let version = |path: std::path::PathBuf| Some(platform::version(&path.metadata().ok()?));
+    Some(files.map(version).to_vec())
 }
 
 /// Leaves out providers that no algorithm of the run uses.
@@ -246,7 +270,7 @@ impl Usual {
     }
 }
 
-fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
+fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJobView {
     let holder = job.holder.as_ref();
     let age = holder.and_then(|h| h.since).map(|since| now.since(since));
     let last_beat_age = holder.and_then(|h| h.last_beat).map(|beat| now.since(beat));
@@ -257,14 +281,14 @@ fn running_job(job: &Held, algos: &[AlgoStatus], now: Timestamp) -> RunningJob {
         median.is_some_and(|median| age.as_secs_f64() > SLOW * median.max(1.0))
     };
     let patience = Rhythm::default().heartbeat * MISSED_BEATS;
-    RunningJob {
+    RunningJobView {
         job_id: job.job_id.clone(),
         name: JobName {
             algo: algo.algo.clone(),
             ..job.name.clone()
         },
         attempt: job.attempt,
-        worker: holder.map_or_else(|| "nobody".into(), |h| h.worker.clone()),
+        worker: holder.map_or_else(|| "none".into(), |h| h.worker.clone()),
         host: holder.and_then(|h| h.host.clone()),
         age,
         last_beat_age,

@@ -1,4 +1,4 @@
-//! Which store a run lives in: files, or the PostgreSQL that `fleet push` handed it over to.
+//! Which store a run lives in: the workspace, or the fleet that `fleet push` handed it over to.
 
 use std::sync::Arc;
 
@@ -7,57 +7,72 @@ use crate::domain::id::RunId;
 use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::IoContext;
-use crate::store::files::{FileRuns, FileStore, FileStoreOptions};
-use crate::store::{NoticeSink, Runs, WorkerIdentity, WorkerStore};
+use crate::store::{self, Backend, NoticeSink, Opening, Runs, Upkeep, WorkerIdentity, WorkerStore};
 use crate::workspace::fleet::FleetMark;
 
 /// The stores of a workspace's runs, for one question of a person.
 pub(super) struct Stores<'a> {
     context: &'a OpsContext,
-    files: Arc<FileRuns>,
+    local: Arc<dyn Runs>,
 }
 
 impl<'a> Stores<'a> {
-    pub(super) fn new(context: &'a OpsContext) -> Self {
-        let files = FileRuns::new(context.workspace.clone(), context.clock.clone());
-        Self {
-            context,
-            files: Arc::new(files),
-        }
+    pub(super) fn new(context: &'a OpsContext) -> Result<Self, OpsError> {
+        let local = context.local().runs()?;
+        Ok(Self { context, local })
     }
 
-    /// Returns the runs that live in files.
-    pub(super) fn files(&self) -> &FileRuns {
-        &self.files
+    /// Returns the runs that live in the workspace.
+    pub(super) fn local(&self) -> &Arc<dyn Runs> {
+        &self.local
     }
 
-    /// Returns every store that has a run of the workspace, files first.
+    /// Returns every store that has a run of the workspace, its own first. Which of its runs a fleet
+    /// still has does not matter.
     pub(super) fn all(&self) -> Result<Vec<Arc<dyn Runs>>, OpsError> {
-        let files: Arc<dyn Runs> = self.files.clone();
         let workspace = &self.context.workspace;
         let runs = workspace.run_ids().unwrap_or_default();
-        // A context knows one server.
         let mut pushed = runs
             .iter()
             .filter(|run| workspace.run(run).fleet().exists());
-        let fleet = pushed.next().map(|run| self.of(run)).transpose()?;
-        Ok(std::iter::once(files).chain(fleet).collect())
+        let fleet = pushed.next().map(|run| self.fleet_with(run)).transpose()?;
+        let local = Arc::clone(&self.local);
+        Ok(std::iter::once(local).chain(fleet).collect())
+    }
+
+    /// Returns the runs of the server that a run was pushed to; a context knows one.
+    #[cfg(feature = "postgres")]
+    fn fleet_with(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
+        let runs = self.context.required_fleet();
+        let runs = runs.and_then(|fleet| Ok(fleet.runs()?));
+        let paths = self.context.workspace.run(run);
+        match (runs, FleetMark::read(&paths)) {
+            (Err(error), Ok(Some(mark))) => Err(stale_but_there(error, &mark)),
+            (runs, _) => runs,
+        }
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn fleet_with(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
+        self.of(run)
     }
 
     /// Returns the store that has a run; one that cannot be reached is an error.
     pub(super) fn of(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
         let paths = self.context.workspace.run(run);
         match FleetMark::read(&paths).context("read", &paths.fleet())? {
-            None => Ok(self.files.clone()),
+            None => Ok(Arc::clone(&self.local)),
             Some(mark) => self.in_fleet(run, &mark),
         }
     }
 
     #[cfg(feature = "postgres")]
     fn in_fleet(&self, run: &RunId, mark: &FleetMark) -> Result<Arc<dyn Runs>, OpsError> {
-        let found = crate::ops::fleet::runs_of(self.context, run);
-        let found = found.map_err(|error| stale_but_there(error, mark))?;
-        Ok(Arc::new(found))
+        let runs_of = || {
+            store::fleet::pushed_mark(&self.context.workspace, run)?;
+            Ok(self.context.required_fleet()?.runs_of(run)?)
+        };
+        runs_of().map_err(|error| stale_but_there(error, mark))
     }
 
     #[cfg(not(feature = "postgres"))]
@@ -73,18 +88,53 @@ impl<'a> Stores<'a> {
 }
 
 impl OpsContext {
-    /// Returns the store that has a run.
-    pub(super) fn runs(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
-        Stores::new(self).of(run)
+    /// Returns the workspace as the place in which runs live.
+    pub(super) fn local(&self) -> Arc<dyn Upkeep> {
+        store::local(&self.workspace, &self.clock)
     }
 
-    /// Returns the store that a run would live in which is asked for over the network.
-    pub(super) fn runs_of_new(&self) -> Result<Arc<dyn Runs>, OpsError> {
+    /// Returns the store that has a run.
+    pub(super) fn runs(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
+        Stores::new(self)?.of(run)
+    }
+
+    /// Returns the place in which a run would live that is asked for over the network.
+    pub(super) fn ordering(&self) -> Result<Arc<dyn Backend>, OpsError> {
         #[cfg(feature = "postgres")]
-        if self.has_fleet()? {
-            return Ok(Arc::new(crate::ops::fleet::all_runs(self)?));
+        if let Some(fleet) = self.fleet()? {
+            return Ok(fleet);
         }
-        Ok(Stores::new(self).files)
+        Ok(self.local())
+    }
+
+    /// Returns the place in which a run lives, to open it there.
+    pub(super) fn backend(&self, run: &RunId) -> Result<Arc<dyn Backend>, OpsError> {
+        #[cfg(feature = "postgres")]
+        if let Some(fleet) = self.fleet_of(run)? {
+            return Ok(fleet);
+        }
+        #[cfg(not(feature = "postgres"))]
+        let _ = run;
+        Ok(self.local())
+    }
+
+    #[cfg(feature = "postgres")]
+    fn fleet_of(&self, run: &RunId) -> Result<Option<Arc<dyn store::Fleet>>, OpsError> {
+        let paths = self.workspace.run(run);
+        if paths.fleet().exists() {
+            store::fleet::pushed_mark(&self.workspace, run)?;
+            let fleet = self.required_fleet()?;
+            fleet.require(run)?;
+            return Ok(Some(fleet));
+        }
+        if paths.manifest().exists() {
+            return Ok(None);
+        }
+        // Not of this folder: perhaps one that is worked on from anywhere.
+        match self.fleet()? {
+            Some(fleet) if fleet.has_remote(run)? => Ok(Some(fleet)),
+            _ => Ok(None),
+        }
     }
 
     /// Opens a run for a change that a person asked for, in the store that has it.
@@ -95,17 +145,11 @@ impl OpsContext {
         allow_unsafe_locks: bool,
         notices: NoticeSink,
     ) -> Result<Box<dyn WorkerStore>, OpsError> {
-        #[cfg(feature = "postgres")]
-        if let Some(store) = crate::ops::run::open_in_fleet(self, run, &identity, &notices)? {
-            return Ok(Box::new(store));
-        }
-        let store = FileStore::open(FileStoreOptions {
-            identity,
+        let opening = Opening {
             allow_unsafe_locks,
-            notices,
-            ..self.store_options(run)
-        })?;
-        Ok(Box::new(store))
+            ..Opening::to_act(run, identity, notices)
+        };
+        Ok(self.backend(run)?.open(opening)?.store)
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! The same parameters lead to the same run, and the same key to the same answer, whoever dies in
 //! between. On files what is asked for is noted first (`log`), the run is made under the name noted, and
-//! making it again adds nothing; where a fleet is named the run, its jobs, and the answer are one
+//! making it again adds nothing; those who ask at once share these steps (`queue`). Where a fleet is named the run, its jobs, and the answer are one
 //! transaction (`fleet`). `orders` has what workers that follow are to do.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::domain::id::RunId;
 use crate::domain::item_name::ItemName;
@@ -22,6 +23,7 @@ use crate::ops::status::run_status;
 use crate::ops::view::status::RunStatus;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::StoreError;
+use crate::trace;
 
 mod files;
 #[cfg(feature = "postgres")]
@@ -29,9 +31,12 @@ mod fleet;
 mod log;
 mod orders;
 mod planned;
+mod queue;
 
 pub use log::{Intent, RequestKey, RetryOrder};
-pub use orders::{Retry, WorkOrder, orders, retry, take_retry};
+pub use orders::{
+    Following, Retried, Retry, Spent, WorkOrder, agreed_usd, orders, put_back, retry,
+};
 
 use files::ordered_today;
 use log::Lines;
@@ -64,6 +69,8 @@ pub struct Submission {
     pub items: Vec<ItemName>,
     /// Pictures that were uploaded, by hash; they are one new item.
     pub images: Vec<String>,
+    /// What is chosen instead of the defaults of the algorithms.
+    pub options: Map<String, Value>,
     /// What the run is to be called.
     pub run_id: Option<RunId>,
     /// When an earlier run will do.
@@ -146,8 +153,16 @@ pub struct Submitted {
     pub status: u16,
     /// Its body, byte for byte.
     pub body: String,
-    /// The run; nothing is known of it where an older answer is given again.
+    /// The run.
     pub run_id: Option<RunId>,
+    /// Whether an older answer is given again.
+    pub replayed: bool,
+}
+
+/// Returns the run that an answer is about.
+fn run_named(body: &str) -> Option<RunId> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    RunId::parse(body["run_id"].as_str()?).ok()
 }
 
 /// A run that was made, or that will do; the word says why no new one was made.
@@ -163,7 +178,7 @@ pub struct Outcome<'a> {
 
 impl Outcome<'_> {
     /// Writes the answer down.
-    fn told(&self, written: Written<'_>) -> Submitted {
+    fn told(&self, written: Written) -> Submitted {
         Submitted {
             status: if self.deduplicated.is_some() {
                 200
@@ -172,6 +187,7 @@ impl Outcome<'_> {
             },
             body: written(self),
             run_id: Some(self.intent.run_id.clone()),
+            replayed: false,
         }
     }
 
@@ -200,7 +216,7 @@ impl Outcome<'_> {
 }
 
 /// Writes the answer to a submission, which is kept with its key.
-pub type Written<'a> = &'a dyn Fn(&Outcome<'_>) -> String;
+pub type Written = fn(&Outcome<'_>) -> String;
 
 /// Why a submission is refused.
 #[derive(Debug, thiserror::Error)]
@@ -211,6 +227,16 @@ pub enum SubmitError {
     /// The catalogue has no such item.
     #[error("the catalogue has no item {0:?}")]
     UnknownItem(String),
+    /// None of the algorithms has such a default.
+    #[error("{algos} have no option {name:?}; in their `defaults` are: {known}")]
+    UnknownOption {
+        /// The option.
+        name: String,
+        /// The algorithms.
+        algos: String,
+        /// What they have.
+        known: String,
+    },
     /// A picture was not uploaded.
     #[error("there is no upload {0:?}")]
     UnusablePicture(String),
@@ -235,6 +261,34 @@ pub enum SubmitError {
         /// What it allows.
         allowed: f64,
     },
+    /// It costs more than the run may still cost.
+    #[error(
+        "{jobs} jobs are expected to cost ${}; of the run's max_cost_usd of {allowed:.2}, {left:.2} is left",
+        expected.dollars()
+    )]
+    OverRun {
+        /// How many jobs.
+        jobs: usize,
+        /// What they are expected to cost.
+        expected: Usd,
+        /// What the run may cost.
+        allowed: f64,
+        /// What is left of it.
+        left: f64,
+    },
+    /// It may cost more than the token has left for today.
+    #[error("{jobs} jobs may cost up to ${}; what is left of the token's daily cap is {left:.2}", most.dollars())]
+    OverCap {
+        /// How many jobs.
+        jobs: usize,
+        /// The most they may cost: if every attempt is billed, and not above `max_cost_usd`.
+        most: Usd,
+        /// What is left.
+        left: f64,
+    },
+    /// Nobody knows what it costs, and the token has a cap.
+    #[error("{0} jobs have no known price, and the token has a daily cap")]
+    Unpriced(usize),
     /// The run has another beginning.
     #[error("there is a run called {0}")]
     RunIdTaken(RunId),
@@ -260,10 +314,10 @@ impl From<StoreError> for SubmitError {
 
 /// Says what a submission would do and cost; writes nothing.
 pub fn plan(context: &OpsContext, asked: &Submission) -> Result<SubmissionPlan, SubmitError> {
-    let mut planned = planned(context, asked)?;
+    let mut planned = planned(context, asked)?.plan;
     #[cfg(feature = "postgres")]
-    if context.has_fleet()? {
-        planned.existing = fleet::existing(context, asked)?;
+    if let Some(server) = context.fleet()? {
+        planned.existing = fleet::existing(&*server, asked)?;
         return Ok(planned);
     }
     planned.existing = files::existing(context, asked)?;
@@ -274,11 +328,11 @@ pub fn plan(context: &OpsContext, asked: &Submission) -> Result<SubmissionPlan, 
 pub fn submit(
     context: &OpsContext,
     asked: &Submission,
-    written: Written<'_>,
+    written: Written,
 ) -> Result<Submitted, SubmitError> {
     #[cfg(feature = "postgres")]
-    if let Some(mut desk) = context.desk()? {
-        return fleet::submit(context, &mut desk, asked, written);
+    if let Some(server) = context.fleet()? {
+        return fleet::submit(context, &*server, asked, written);
     }
     files::submit(context, asked, written)
 }
@@ -298,8 +352,16 @@ impl Submission {
             start: self.start,
             notes: self.notes.clone(),
             expected_usd: plan.expected_usd.dollars(),
+            committed_usd: self.daily_cap_usd.map(|_| self.most(plan).dollars()),
             plan: serde_json::to_value(plan).expect("plain data can always be written"),
+            traceparent: trace::here().map(|place| place.to_string()),
         }
+    }
+
+    /// Returns the most that it may cost: if every attempt is billed, and not above what it may.
+    fn most(&self, plan: &SubmissionPlan) -> Usd {
+        let allowed = self.max_cost_usd.map(Usd::of);
+        allowed.map_or(plan.worst_usd, |allowed| allowed.min(plan.worst_usd))
     }
 
     /// Tells whether a run that stands so will do.
@@ -322,39 +384,57 @@ fn word_of(status: Status) -> &'static str {
 }
 
 /// Returns the submissions that led to runs, by run.
-pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Intent>, OpsError> {
+pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Arc<Intent>>, OpsError> {
     let lines = Lines::read(&context.workspace)?;
-    let made = lines.made;
-    let intents = lines.intents.into_iter();
-    let made = intents.filter(|intent| made.contains_key(&intent.run_id));
+    let intents = lines.intents.iter().cloned();
+    let made = intents.filter(|intent| lines.made.contains_key(&intent.run_id));
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_mut, reason = "a fleet adds some")
     )]
     let mut intents: BTreeMap<_, _> = made.map(|intent| (intent.run_id.clone(), intent)).collect();
     #[cfg(feature = "postgres")]
-    if context.has_fleet()? {
-        intents.extend(fleet::intents(context, None)?);
+    if let Some(server) = context.fleet()? {
+        let others = fleet::intents(&*server, None)?.into_iter();
+        intents.extend(others.map(|(run, intent)| (run, Arc::new(intent))));
     }
     Ok(intents)
 }
 
 /// Returns the submission that led to a run.
-pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Intent>, OpsError> {
+pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Arc<Intent>>, OpsError> {
     #[cfg(feature = "postgres")]
-    if context.has_fleet()?
-        && let Some(intent) = fleet::intents(context, Some(run))?.remove(run)
+    if let Some(server) = context.fleet()?
+        && let Some(intent) = fleet::intents(&*server, Some(run))?.remove(run)
     {
-        return Ok(Some(intent));
+        return Ok(Some(Arc::new(intent)));
     }
-    let lines = Lines::read(&context.workspace)?;
-    let mut found = lines.intents.into_iter().rev();
-    Ok(found.find(|intent| intent.run_id == *run))
+    Ok(Lines::read(&context.workspace)?.of_run(run).cloned())
+}
+
+/// Returns the workspace as a run sees it, with the options that were chosen for it.
+pub(super) fn as_chosen(context: &OpsContext, run: &RunId) -> Result<OpsContext, OpsError> {
+    Ok(match asked_for(context, run)? {
+        Some(intent) => context.choosing(&intent.options()),
+        None => context.clone(),
+    })
+}
+
+/// Returns the submission that led to a run, asked of where the run lives and of nobody else.
+pub(super) fn asked_for(
+    context: &OpsContext,
+    run: &RunId,
+) -> Result<Option<Arc<Intent>>, OpsError> {
+    let paths = context.workspace.run(run);
+    if paths.manifest().exists() && !paths.fleet().exists() {
+        return Ok(Lines::read(&context.workspace)?.of_run(run).cloned());
+    }
+    intent_of(context, run)
 }
 
 /// How a run stands in a word: at work, else waiting, else the worst of how its jobs ended. What
 /// was only rehearsed waits.
-pub fn standing(line: &RunLine) -> Status {
+pub fn status_of(line: &RunLine) -> Status {
     let has = |status: Status| line.counts[status as usize] > 0;
     if has(Status::Running) {
         Status::Running
@@ -374,7 +454,7 @@ pub fn seen_now(context: &OpsContext, run: &RunId) -> Result<RunLine, OpsError> 
     Ok(line_of(run, &run_status(context, run)?))
 }
 
-/// Returns a run as its status has it; when it was made is not told.
+/// Returns a run as its status has it; when it was made is told where that was read.
 pub fn line_of(run: &RunId, status: &RunStatus) -> RunLine {
     RunLine {
         run: run.to_string(),
@@ -382,7 +462,7 @@ pub fn line_of(run: &RunId, status: &RunStatus) -> RunLine {
         counts: status.counts,
         other: status.unknown_status,
         rehearsed: status.rehearsed,
-        created: None,
+        created: status.created,
         has_manifest: true,
         fleet: None,
         as_pulled: false,
@@ -392,8 +472,8 @@ pub fn line_of(run: &RunId, status: &RunStatus) -> RunLine {
 /// Makes the folders of runs that a fleet has and that have none here, or the one: a server died before it made them.
 pub fn arrive(context: &OpsContext, only: Option<&RunId>) -> Result<(), OpsError> {
     #[cfg(feature = "postgres")]
-    if let Some(mut desk) = context.desk()? {
-        fleet::arrive(context, &mut desk, only)?;
+    if let Some(server) = context.fleet()? {
+        fleet::arrive(context, &mut server.desk(), only)?;
     }
     #[cfg(not(feature = "postgres"))]
     let _ = (context, only);
@@ -447,17 +527,34 @@ fn check(
         None if costs => return Err(SubmitError::MaxCostMissing(plan.expected_usd)),
         None => None,
     };
-    let left = asked.daily_cap_usd.zip(ordered);
-    let left = left.map(|(cap, ordered)| ("what is left of the token's daily cap", cap - ordered));
-    for (limit, allowed) in allowed.into_iter().chain(left) {
-        if plan.expected_usd > Usd::of(allowed.max(0.0)) {
-            return Err(SubmitError::TooDear {
-                jobs: plan.jobs,
-                expected: plan.expected_usd,
-                limit,
-                allowed,
-            });
-        }
+    if let Some((limit, allowed)) = allowed
+        && plan.expected_usd > Usd::of(allowed)
+    {
+        return Err(SubmitError::TooDear {
+            jobs: plan.jobs,
+            expected: plan.expected_usd,
+            limit,
+            allowed,
+        });
+    }
+    match asked.daily_cap_usd.zip(ordered) {
+        Some((cap, ordered)) => fits_cap(plan, asked.most(plan), cap - ordered),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what may cost more than is left of a cap.
+fn fits_cap(plan: &SubmissionPlan, most: Usd, left: f64) -> Result<(), SubmitError> {
+    if plan.unknown_price_jobs > 0 {
+        return Err(SubmitError::Unpriced(plan.unknown_price_jobs));
+    }
+    // Sums of amounts that people write are right to a millionth.
+    if most > Usd::of((left + 1e-9).max(0.0)) {
+        return Err(SubmitError::OverCap {
+            jobs: plan.jobs,
+            most,
+            left,
+        });
     }
     Ok(())
 }

@@ -18,6 +18,9 @@ use crate::workspace::durable;
 use crate::workspace::lock::FileLock;
 use crate::workspace::paths::Workspace;
 
+/// What every token begins with.
+pub const PREFIX: &str = "a3d_";
+
 /// A file of tokens is never longer than this.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -127,7 +130,7 @@ pub fn mint(request: TokenRequest, now: Timestamp) -> NewToken {
     let mut secret = Sha256::new();
     secret.update(Uuid::new_v4().as_bytes());
     secret.update(Uuid::new_v4().as_bytes());
-    let token = format!("a3d_{id}_{}", hex(&secret.finalize()));
+    let token = format!("{PREFIX}{id}_{}", hex(&secret.finalize()));
     NewToken {
         kept: Token {
             id,

@@ -14,7 +14,7 @@ use crate::ops::status::run_status;
 use crate::ops::view::seconds;
 use crate::ops::view::status::{Liveness, RunStatus};
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files;
+use crate::store::upkeep::LiveWorker;
 
 /// A worker of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,12 +61,17 @@ pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
-        let held = line.counts[Status::Running as usize] > 0;
-        let live = files::live_workers(&context.workspace, &run).unwrap_or_default();
+        // Also before the registry says so: a worker that died at once has folded nothing.
+        let held =
+            line.counts[Status::Running as usize] + line.counts[Status::Enqueued as usize] > 0;
+        let live = context.local().live_workers(&run).unwrap_or_default();
         if !line.has_manifest || (!held && live.is_empty()) {
             continue;
         }
-        let status = run_status(context, &run)?;
+        // One that cannot be read hides no others.
+        let Ok(status) = run_status(context, &run) else {
+            continue;
+        };
         all.extend(of_run(&run, live, &status));
     }
     #[cfg(feature = "postgres")]
@@ -77,12 +82,11 @@ pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
 /// Adds what the fleet knows of its workers: those that hold nothing, and more of those that do.
 #[cfg(feature = "postgres")]
 fn in_fleet(context: &OpsContext, all: &mut Vec<WorkerView>) -> Result<(), OpsError> {
-    use crate::store::postgres::crew::{self, Health};
-    if !context.has_fleet()? {
+    use crate::store::fleet::Health;
+    let Some(fleet) = context.fleet()? else {
         return Ok(());
-    }
-    let seen = crate::ops::fleet::all_runs(context)?.ask(|c| crew::workers(c, None))?;
-    for worker in seen {
+    };
+    for worker in fleet.workers(None)? {
         let state = match worker.health() {
             Health::Ended => continue,
             Health::Alive => Liveness::Alive,
@@ -118,7 +122,7 @@ fn in_fleet(context: &OpsContext, all: &mut Vec<WorkerView>) -> Result<(), OpsEr
     Ok(())
 }
 
-fn of_run(run: &RunId, live: Vec<files::LiveWorker>, status: &RunStatus) -> Vec<WorkerView> {
+fn of_run(run: &RunId, live: Vec<LiveWorker>, status: &RunStatus) -> Vec<WorkerView> {
     let mut found: BTreeMap<String, WorkerView> = BTreeMap::new();
     for worker in live {
         let name = worker.worker_id.to_string();

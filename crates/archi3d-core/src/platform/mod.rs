@@ -28,7 +28,7 @@ mod windows;
 use windows as imp;
 
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -144,6 +144,21 @@ pub fn link_count(metadata: &Metadata) -> u64 {
 /// Lets the owner of a file or folder read and change it; the path is no link.
 pub fn make_accessible(path: &Path) -> io::Result<()> {
     imp::make_accessible(path)
+}
+
+/// Lets us read and change everything below a folder of ours; follows no link.
+pub fn open_up(folder: &Path) -> io::Result<()> {
+    make_accessible(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            open_up(&entry.path())?;
+        } else if kind.is_file() {
+            make_accessible(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells whether an error is that of the disk or the machine, so that other files

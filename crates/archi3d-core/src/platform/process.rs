@@ -39,14 +39,14 @@ impl Group {
     }
 
     /// Takes the pipes, which are there once if the command asked for all three.
-    pub fn take_pipes(&mut self) -> Option<(ChildStdin, Voices)> {
+    pub fn take_pipes(&mut self) -> Option<(ChildStdin, Pipes)> {
         let child = self.0.child();
         let (stdin, stdout, stderr) = (
             child.stdin.take()?,
             child.stdout.take()?,
             child.stderr.take()?,
         );
-        Some((stdin, Voices(self.0.voices(stdout, stderr))))
+        Some((stdin, Pipes(self.0.pipes(stdout, stderr))))
     }
 
     /// Tells whether the program itself has ended; what it started may live on.
@@ -67,7 +67,7 @@ impl Group {
 
 /// Where something was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum Pipe {
     /// On stdout.
     Out,
     /// On stderr.
@@ -75,15 +75,15 @@ pub enum Voice {
 }
 
 /// The two pipes by which a program speaks, for one thread to listen to.
-pub struct Voices(imp::Voices);
+pub struct Pipes(imp::Pipes);
 
-impl Voices {
+impl Pipes {
     /// Waits until the program says something, closes a pipe or ends, but not longer
     /// than `limit`. Gives `said` what there is, at most a piece of each pipe; an
     /// empty piece means that the pipe is closed. Where the system cannot tell the
     /// end of a program, that is not waited for.
-    pub fn hear(&mut self, limit: Duration, mut said: impl FnMut(Voice, &[u8])) {
-        self.0.hear(limit, &mut said);
+    pub fn read(&mut self, limit: Duration, mut said: impl FnMut(Pipe, &[u8])) {
+        self.0.read(limit, &mut said);
     }
 
     /// Tells whether nothing more can come.

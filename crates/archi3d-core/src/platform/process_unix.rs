@@ -22,7 +22,7 @@ use rustix::process::{
     waitpid,
 };
 
-use super::process::{Ended, MARK_VARIABLE, PIECE_BYTES, Voice, code_or};
+use super::process::{Ended, MARK_VARIABLE, PIECE_BYTES, Pipe, code_or};
 use super::process_tree::{self, Entry};
 use rustix::time::Timespec;
 
@@ -84,8 +84,8 @@ impl Group {
         }
     }
 
-    pub(super) fn voices(&self, stdout: ChildStdout, stderr: ChildStderr) -> Voices {
-        Voices {
+    pub(super) fn pipes(&self, stdout: ChildStdout, stderr: ChildStderr) -> Pipes {
+        Pipes {
             stdout: Some(stdout),
             stderr: Some(stderr),
             program: end_of(self.leader),
@@ -156,13 +156,13 @@ fn end_of(leader: Pid) -> Option<OwnedFd> {
     }
 }
 
-pub(super) struct Voices {
+pub(super) struct Pipes {
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     program: Option<OwnedFd>,
 }
 
-impl Voices {
+impl Pipes {
     pub(super) fn are_closed(&self) -> bool {
         self.stdout.is_none() && self.stderr.is_none()
     }
@@ -171,13 +171,13 @@ impl Voices {
         self.program = None;
     }
 
-    pub(super) fn hear(&mut self, limit: Duration, said: &mut dyn FnMut(Voice, &[u8])) {
+    pub(super) fn read(&mut self, limit: Duration, said: &mut dyn FnMut(Pipe, &[u8])) {
         let (out, err) = self.wait(limit);
         if out {
-            read_piece(&mut self.stdout, Voice::Out, said);
+            read_piece(&mut self.stdout, Pipe::Out, said);
         }
         if err {
-            read_piece(&mut self.stderr, Voice::Err, said);
+            read_piece(&mut self.stderr, Pipe::Err, said);
         }
     }
 
@@ -210,15 +210,15 @@ impl Voices {
 }
 
 /// Reads what a pipe holds; one that is closed or broken is let go.
-fn read_piece(pipe: &mut Option<impl Read>, voice: Voice, said: &mut dyn FnMut(Voice, &[u8])) {
+fn read_piece(pipe: &mut Option<impl Read>, which: Pipe, said: &mut dyn FnMut(Pipe, &[u8])) {
     let Some(open) = pipe else { return };
     let mut buffer = [0; PIECE_BYTES];
     match open.read(&mut buffer) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-        Ok(read) if read > 0 => said(voice, &buffer[..read]),
+        Ok(read) if read > 0 => said(which, &buffer[..read]),
         Ok(_) | Err(_) => {
             *pipe = None;
-            said(voice, &[]);
+            said(which, &[]);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::process::{Ended, PIECE_BYTES, Voice, code_or};
+use super::process::{Ended, PIECE_BYTES, Pipe, code_or};
 
 #[derive(Debug)]
 pub(super) struct Group {
@@ -27,11 +27,11 @@ impl Group {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    pub(super) fn voices(&self, stdout: ChildStdout, stderr: ChildStderr) -> Voices {
+    pub(super) fn pipes(&self, stdout: ChildStdout, stderr: ChildStderr) -> Pipes {
         let (sender, heard) = sync_channel(1);
-        listen(stdout, Voice::Out, sender.clone());
-        listen(stderr, Voice::Err, sender);
-        Voices { heard, open: 2 }
+        listen(stdout, Pipe::Out, sender.clone());
+        listen(stderr, Pipe::Err, sender);
+        Pipes { heard, open: 2 }
     }
 
     pub(super) fn terminate(&mut self) {
@@ -48,23 +48,23 @@ impl Group {
 }
 
 /// What two threads hear: a pipe cannot be asked whether it holds something.
-pub(super) struct Voices {
-    heard: Receiver<(Voice, Vec<u8>)>,
+pub(super) struct Pipes {
+    heard: Receiver<(Pipe, Vec<u8>)>,
     open: usize,
 }
 
-impl Voices {
+impl Pipes {
     pub(super) fn are_closed(&self) -> bool {
         self.open == 0
     }
 
     pub(super) fn forget_program(&mut self) {}
 
-    pub(super) fn hear(&mut self, limit: Duration, said: &mut dyn FnMut(Voice, &[u8])) {
+    pub(super) fn read(&mut self, limit: Duration, said: &mut dyn FnMut(Pipe, &[u8])) {
         match self.heard.recv_timeout(limit) {
-            Ok((voice, piece)) => {
+            Ok((which, piece)) => {
                 self.open -= usize::from(piece.is_empty());
-                said(voice, &piece);
+                said(which, &piece);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -77,11 +77,7 @@ impl Voices {
 
 /// Reads a pipe to its end on a thread of its own; an empty piece tells the end. A
 /// thread that cannot be started drops the sender, which closes the pipe.
-fn listen(
-    mut pipe: impl Read + Send + 'static,
-    voice: Voice,
-    sender: SyncSender<(Voice, Vec<u8>)>,
-) {
+fn listen(mut pipe: impl Read + Send + 'static, which: Pipe, sender: SyncSender<(Pipe, Vec<u8>)>) {
     let work = move || {
         let mut buffer = [0; PIECE_BYTES];
         loop {
@@ -89,7 +85,7 @@ fn listen(
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.unwrap_or(0),
             };
-            if sender.send((voice, buffer[..read].to_vec())).is_err() || read == 0 {
+            if sender.send((which, buffer[..read].to_vec())).is_err() || read == 0 {
                 return;
             }
         }

@@ -80,6 +80,8 @@ pub(super) fn kill_ourselves() -> ! {
 #[cfg(feature = "failpoints")]
 pub(super) fn stop_ourselves() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+    // Another thread may take the signal, and this one must not do its next step before it stands still.
+    std::thread::sleep(std::time::Duration::from_millis(50));
 }
 
 pub(super) fn identity(metadata: &Metadata) -> FileIdentity {
@@ -237,7 +239,7 @@ fn publish_by_link(
     let linked = prepare(&mut file).and_then(|()| match fs::hard_link(&temporary, path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        // No hard links at all: the caller holds the job's lock, so this is still exclusive.
+        // No hard links at all: a job's lock keeps all but other tools out meanwhile.
         Err(_) => Ok(!path.try_exists()? && fs_rename(&temporary, path).map(|()| true)?),
     });
     let _ = fs::remove_file(&temporary);
@@ -270,7 +272,7 @@ pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<bool> {
         }
     }
     if from.is_dir() {
-        // A folder cannot be linked; the caller holds the job's lock.
+        // A folder cannot be linked; a job's lock keeps all but other tools out meanwhile.
         if to.try_exists()? {
             return Ok(false);
         }

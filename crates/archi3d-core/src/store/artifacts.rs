@@ -17,6 +17,9 @@ use crate::store::{Artifact, JobRecord, shelf};
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
 
+/// The folder below a run's outputs for pictures that were fetched, one for each attempt.
+pub(crate) const INPUTS: &str = ".inputs";
+
 /// Bytes by what they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Blob {
@@ -42,6 +45,8 @@ pub enum NoInputs {
     Unusable(String),
     /// The worker was told to stop while it waited for them.
     Stopped,
+    /// This machine is to blame, its disk or its set-up, and not the job.
+    Trouble(StoreError),
 }
 
 /// How long somebody waits for a place that does not take or give anything now.

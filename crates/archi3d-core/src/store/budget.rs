@@ -9,7 +9,9 @@
 //! - the next attempt that asks for what was bought takes the reservation of the last
 //!   one over; one that may buy again reserves beside it.
 
-use crate::domain::budget::{Caps, Grant, Level, Stake, Standing};
+use std::collections::HashMap;
+
+use crate::domain::budget::{AttemptKey, Caps, Grant, Level, Usage};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
@@ -20,7 +22,7 @@ pub trait Budget: Send + Sync {
     fn levels(&self, run: &RunId, caps: Caps, now: Timestamp) -> Result<Vec<Level>, StoreError>;
 
     /// Returns what a run has reserved and spent.
-    fn standing(&self, run: &RunId) -> Result<Standing, StoreError>;
+    fn usage(&self, run: &RunId) -> Result<Usage, StoreError>;
 
     /// Tells whether `usd` for a job would be granted, `beside` what its earlier attempts have
     /// reserved or instead of it. Reserves nothing.
@@ -35,43 +37,78 @@ pub trait Budget: Send + Sync {
 
     /// Returns what is reserved for attempts of a run that nobody has settled; with `today`
     /// also those of other runs of the same day.
-    fn open(&self, run: &RunId, today: Option<Timestamp>) -> Result<Vec<(Stake, f64)>, StoreError>;
+    fn open(
+        &self,
+        run: &RunId,
+        today: Option<Timestamp>,
+    ) -> Result<Vec<(AttemptKey, f64)>, StoreError>;
 
     /// Returns whose money is reserved for a job, and how much.
-    fn reserved_for(&self, run: &RunId, job: &JobId) -> Result<Option<(Stake, f64)>, StoreError> {
+    fn reserved_for(
+        &self,
+        run: &RunId,
+        job: &JobId,
+    ) -> Result<Option<(AttemptKey, f64)>, StoreError> {
         let open = self.open(run, None)?;
-        Ok(open.into_iter().find(|(stake, _)| stake.job_id == *job))
+        Ok(open
+            .into_iter()
+            .find(|(attempt_key, _)| attempt_key.job_id == *job))
     }
 
     /// Reserves `usd` for an attempt if the limits allow it.
     fn reserve(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError>;
 
     /// Reserves what a purchase that was made is said to cost, whatever the limits are.
-    fn raise(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError> {
-        self.reserve(stake, usd, Caps::default(), now).map(drop)
+    fn raise(&self, attempt_key: &AttemptKey, usd: f64, now: Timestamp) -> Result<(), StoreError> {
+        self.reserve(attempt_key, usd, Caps::default(), now)
+            .map(drop)
     }
 
     /// Settles an attempt with what it really cost, which may be nothing.
-    fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError>;
+    fn settle(&self, attempt_key: &AttemptKey, usd: f64, now: Timestamp) -> Result<(), StoreError>;
 
     /// Reserves `usd` beside what an earlier attempt of the job has reserved, which
     /// counts as spent then; changes nothing if the limits do not allow that.
     fn reserve_additional(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError>;
 
+    /// Sees to it before the first job that limits hold: what was lost is written back, with `price` of an algorithm
+    /// where no bill is known.
+    fn prepare(
+        &self,
+        _run: &RunId,
+        _caps: Caps,
+        _price: &dyn Fn(&str) -> Option<f64>,
+        _now: Timestamp,
+    ) -> Result<Prepared, StoreError> {
+        Ok(Prepared::default())
+    }
+
+    /// Stops waiting for others.
+    fn hurry(&self) {}
+
     /// Counts what an earlier attempt of the same job has reserved as spent.
-    fn write_off(&self, stake: &Stake, now: Timestamp) -> Result<(), StoreError>;
+    fn write_off(&self, attempt_key: &AttemptKey, now: Timestamp) -> Result<(), StoreError>;
+}
+
+/// What a worker under a limit learns before its first job.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// What a person should know, one sentence each.
+    pub told: Vec<String>,
+    /// What jobs of each algorithm turned out to cost where that was more than had been reserved.
+    pub highest_cost: HashMap<String, f64>,
 }
 
 /// What a store knows of the money of an attempt.
@@ -81,6 +118,8 @@ pub enum Billing {
     Billed(Option<f64>),
     /// It is over and was surely not billed.
     NotBilled,
+    /// Its worker died, and neither an intent nor a purchase is on record: not billed where each is announced.
+    Unsaid,
     /// It goes on, or nobody can tell.
     Open,
 }

@@ -28,6 +28,14 @@ pub enum StoreError {
         /// What to do next.
         hint: String,
     },
+    /// What was asked for cannot be done as things are.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do next.
+        hint: Option<String>,
+    },
     /// The system refused an operation.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -78,7 +86,10 @@ impl StoreError {
     pub fn is_setup(&self) -> bool {
         matches!(
             self,
-            Self::Setup { .. } | Self::Content { .. } | Self::Server { setup: true, .. }
+            Self::Setup { .. }
+                | Self::Content { .. }
+                | Self::Refused { .. }
+                | Self::Server { setup: true, .. }
         )
     }
 
@@ -108,6 +119,7 @@ impl StoreError {
             | Self::Content { hint, .. }
             | Self::Server { hint, .. }
             | Self::Away { hint, .. } => Some(hint),
+            Self::Refused { hint, .. } => hint.as_deref(),
             Self::Io { .. } | Self::Closed { .. } | Self::Fenced { .. } => None,
         }
     }

@@ -1,8 +1,8 @@
 //! Where the records of a run live, behind one trait with a written contract.
 //!
-//! A [`WorkerStore`] is one worker's handle on one run. Two kinds are planned for
-//! from the start: files ([`csv`]) and PostgreSQL; a strict one in memory, which
-//! tests hold the others against, is among the tests. Time is always an argument.
+//! A [`WorkerStore`] is one worker's handle on one run. There are two kinds, [`files`]
+//! and PostgreSQL; a strict one in memory, which tests hold the others against, is among
+//! the tests. Time is always an argument.
 //!
 //! What every store promises:
 //! - at most one live lease per job, and at most one published result per attempt;
@@ -38,12 +38,19 @@ use crate::workspace::artifact::CheckedFile;
 
 pub mod artifacts;
 pub mod attempt;
+pub mod backend;
+pub mod bounds;
 pub mod budget;
 pub mod error;
 pub mod files;
+pub mod fleet;
 mod made;
+pub mod manifest;
 #[cfg(feature = "objects")]
 pub mod objects;
+#[cfg(feature = "postgres")]
+pub mod orders;
+pub mod outbox;
 pub mod overview;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -51,14 +58,20 @@ pub mod providers;
 pub mod reuse;
 pub mod runs;
 mod shelf;
+pub mod table_file;
+pub mod upkeep;
 mod worker;
 
 pub use artifacts::{Artifacts, Blob};
+pub use backend::{Backend, OpenRun, Opening, local};
 pub use budget::{Billing, Budget};
 pub use error::StoreError;
+pub use fleet::Fleet;
 pub use made::Made;
+pub use outbox::Outbox;
 pub use providers::Providers;
 pub use runs::Runs;
+pub use upkeep::Upkeep;
 pub use worker::{Lane, Next, Trial, Want, WorkerStore};
 
 /// One worker process, as records name it.
@@ -101,7 +114,7 @@ pub struct JobRecord {
     /// Their bytes, one for one, where they lie in a bucket; nothing where they lie in the workspace.
     pub blobs: Vec<Blob>,
     /// Where it stands.
-    pub standing: Standing,
+    pub snapshot: JobSnapshot,
 }
 
 /// Walks over a list and gives its memory back on the way, so that it is not
@@ -120,7 +133,7 @@ pub fn consumed<T>(mut list: Vec<T>) -> impl Iterator<Item = T> {
 
 /// Where a job stands, with what a person may want to know about it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum JobSnapshot {
     /// The usual case.
     Known {
         /// Its state.
@@ -156,7 +169,7 @@ pub enum Standing {
     Renamed,
 }
 
-impl Standing {
+impl JobSnapshot {
     /// Tells whether it waits or was taken out, its last holder died with it, and no
     /// attempt has begun since.
     pub fn holder_died(&self) -> bool {
@@ -376,9 +389,9 @@ pub struct Setback {
 
 /// What became of a wish to take a job out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Withdrawal {
+pub enum Cancellation {
     /// It will not run.
-    TakenOut {
+    Cancelled {
         /// A purchase that was made for it and may be billed; it is kept.
         request_id: Option<String>,
     },
@@ -387,7 +400,7 @@ pub enum Withdrawal {
     /// Nobody lived to make its result again: the older one stands.
     RedoStopped,
     /// It was out already.
-    AlreadyOut,
+    AlreadyCancelled,
     /// It has ended; this is how.
     Untouched(JobState),
 }
@@ -398,11 +411,20 @@ pub enum Restored {
     /// It waits again.
     Waiting,
     /// Its holder had not stopped it yet and goes on.
-    RequestWithdrawn,
+    RequestRevoked,
     /// It waits or runs, and nobody had asked to stop it.
     NotCancelled,
     /// It has ended; this is how.
     Untouched(JobState),
+}
+
+/// A failed job that is to be tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedJob {
+    /// The job.
+    pub job_id: JobId,
+    /// The attempt in which it failed; whichever it was if there is none.
+    pub attempt: Option<u32>,
 }
 
 /// What recovery found and did.

@@ -3,6 +3,8 @@
 //!
 //! `ops` makes forecasts and figures of it. Nothing is decided by it.
 
+use std::time::Duration;
+
 use crate::domain::budget::Balance;
 use crate::domain::id::JobId;
 use crate::domain::job::Status;
@@ -36,6 +38,10 @@ pub struct Overview {
     pub not_registered_usd: Usd,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
+    /// For how long the longest has ended that its row does not show.
+    pub behind: Duration,
+    /// When its first row was made, if that was read.
+    pub created: Option<Timestamp>,
 }
 
 /// How many rows of a run have each status.

@@ -5,6 +5,8 @@
 //! compares every file with its hash.
 
 use std::path::PathBuf;
+#[cfg(feature = "postgres")]
+use std::sync::Arc;
 
 use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, Nonce, RunId};
@@ -60,4 +62,51 @@ pub trait ReuseIndex: Send + Sync {
 
     /// Never offers this result again: it is not what it was.
     fn refuse(&self, source: &Source);
+}
+
+/// Several indexes, asked one after the other.
+#[cfg(feature = "postgres")]
+pub(super) struct Chain(pub(super) Vec<Arc<dyn ReuseIndex>>);
+
+#[cfg(feature = "postgres")]
+impl ReuseIndex for Chain {
+    fn find(
+        &self,
+        key: &ContentKey,
+        version: Option<&str>,
+        fresh: bool,
+    ) -> Result<Option<Source>, StoreError> {
+        for index in &self.0 {
+            if let Some(found) = index.find(key, version, fresh)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn make(&self, key: &ContentKey, lease: &Lease) -> Result<bool, StoreError> {
+        for index in &self.0 {
+            if !index.make(key, lease)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn made(&self, key: &ContentKey, lease: &Lease) {
+        self.0.iter().for_each(|index| index.made(key, lease));
+    }
+
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        for index in &self.0 {
+            if !index.is_empty()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn refuse(&self, source: &Source) {
+        self.0.iter().for_each(|index| index.refuse(source));
+    }
 }

@@ -15,16 +15,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::budget::{Balance, ByHand, Stake};
+use crate::domain::budget::{AttemptKey, Balance, ByHand};
 use crate::domain::id::{AlgoKey, JobId, Nonce, RunId};
 use crate::domain::item_name::ItemName;
 use crate::domain::lease::Rhythm;
+use crate::domain::text::one_line;
 use crate::domain::time::Timestamp;
 use crate::store::attempt::RunAttempts;
 use crate::store::overview::{Overview, RunCounts};
 use crate::store::providers::{Closable, Closure};
 use crate::store::reuse::ReuseIndex;
 use crate::store::{JobRecord, RunJobs, StoreError};
+use crate::workspace::paths::Workspace;
 
 /// Runs, to be looked at.
 pub trait Runs: Send + Sync {
@@ -104,6 +106,27 @@ impl JobName {
             },
         }
     }
+
+    /// Returns the product, with its variant where it has one.
+    pub fn item(&self) -> String {
+        item(&self.product_id, &self.variant)
+    }
+}
+
+/// Returns a product as people name it: with its variant where it has one.
+pub fn item(product: &str, variant: &str) -> String {
+    match variant.trim() {
+        "" | "default" => one_line(product),
+        variant => one_line(&format!("{product}:{variant}")),
+    }
+}
+
+/// Lists the runs that have a folder in a workspace.
+pub fn all(workspace: &Workspace) -> Result<Vec<RunId>, StoreError> {
+    workspace.run_ids().map_err(|error| StoreError::Refused {
+        message: format!("{} cannot be listed: {error}", workspace.runs().display()),
+        hint: None,
+    })
 }
 
 /// Returns the jobs that a word may mean: the one with this id, else those that begin so or are of this product.
@@ -142,7 +165,7 @@ pub struct RunMoney {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reserved {
     /// Whose it is.
-    pub stake: Stake,
+    pub attempt_key: AttemptKey,
     /// How much.
     pub usd: f64,
     /// Whether it counts for today.

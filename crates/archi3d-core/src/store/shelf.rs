@@ -3,15 +3,16 @@
 //! Used by every store whose results lie in the workspace. Nothing in here removes what may be
 //! somebody's result.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::naming;
-use crate::platform::fault;
+use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
-use crate::workspace::artifact;
+use crate::workspace::artifact::{self, Standard};
 use crate::workspace::paths::RunPaths;
 
 /// Moves an attempt's files out of the way, never away. Returns where they are,
@@ -145,6 +146,43 @@ fn keep_previous(
     Ok(())
 }
 
+/// Sets files aside that are no part of a result and were not cleared of secrets when their worker died. They go to `beside`
+/// first, so that another disk is crossed with all of them at once. Returns where they are, if there were any.
+pub(super) fn put_others_aside(
+    paths: &RunPaths,
+    folder: &Path,
+    beside: &Path,
+    standard: &Standard,
+    (job, attempt, nonce): (&JobId, u32, &Nonce),
+) -> io::Result<Option<PathBuf>> {
+    let is_part = |name: &OsStr| standard.names.iter().any(|part| name == part.as_str());
+    let entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
+    let names = entries.iter().map(fs::DirEntry::file_name);
+    let others: Vec<_> = names.filter(|name| !is_part(name)).collect();
+    if others.is_empty() && !beside.is_dir() {
+        return Ok(None);
+    }
+    if !beside.is_dir() {
+        fs::create_dir(beside)?;
+    }
+    for name in others {
+        let from = folder.join(&name);
+        let mut to = beside.join(&name);
+        for number in 2u32.. {
+            if platform::rename_no_replace(&from, &to)? {
+                break;
+            }
+            to = beside.join(format!("{number}_{}", name.to_string_lossy()));
+        }
+    }
+    fs::create_dir_all(paths.late())?;
+    let to = free_late_name(paths, job, attempt, nonce);
+    if !move_across(paths, beside, &to)? {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    Ok(Some(to))
+}
+
 /// Tells whether there is anything in an attempt's folder, which is opened for that.
 /// What cannot be opened counts as something; a link holds nothing of its own.
 pub(super) fn has_files(folder: &Path) -> io::Result<bool> {
@@ -155,6 +193,6 @@ pub(super) fn has_files(folder: &Path) -> io::Result<bool> {
     if !found.is_dir() {
         return Ok(found.is_file() && found.len() > 0);
     }
-    let opened = artifact::open_up(folder).and_then(|()| fs::read_dir(folder));
+    let opened = platform::open_up(folder).and_then(|()| fs::read_dir(folder));
     Ok(opened.map_or(true, |mut entries| entries.next().is_some()))
 }

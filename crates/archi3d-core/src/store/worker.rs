@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::budget::Stake;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Beat, Billing, Claim, Ending, Finish, JobRecord, Made, Progress, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, StoreError, Withdrawal,
+    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, JobRecord, Made, Progress,
+    Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreError,
 };
 
 /// What a worker would start now.
@@ -23,6 +23,8 @@ pub struct Want<'a> {
     pub lanes: &'a [Lane],
     /// At most so many jobs in all.
     pub most: usize,
+    /// Whether whoever ends a job asks for another one at once: a store may have it ready by then.
+    pub follows: bool,
 }
 
 /// One algorithm and how many of its jobs may start.
@@ -34,6 +36,8 @@ pub struct Lane {
     pub most: usize,
     /// Only jobs for which something was bought already: they cost nothing new.
     pub bought_only: bool,
+    /// Its jobs cost nothing: a claim that is forgotten in a crash of the server only means that they run again.
+    pub free: bool,
     /// Its first jobs are on trial: no more than so many are begun by all workers together.
     pub trial: Option<usize>,
 }
@@ -188,7 +192,7 @@ pub trait WorkerStore: Send + Sync {
 
     /// Gives a job back after a failure that is not its end: it waits, the failure
     /// is on record, and the next attempt knows how many there were.
-    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError>;
+    fn requeue(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError>;
 
     /// Moves what an attempt made out of the way, so that ending it as failed does
     /// not throw it away. Returns where it is, relative to the workspace.
@@ -216,19 +220,29 @@ pub trait WorkerStore: Send + Sync {
     /// works on is out when this returns; a live holder is only asked, and whatever
     /// becomes of that holder, the request reaches whoever would go on with the job.
     /// Must come after [`WorkerStore::recover`].
-    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError>;
+    fn cancel_job(&self, job: &JobId, now: Timestamp) -> Result<Cancellation, StoreError>;
 
     /// Puts a job back that was taken out, or takes the request to stop it back. An
     /// open purchase reaches its next attempt. Must come after [`WorkerStore::recover`].
     fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError>;
 
-    /// Takes many jobs out, as [`WorkerStore::withdraw`] does, and tells of each what became of it.
-    fn withdraw_all(
+    /// Has failed jobs wait again because a person says so, each if it failed in the attempt named; returns how many wait
+    /// now. Whoever takes one enters it as a retry. Jobs that may have been billed, and of which nobody can be asked, are
+    /// left alone unless they are to be bought again (`resubmit`). Must come after [`WorkerStore::recover`].
+    fn try_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+        now: &dyn Fn() -> Timestamp,
+    ) -> Result<usize, StoreError>;
+
+    /// Takes many jobs out, as [`WorkerStore::cancel_job`] does, and tells of each what became of it.
+    fn cancel_jobs(
         &self,
         jobs: &[JobId],
         now: &dyn Fn() -> Timestamp,
-    ) -> Result<Vec<Withdrawal>, StoreError> {
-        jobs.iter().map(|job| self.withdraw(job, now())).collect()
+    ) -> Result<Vec<Cancellation>, StoreError> {
+        jobs.iter().map(|job| self.cancel_job(job, now())).collect()
     }
 
     /// Puts many jobs back, as [`WorkerStore::restore`] does, and tells of each what became of it.
@@ -252,8 +266,8 @@ pub trait WorkerStore: Send + Sync {
 
     /// Returns, one for one, what is on record about the money of attempts that
     /// their workers may not have come to settle. A store that cannot tell says so.
-    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
-        Ok(vec![Billing::Open; stakes.len()])
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
+        Ok(vec![Billing::Open; attempt_keys.len()])
     }
 
     /// Returns what attempts of a job bought that brought no result and is not void, by
@@ -265,6 +279,17 @@ pub trait WorkerStore: Send + Sync {
     /// Counts the jobs that wait to be handed out, by algorithm.
     fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         Ok(BTreeMap::new())
+    }
+
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made, where the
+    /// store hands jobs out; nothing where it lists them.
+    fn algos(&self) -> Result<Option<Vec<(String, usize)>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Has jobs that were only rehearsed handed out too, and tells how many.
+    fn perform_rehearsed(&self, _algos: &[AlgoKey]) -> Result<usize, StoreError> {
+        Ok(0)
     }
 
     /// Stops waiting for other tools: what is not in the registry yet stays where

@@ -20,7 +20,7 @@ pub use inventory::{CheckedFile, hash_file, inventory, inventory_of, is_intact};
 use inventory::{MAX_BYTES, MAX_FILES};
 pub use keep::{
     copy_folder, discard, holds_any_model, holds_model, is_held_by, is_own_folder, may_hold_model,
-    move_folder, open_up, own_files, sync_files, takes_folders,
+    move_folder, own_files, sync_files, takes_folders,
 };
 pub use standard::{Standard, standardize};
 pub use take::{Named, Taken, description, is_as_described, restore_metadata, take, write_json};

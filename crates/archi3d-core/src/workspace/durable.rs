@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::platform::{self, fault};
+use crate::workspace::lock::FileLock;
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed, folder synced.
 /// Returns the new file, still open. `tag` tells writers' temporary files apart.
@@ -59,26 +60,79 @@ pub fn says(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 /// Replaces several files of one folder: all are written and synced before the
 /// first is renamed, so an error while writing leaves every old file in place.
 pub fn replace_together(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
-    let result = rename_when_all_are_written(files, tag);
-    if result.is_err() {
-        for (path, _) in files {
-            let _ = fs::remove_file(temporary_path(path, tag));
-        }
+    let beside = Beside::write(files, tag)?;
+    for (path, _) in files {
+        beside.take_names(&[path])?;
+        fault::here("replace_together.renamed");
     }
-    result
+    Ok(())
 }
 
-fn rename_when_all_are_written(files: &[(&Path, &[u8])], tag: &str) -> io::Result<()> {
-    for (path, bytes) in files {
-        if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        write_synced(&temporary_path(path, tag), path, bytes)?;
+/// So many files are written and synced at once: a disk does many in the time of one.
+const AT_ONCE: usize = 16;
+
+/// Files that are written and synced beside those that they are to replace. What has not taken its name is removed.
+#[derive(Debug)]
+pub struct Beside {
+    paths: Vec<PathBuf>,
+    tag: String,
+}
+
+impl Beside {
+    /// Writes and syncs all of them; an error leaves every old file in place.
+    pub fn write(files: &[(&Path, &[u8])], tag: &str) -> io::Result<Self> {
+        let beside = Self {
+            paths: files.iter().map(|(path, _)| (*path).to_owned()).collect(),
+            tag: tag.to_owned(),
+        };
+        at_once(files, |(path, bytes)| {
+            if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            write_synced(&temporary_path(path, tag), path, bytes).map(drop)
+        })?;
+        Ok(beside)
     }
-    for (path, _) in files {
-        platform::rename_replace(&temporary_path(path, tag), path)?;
-        fault::here("replace_together.renamed");
-        platform::sync_dir(folder_of(path))?;
+
+    /// Lets some of them take their names, in this order, and syncs the folders. When it returns they are there for good.
+    pub fn take_names(&self, paths: &[&Path]) -> io::Result<()> {
+        for path in paths {
+            platform::rename_replace(&temporary_path(path, &self.tag), path)?;
+        }
+        let mut folders: Vec<&Path> = paths.iter().map(|path| folder_of(path)).collect();
+        folders.dedup();
+        at_once(&folders, |folder| platform::sync_dir(folder))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = fs::remove_file(temporary_path(path, &self.tag));
+        }
+    }
+}
+
+/// Does the same with all of them, several at a time; returns the first error.
+fn at_once<T: Sync>(all: &[T], act: impl Fn(&T) -> io::Result<()> + Sync) -> io::Result<()> {
+    let act = &act;
+    for some in all.chunks(AT_ONCE) {
+        let Some((last, others)) = some.split_last() else {
+            continue;
+        };
+        let done = std::thread::scope(|scope| {
+            let others = others.iter().map(|one| scope.spawn(move || act(one)));
+            let others: Vec<_> = others.collect();
+            let mut done = vec![act(last)];
+            let panicked = |_| Err(io::Error::other("a thread panicked"));
+            done.extend(
+                others
+                    .into_iter()
+                    .map(|one| one.join().unwrap_or_else(panicked)),
+            );
+            done
+        });
+        done.into_iter().collect::<io::Result<()>>()?;
     }
     Ok(())
 }
@@ -132,8 +186,8 @@ pub fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "tmp")
 }
 
-/// Removes temporary files that dead writers of `path` left; the caller holds its lock.
-pub fn sweep_temporaries(path: &Path) -> io::Result<usize> {
+/// Removes temporary files that dead writers of `path` left. Those that live wait for `_lock`.
+pub fn sweep_temporaries(path: &Path, _lock: &FileLock) -> io::Result<usize> {
     let prefix = format!(
         ".{}.",
         path.file_name().unwrap_or_default().to_string_lossy()
@@ -155,6 +209,13 @@ pub fn sweep_temporaries(path: &Path) -> io::Result<usize> {
 pub fn open_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).read(true);
+    platform::refuse_links(&mut options).open(path)
+}
+
+/// Opens a file for writing anywhere in it, creating it if needed; never follows a link.
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).read(true).truncate(false);
     platform::refuse_links(&mut options).open(path)
 }
 
@@ -318,8 +379,10 @@ mod tests {
         for name in [".t.csv.dead.tmp", ".u.csv.dead.tmp", "t.csv.tmp"] {
             File::create(folder.path().join(name)).expect("created");
         }
-        assert_eq!(sweep_temporaries(&path).expect("listable"), 1);
-        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 2);
+        let lock = FileLock::try_acquire(&folder.path().join("t.lock"));
+        let lock = lock.expect("lockable").expect("free");
+        assert_eq!(sweep_temporaries(&path, &lock).expect("listable"), 1);
+        assert_eq!(fs::read_dir(folder.path()).expect("listable").count(), 3);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::platform::{self, FileIdentity};
 use crate::workspace::durable;
+use crate::workspace::paths::Workspace;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -129,6 +130,26 @@ impl FileLock {
             }
             thread::sleep(short_pause());
         }
+    }
+}
+
+/// The lock of the registry. What may only be done under it takes one.
+#[derive(Debug)]
+pub struct TableLock(FileLock);
+
+impl TableLock {
+    /// Takes the lock however long it takes, as [`FileLock::acquire`] does.
+    pub fn acquire(
+        workspace: &Workspace,
+        waiting: impl FnMut(Duration) -> bool,
+    ) -> io::Result<Option<Self>> {
+        let lock = FileLock::acquire(&workspace.registry_lock(), waiting)?;
+        Ok(lock.map(Self))
+    }
+
+    /// Returns the lock of the file.
+    pub fn file(&self) -> &FileLock {
+        &self.0
     }
 }
 

@@ -30,6 +30,17 @@ impl Notes {
 
     /// Waits for the right to add lines, and reads those that are there; nothing if it is not had in time.
     pub fn take(path: &Path, patience: Duration) -> io::Result<Option<(Self, Vec<u8>)>> {
+        let Some(mut notes) = Self::open(path, patience)? else {
+            return Ok(None);
+        };
+        let mut text = Vec::new();
+        notes.file.seek(SeekFrom::Start(0))?;
+        notes.file.read_to_end(&mut text)?;
+        Ok(Some((notes, text)))
+    }
+
+    /// Waits for the right to add lines, and reads nothing; nothing if it is not had in time.
+    pub fn open(path: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let folder = path.parent().unwrap_or(path);
         std::fs::create_dir_all(folder)?;
         let lock = FileLock::acquire_within(&path.with_extension("lock"), patience)?;
@@ -41,19 +52,28 @@ impl Notes {
         if is_new {
             platform::sync_dir(folder)?;
         }
-        let text = Self::read(path)?;
-        if text.last().is_some_and(|last| *last != b'\n') {
-            // A line that was cut short ends here.
-            file.write_all(b"\n")?;
+        if file.metadata()?.len() > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                // A line that was cut short ends here.
+                file.write_all(b"\n")?;
+            }
         }
-        file.seek(SeekFrom::End(0))?;
-        Ok(Some((Self { file, _lock: lock }, text)))
+        Ok(Some(Self { file, _lock: lock }))
     }
 
     /// Adds a line that survives a power cut.
-    pub fn add(&mut self, mut line: Vec<u8>) -> io::Result<()> {
-        line.push(b'\n');
-        self.file.write_all(&line)?;
+    pub fn add(&mut self, line: Vec<u8>) -> io::Result<()> {
+        self.add_all(&[line])
+    }
+
+    /// Adds lines that survive a power cut, all of them or the first ones.
+    pub fn add_all(&mut self, lines: &[Vec<u8>]) -> io::Result<()> {
+        let mut text = lines.join(&b'\n');
+        text.push(b'\n');
+        self.file.write_all(&text)?;
         self.file.sync_data()
     }
 }

@@ -175,6 +175,11 @@ impl RunPaths {
         self.root.join("fleet.json")
     }
 
+    /// Returns the lock of whoever follows the run alone.
+    pub fn follow_lock(&self) -> PathBuf {
+        self.state().join("follow.lock")
+    }
+
     /// Returns the lock of whoever hands the run over.
     pub fn push_lock(&self) -> PathBuf {
         self.state().join("push.lock")

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
 
 use rayon::prelude::*;
@@ -33,25 +34,28 @@ struct Mark {
     ends: Box<str>,
 }
 
-/// How the pictures of a run looked, by their stored paths.
+type Marks = HashMap<Box<str>, Mark>;
+
+/// How the pictures of a run looked, by their stored paths. The record is read when it is first asked.
 #[derive(Debug, Default)]
-pub struct PictureMarks(HashMap<Box<str>, Mark>);
+pub struct PictureMarks {
+    path: Option<PathBuf>,
+    marks: OnceLock<Marks>,
+}
 
 impl PictureMarks {
-    /// Reads the record; without a usable one nothing is known.
+    /// Goes by the record at `path`; without a usable one nothing is known.
     pub fn read(path: &Path) -> Self {
-        let bytes = durable::read_plain(path, MAX_BYTES).unwrap_or_default();
-        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-        let mut rows = ::csv::ReaderBuilder::new().flexible(true).from_reader(text);
-        let marks = rows.records().flatten().filter_map(|row| {
-            let mark = Mark {
-                size: row.get(1)?.parse().ok()?,
-                modified_ns: row.get(2)?.parse().ok()?,
-                ends: row.get(3)?.into(),
-            };
-            Some((row.get(0)?.into(), mark))
-        });
-        Self(marks.collect())
+        Self {
+            path: Some(path.to_owned()),
+            marks: OnceLock::new(),
+        }
+    }
+
+    fn marks(&self) -> &Marks {
+        let path = self.path.as_deref();
+        self.marks
+            .get_or_init(|| path.map(read_marks).unwrap_or_default())
     }
 
     /// Looks at pictures and remembers how they are now. What is not a plain file of
@@ -69,17 +73,21 @@ impl PictureMarks {
             Some((Box::from(image), mark))
         });
         let seen: Vec<(Box<str>, Mark)> = seen.collect();
-        self.0.extend(seen);
+        self.marks();
+        if let Some(marks) = self.marks.get_mut() {
+            marks.extend(seen);
+        }
     }
 
     /// Returns the record as it is kept.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut names: Vec<&str> = self.0.keys().map(|name| &**name).collect();
+        let marks = self.marks();
+        let mut names: Vec<&str> = marks.keys().map(|name| &**name).collect();
         names.sort_unstable();
         let mut rows = ::csv::Writer::from_writer(b"\xEF\xBB\xBF".to_vec());
         rows.write_record(COLUMNS)?;
         for name in names {
-            let mark = &self.0[name];
+            let mark = &marks[name];
             let (size, time) = (mark.size.to_string(), mark.modified_ns.to_string());
             rows.write_record([name, &size, &time, &mark.ends])?;
         }
@@ -96,7 +104,7 @@ impl PictureMarks {
 
     /// Returns all that are other pictures now, by name.
     pub fn all_replaced(&self, workspace: &Workspace) -> Vec<String> {
-        let names = self.0.par_iter().map(|(name, _)| name);
+        let names = self.marks().par_iter().map(|(name, _)| name);
         let replaced = names.filter(|name| self.is_replaced(workspace, name).unwrap_or(false));
         let mut replaced: Vec<String> = replaced.map(ToString::to_string).collect();
         replaced.sort_unstable();
@@ -104,13 +112,28 @@ impl PictureMarks {
     }
 
     fn is_replaced(&self, workspace: &Workspace, image: &str) -> Option<bool> {
-        let mark = self.0.get(image)?;
+        let mark = self.marks().get(image)?;
         let (mut file, size, modified_ns) = open(workspace, image)?;
         if size != mark.size {
             return Some(true);
         }
         Some(modified_ns != mark.modified_ns && ends(&mut file, size).ok()? != mark.ends)
     }
+}
+
+fn read_marks(path: &Path) -> Marks {
+    let bytes = durable::read_plain(path, MAX_BYTES).unwrap_or_default();
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    let mut rows = ::csv::ReaderBuilder::new().flexible(true).from_reader(text);
+    let marks = rows.records().flatten().filter_map(|row| {
+        let mark = Mark {
+            size: row.get(1)?.parse().ok()?,
+            modified_ns: row.get(2)?.parse().ok()?,
+            ends: row.get(3)?.into(),
+        };
+        Some((row.get(0)?.into(), mark))
+    });
+    marks.collect()
 }
 
 /// Opens a plain file of the workspace; returns its size and time with it.

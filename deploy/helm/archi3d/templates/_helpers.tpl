@@ -79,6 +79,9 @@ capabilities: {drop: [ALL]}
 - {name: workspace, mountPath: /workspace}
 - {name: own, mountPath: /var/lib/archi3d}
 - {name: tmp, mountPath: /tmp}
+{{- range $name, $text := .Values.config }}
+- {name: config, mountPath: {{ printf "/workspace/config/%s" $name | quote }}, subPath: {{ $name | quote }}, readOnly: true}
+{{- end }}
 {{- end -}}
 
 {{- define "archi3d.volumes" -}}
@@ -91,6 +94,20 @@ capabilities: {drop: [ALL]}
 # What could not be sent to the database outlives the container.
 - {name: own, emptyDir: {}}
 - {name: tmp, emptyDir: {}}
+{{- if .Values.config }}
+- {name: config, configMap: {name: {{ include "archi3d.name" . }}-config}}
+{{- end }}
+{{- end -}}
+
+{{- /* Pods start again when a file of `config` changes. */ -}}
+{{- define "archi3d.configSum" -}}
+archi3d/config: {{ toYaml .Values.config | sha256sum }}
+{{- end -}}
+
+{{- /* How long jobs may go on after TERM: what Kubernetes waits, less the time to give the rest back. */ -}}
+{{- define "archi3d.stopGrace" -}}
+{{- $all := int .Values.worker.terminationGracePeriodSeconds -}}
+{{- max 1 (sub $all (min 100 (div $all 3))) -}}
 {{- end -}}
 
 {{- /* The pod of a worker, for both kinds. */ -}}
@@ -125,6 +142,10 @@ containers:
       {{- if eq .Values.worker.kind "job" }}
       - --until-idle={{ .Values.worker.untilIdleSeconds }}
       {{- end }}
+      {{- if .Values.artifacts.url }}
+      - --cache-gb={{ .Values.artifacts.cacheGb }}
+      {{- end }}
+      - --stop-grace={{ include "archi3d.stopGrace" . }}
       - --yes
     env: {{- include "archi3d.env" . | nindent 6 }}
     {{- with include "archi3d.envFrom" . }}

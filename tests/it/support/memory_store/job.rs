@@ -16,7 +16,7 @@ use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
 use archi3d_core::store::error::IoContext;
 use archi3d_core::store::{
-    Ending, Finish, Holder, JobRecord, Outcome, Restored, Standing, StoreError, Withdrawal,
+    Cancellation, Ending, Finish, Holder, JobRecord, JobSnapshot, Outcome, Restored, StoreError,
 };
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
@@ -38,6 +38,8 @@ pub(super) struct Job {
     unknown: bool,
     /// Whether its last holder died and no attempt has begun since.
     pub(super) holder_died: bool,
+    /// Whether a person wants it tried again, and would have bought again what may have been billed.
+    pub(super) again: Option<bool>,
     pub(super) not_before: Option<Timestamp>,
     pub(super) cancel_asked: bool,
     /// Attempts that their holders ended.
@@ -59,8 +61,8 @@ pub(super) struct Held {
 
 impl Job {
     pub(super) fn new(record: JobRecord) -> Self {
-        let state = match &record.standing {
-            Standing::Known { state, .. } => *state,
+        let state = match &record.snapshot {
+            JobSnapshot::Known { state, .. } => *state,
             other => panic!("a job in memory has a known state, not {other:?}"),
         };
         let status = state.status().word().to_owned();
@@ -74,6 +76,7 @@ impl Job {
             failures: 0,
             unknown: false,
             holder_died: false,
+            again: None,
             not_before: None,
             cancel_asked: false,
             ended: HashSet::new(),
@@ -132,7 +135,7 @@ impl Job {
             cancel_asked: self.cancel_asked,
         });
         JobRecord {
-            standing: Standing::Known {
+            snapshot: JobSnapshot::Known {
                 state: self.state,
                 holder: holder.map(Box::new),
                 error: self.error.clone(),
@@ -162,6 +165,8 @@ impl Job {
     pub(super) fn entry_of(&self, entry: Entry) -> Entry {
         if entry == Entry::Takeover && self.kept.is_some() {
             Entry::Redo
+        } else if entry == Entry::Fresh && self.again.is_some() {
+            Entry::Retry
         } else {
             entry
         }
@@ -189,6 +194,7 @@ impl Job {
         }
         self.note = None;
         self.not_before = None;
+        self.again = None;
         self.cancel_asked = false;
         self.highest_attempt = lease.attempt;
         self.holder_died = lease.took_over;
@@ -257,7 +263,10 @@ impl Job {
     }
 
     /// Takes a job out that nobody works on; the result under a redo rules again.
-    pub(super) fn take_out(&mut self, alive: &HashSet<WorkerId>) -> Result<Withdrawal, StoreError> {
+    pub(super) fn cancel_now(
+        &mut self,
+        alive: &HashSet<WorkerId>,
+    ) -> Result<Cancellation, StoreError> {
         if let Some(dead) = self.lease.take()
             && !alive.contains(&dead.lease.worker_id)
         {
@@ -270,10 +279,10 @@ impl Job {
         self.step(JobEvent::Cancelled);
         if self.restore_kept() {
             self.holder_died = false;
-            return Ok(Withdrawal::RedoStopped);
+            return Ok(Cancellation::RedoStopped);
         }
         self.waiting.push(Patch::status(self.state.status()));
-        Ok(Withdrawal::TakenOut {
+        Ok(Cancellation::Cancelled {
             request_id: self.purchase.request_id.clone(),
         })
     }
@@ -287,9 +296,26 @@ impl Job {
                 Restored::Waiting
             }
             JobState::Completed { .. } | JobState::Failed { .. } => Restored::Untouched(self.state),
-            _ if std::mem::take(&mut self.cancel_asked) => Restored::RequestWithdrawn,
+            _ if std::mem::take(&mut self.cancel_asked) => Restored::RequestRevoked,
             _ => Restored::NotCancelled,
         }
+    }
+
+    /// Has it wait again if it failed, in the attempt named; tells whether it does.
+    pub(super) fn try_again(&mut self, attempt: Option<u32>, resubmit: bool) -> bool {
+        let JobState::Failed { attempt: failed } = self.state else {
+            return false;
+        };
+        let nothing_to_ask = self.is_doubtful() && self.purchase.intent.is_none();
+        if attempt.is_some_and(|seen| seen != failed) || nothing_to_ask && !resubmit {
+            return false;
+        }
+        self.step(JobEvent::WantedAgain);
+        self.again = Some(resubmit);
+        self.unknown = false;
+        self.cancel_asked = false;
+        self.waiting.push(Patch::status(self.state.status()));
+        true
     }
 
     /// Ends the attempt without an ending; a holder that lost it changes nothing.

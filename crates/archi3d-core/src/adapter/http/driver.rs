@@ -6,8 +6,8 @@ use super::client::{Content, Trouble, shown};
 use super::pace::{PATIENCE, Pace};
 use super::picture;
 use super::provider::{
-    Cancelled, Desk, Fault, Found, Intent, Order, Output, Provider, Settled, Standing, Ticket,
-    Verdict,
+    Cancelled, Desk, Fault, Found, Intent, Order, OrderState, Output, Provider, Rejection, Settled,
+    Ticket,
 };
 use super::row::Row;
 use crate::adapter::{AdapterError, GenerationRequest, GenerationResult, JobContext};
@@ -54,7 +54,7 @@ pub(super) struct Driver<'a, 'c> {
     /// For questions; its calls end when the job must stop.
     pub(super) desk: Desk<'a>,
     /// For orders and cancellations, which are never cut short.
-    pub(super) till: Desk<'a>,
+    pub(super) buying_desk: Desk<'a>,
 }
 
 impl Driver<'_, '_> {
@@ -99,7 +99,7 @@ impl Driver<'_, '_> {
         self.unless_stopped()?;
         let text = written(&self.row.endpoint, &intent);
         self.context.reporter.intent(&text)?;
-        self.till.client.note("intent noted");
+        self.buying_desk.client.note("intent noted");
         match self.place(&order) {
             Settled::Accepted(ticket) => self.bought(ticket),
             Settled::Refused(verdict) => Err(self.failed(verdict)),
@@ -122,7 +122,7 @@ impl Driver<'_, '_> {
         let body = order.body.to_string();
         let content = Content::Bytes("application/json", body.as_bytes());
         let answer = self
-            .till
+            .buying_desk
             .call_with("POST", &order.url, &order.headers, content);
         match answer {
             Ok(answer) => match self.provider.settle(self.row, &answer) {
@@ -133,7 +133,7 @@ impl Driver<'_, '_> {
             },
             Err(Trouble::Unsent(text)) => {
                 let text = format!("cannot reach {}: {text}", shown(&order.url));
-                Settled::Refused(Verdict::new(ErrorClass::Transient, text))
+                Settled::Refused(Rejection::new(ErrorClass::Transient, text))
             }
             Err(Trouble::Lost(text)) => {
                 Settled::Unclear(format!("the answer to the order was lost: {text}"))
@@ -143,7 +143,9 @@ impl Driver<'_, '_> {
 
     fn bought(&mut self, ticket: Ticket) -> Result<Ticket, AdapterError> {
         self.context.reporter.submitted(&ticket.id, None)?;
-        self.till.client.note(&format!("bought as {}", ticket.id));
+        self.buying_desk
+            .client
+            .note(&format!("bought as {}", ticket.id));
         Ok(ticket)
     }
 
@@ -181,7 +183,7 @@ impl Driver<'_, '_> {
         };
         let mut looks = 0;
         let mut last;
-        self.till
+        self.buying_desk
             .client
             .note(&format!("looking for the order: {why}"));
         loop {
@@ -190,7 +192,7 @@ impl Driver<'_, '_> {
             let mut complete = false;
             match self.provider.find(&self.desk, self.row, intent) {
                 Ok(Found::Yes(id)) if is_plain(&id) => {
-                    self.till.client.note(&format!("found as {id}"));
+                    self.buying_desk.client.note(&format!("found as {id}"));
                     return self.bought(Ticket::known(&id)).map(Some);
                 }
                 Ok(Found::Yes(_)) => last = "it is listed in a way that cannot be used".to_owned(),
@@ -215,7 +217,9 @@ impl Driver<'_, '_> {
             self.unless_stopped()?;
             let (looked, age) = (began.elapsed(), earlier + began.elapsed());
             if complete && enough.is_some_and(|enough| age >= enough) {
-                self.till.client.note("not found, and to be bought again");
+                self.buying_desk
+                    .client
+                    .note("not found, and to be bought again");
                 return Ok(None);
             }
             if complete && age >= self.pace.doubt {
@@ -227,9 +231,9 @@ impl Driver<'_, '_> {
             let long = self.pace.look_for();
             if looked >= long || looks >= LOOKS && age >= long && enough.is_none() {
                 if age >= self.pace.doubt {
-                    return Err(self.unknown(&format!(
-                        "{why}; whether it was bought cannot be told: {last}"
-                    )));
+                    return Err(
+                        self.unknown(&format!("{why}; whether it was bought is unknown: {last}"))
+                    );
                 }
                 let wait = (self.pace.doubt.as_secs() / 60).max(1);
                 return Err(self.unknown(&format!(
@@ -253,18 +257,18 @@ impl Driver<'_, '_> {
             if let Some(reason) = self.context.stop.reason() {
                 return Err(self.leave(ticket, reason, queued));
             }
-            let outcome = match self.provider.standing(&self.desk, self.row, ticket) {
-                Ok(Standing::Done(Some(output))) => Ok(Some(output)),
-                Ok(Standing::Done(None)) => {
+            let outcome = match self.provider.order_state(&self.desk, self.row, ticket) {
+                Ok(OrderState::Done(Some(output))) => Ok(Some(output)),
+                Ok(OrderState::Done(None)) => {
                     let result = self.provider.result(&self.desk, self.row, ticket);
                     result.map(Some)
                 }
-                Ok(Standing::Queued(remark)) => {
+                Ok(OrderState::Queued(remark)) => {
                     (queued, running) = (Some(true), None);
                     self.say(0.05, &remark);
                     Ok(None)
                 }
-                Ok(Standing::Running(fraction, remark)) => {
+                Ok(OrderState::Running(fraction, remark)) => {
                     queued = Some(false);
                     let since = *running.get_or_insert_with(Instant::now);
                     let fraction = fraction.unwrap_or_else(|| guessed(since.elapsed()));
@@ -314,7 +318,7 @@ impl Driver<'_, '_> {
                             self.provider.name(),
                             patience.as_secs()
                         );
-                        return Err(self.failed(Verdict::new(ErrorClass::Transient, message)));
+                        return Err(self.failed(Rejection::new(ErrorClass::Transient, message)));
                     }
                 }
             }
@@ -329,20 +333,22 @@ impl Driver<'_, '_> {
     /// unless the job is cancelled and nothing has begun.
     fn leave(&self, ticket: &Ticket, reason: StopReason, queued: Option<bool>) -> AdapterError {
         let waits = || {
-            let standing = self.provider.standing(&self.till, self.row, ticket);
-            matches!(standing, Ok(Standing::Queued(_)))
+            let order_state = self
+                .provider
+                .order_state(&self.buying_desk, self.row, ticket);
+            matches!(order_state, Ok(OrderState::Queued(_)))
         };
         if reason != StopReason::CancelAsked || !queued.unwrap_or_else(waits) {
             return AdapterError::Stopped(reason);
         }
-        let outcome = self.provider.cancel(&self.till, self.row, ticket);
-        self.till.client.note(match outcome {
+        let outcome = self.provider.cancel(&self.buying_desk, self.row, ticket);
+        self.buying_desk.client.note(match outcome {
             Some(Cancelled::Gone) => "cancelled before it began",
             Some(Cancelled::GoesOn) => "it had begun and was not cancelled",
             None => "it cannot be cancelled",
         });
         match outcome {
-            Some(Cancelled::Gone) => AdapterError::Withdrawn,
+            Some(Cancelled::Gone) => AdapterError::CancelledUnbilled,
             _ => AdapterError::Stopped(reason),
         }
     }
@@ -367,7 +373,7 @@ impl Driver<'_, '_> {
                     failures += 1;
                     // Who says how long to wait wants everybody to wait.
                     if failures >= TRIES || after.is_some() {
-                        let mut verdict = Verdict::new(ErrorClass::Transient, text);
+                        let mut verdict = Rejection::new(ErrorClass::Transient, text);
                         verdict.retry_after = after;
                         return Err(self.failed(verdict));
                     }
@@ -406,10 +412,10 @@ impl Driver<'_, '_> {
     }
 
     fn unknown(&self, message: &str) -> AdapterError {
-        self.failed(Verdict::new(ErrorClass::Unknown, message))
+        self.failed(Rejection::new(ErrorClass::Unknown, message))
     }
 
-    pub(super) fn failed(&self, verdict: Verdict) -> AdapterError {
+    pub(super) fn failed(&self, verdict: Rejection) -> AdapterError {
         let client = self.desk.client;
         client.note(&verdict.message);
         let mut error = AdapterError::failed(verdict.class, client.mask(&verdict.message))

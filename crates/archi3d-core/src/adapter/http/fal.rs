@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Answer, Call, Content, Trouble};
 use super::provider::{
-    Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
-    Ticket, Verdict, class_before_purchase, refused, settled, unanswered, unheard_of,
+    Cancelled, Desk, Fault, Found, Intent, Order, OrderState, Output, Picture, Provider, Rejection,
+    Settled, Ticket, class_before_purchase, refused, settled, unanswered, unheard_of,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -87,7 +87,7 @@ impl Fal {
     }
 
     /// Returns what the history says of one request.
-    fn story(&self, desk: &Desk<'_>, row: &Row, id: &str) -> Result<Option<Value>, Fault> {
+    fn past_request(&self, desk: &Desk<'_>, row: &Row, id: &str) -> Result<Option<Value>, Fault> {
         let page = self.history(desk, row, &[("request_id", id)])?;
         let items = page["items"].as_array().into_iter().flatten();
         Ok(items
@@ -103,7 +103,7 @@ impl Fal {
         row: &Row,
         ticket: &Ticket,
     ) -> Option<Result<Output, Fault>> {
-        let item = self.story(desk, row, &ticket.id).ok()??;
+        let item = self.past_request(desk, row, &ticket.id).ok()??;
         match item["status_code"].as_u64()? {
             200 if item["json_output"].is_object() => Some(Ok(Output {
                 root: item["json_output"].clone(),
@@ -120,7 +120,7 @@ impl Fal {
     /// What is known of a request that the queue does not know, or not yet.
     fn gone(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Output, Fault> {
         let id = &ticket.id;
-        let item = match self.story(desk, row, id) {
+        let item = match self.past_request(desk, row, id) {
             Err(fault @ Fault::Again { .. }) => return Err(fault),
             item => item.ok().flatten(),
         };
@@ -170,7 +170,7 @@ fn failure(row: &Row, ticket: &Ticket, answer: &Answer) -> Fault {
             } else {
                 Billed::Maybe
             };
-            let mut verdict = Verdict::new(ErrorClass::BadInput, text)
+            let mut verdict = Rejection::new(ErrorClass::BadInput, text)
                 .void(billed)
                 .with(answer);
             verdict.cost_usd = paid;
@@ -191,13 +191,13 @@ fn cost(row: &Row, answer: &Answer) -> Option<f64> {
         .filter(|cost| cost.is_finite() && *cost >= 0.0)
 }
 
-fn void(message: String) -> Verdict {
-    Verdict::new(ErrorClass::Transient, message).void(Billed::No)
+fn void(message: String) -> Rejection {
+    Rejection::new(ErrorClass::Transient, message).void(Billed::No)
 }
 
-fn cancelled(id: &str) -> Verdict {
-    let message = format!("request {id} was cancelled at fal, by nobody here");
-    Verdict::new(ErrorClass::Unknown, message).void(Billed::Maybe)
+fn cancelled(id: &str) -> Rejection {
+    let message = format!("request {id} was cancelled at fal, not by archi3d");
+    Rejection::new(ErrorClass::Unknown, message).void(Billed::Maybe)
 }
 
 fn error_type(answer: &Answer, body: Option<&Value>) -> Option<String> {
@@ -267,7 +267,7 @@ impl Provider for Fal {
         let asked = json!({"content_type": picture.kind, "file_name": picture.name});
         let answer = desk.post(&url, &asked)?;
         if is_out_of_credit(&answer) {
-            return Err(Verdict::new(ErrorClass::OutOfCredit, answer.said()).into());
+            return Err(Rejection::new(ErrorClass::OutOfCredit, answer.said()).into());
         }
         let places = answer
             .json()
@@ -317,7 +317,7 @@ impl Provider for Fal {
 
     fn settle(&self, _: &Row, answer: &Answer) -> Settled {
         if is_out_of_credit(answer) {
-            let verdict = Verdict::new(ErrorClass::OutOfCredit, answer.said());
+            let verdict = Rejection::new(ErrorClass::OutOfCredit, answer.said());
             return Settled::Refused(verdict.with(answer));
         }
         let body = answer.json().unwrap_or_default();
@@ -331,7 +331,12 @@ impl Provider for Fal {
         settled("fal", answer, ticket)
     }
 
-    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+    fn order_state(
+        &self,
+        desk: &Desk<'_>,
+        row: &Row,
+        ticket: &Ticket,
+    ) -> Result<OrderState, Fault> {
         let mut url = self.place(row, ticket, "status_url", "/status");
         url.push_str(if url.contains('?') {
             "&logs=1"
@@ -342,16 +347,16 @@ impl Provider for Fal {
         let body = answer.json().unwrap_or_default();
         match (answer.status, body["status"].as_str()) {
             // The result may be there all the same, and asks the history if it is not.
-            (404, _) => Ok(Standing::Done(None)),
+            (404, _) => Ok(OrderState::Done(None)),
             (200 | 202, Some("IN_QUEUE")) => {
                 let place = body["queue_position"].as_u64().unwrap_or_default();
-                Ok(Standing::Queued(format!("queue {place}")))
+                Ok(OrderState::Queued(format!("queue {place}")))
             }
             (200 | 202, Some("IN_PROGRESS")) => {
                 let logs = body["logs"].as_array();
                 let last = logs.and_then(|logs| logs.last());
                 let last = last.and_then(|line| line["message"].as_str());
-                Ok(Standing::Running(
+                Ok(OrderState::Running(
                     None,
                     last.unwrap_or("running").to_owned(),
                 ))
@@ -360,17 +365,17 @@ impl Provider for Fal {
                 Some(kind) if kind.starts_with("client_") => Err(cancelled(&ticket.id).into()),
                 Some("bad_request") => {
                     let text = body["error"].as_str().unwrap_or("the request is bad");
-                    let verdict = Verdict::new(ErrorClass::BadInput, text).void(Billed::Maybe);
+                    let verdict = Rejection::new(ErrorClass::BadInput, text).void(Billed::Maybe);
                     Err(verdict.with(&answer).into())
                 }
                 Some(kind) => {
                     let text = body["error"].as_str().unwrap_or_default();
                     Err(void(format!("fal could not make it: {kind}: {text}")).into())
                 }
-                None => Ok(Standing::Done(None)),
+                None => Ok(OrderState::Done(None)),
             },
             // A word of a later day: it is not over.
-            (200 | 202, Some(word)) => Ok(Standing::Running(None, word.to_owned())),
+            (200 | 202, Some(word)) => Ok(OrderState::Running(None, word.to_owned())),
             _ => Err(unanswered("fal", &answer, ticket)),
         }
     }

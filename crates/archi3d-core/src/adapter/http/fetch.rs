@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::download::{Download, Missing};
 use super::driver::Driver;
 use super::pace::Pace;
-use super::provider::{Output, Ticket, Verdict};
+use super::provider::{Output, Rejection, Ticket};
 use super::row::Made;
 use crate::adapter::{AdapterError, GenerationResult, preview};
 use crate::domain::glb;
@@ -113,7 +113,7 @@ impl Driver<'_, '_> {
             self.provider.name(),
             ticket.id
         );
-        let mut verdict = Verdict::new(ErrorClass::Unknown, message);
+        let mut verdict = Rejection::new(ErrorClass::Unknown, message);
         verdict.detail = serde_json::to_string_pretty(&output.root).ok();
         self.failed(verdict)
     }
@@ -165,7 +165,7 @@ impl Driver<'_, '_> {
                         .note(&format!("the download broke off: {reason}"));
                     if failures >= TRIES {
                         let message = format!("the model could not be downloaded: {reason}");
-                        let verdict = Verdict::new(ErrorClass::Transient, message);
+                        let verdict = Rejection::new(ErrorClass::Transient, message);
                         return Err(NoModel::Over(self.failed(verdict)));
                     }
                     self.sleep(Pace::again(failures)).map_err(NoModel::Over)?;

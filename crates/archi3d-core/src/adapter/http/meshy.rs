@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::client::Answer;
 use super::picture::data_uri;
 use super::provider::{
-    Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, dollars, refused, settled, unanswered,
+    Desk, Fault, Found, Intent, Order, OrderState, Output, Picture, Provider, Rejection, Settled,
+    Ticket, dollars, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -61,7 +61,7 @@ impl Provider for Meshy {
 
     fn upload(&self, _: &Desk<'_>, picture: &Picture) -> Result<String, Fault> {
         data_uri(picture, &["image/png", "image/jpeg"])
-            .map_err(|reason| Verdict::new(ErrorClass::BadInput, reason).into())
+            .map_err(|reason| Rejection::new(ErrorClass::BadInput, reason).into())
     }
 
     fn order(&self, row: &Row, input: Map<String, Value>, _: &str) -> Order {
@@ -81,7 +81,12 @@ impl Provider for Meshy {
         )
     }
 
-    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+    fn order_state(
+        &self,
+        desk: &Desk<'_>,
+        row: &Row,
+        ticket: &Ticket,
+    ) -> Result<OrderState, Fault> {
         let url = format!("{}/{}/{}", self.base, row.endpoint, ticket.id);
         let answer = desk.get(&url)?;
         let task = answer
@@ -93,11 +98,11 @@ impl Provider for Meshy {
             .as_f64()
             .map(|credits| dollars(credits * credit));
         match task["status"].as_str() {
-            Some("SUCCEEDED") => Ok(Standing::Done(Some(Output {
+            Some("SUCCEEDED") => Ok(OrderState::Done(Some(Output {
                 cost: spent.map(|usd| (usd, "consumed_credits")),
                 root: task,
             }))),
-            Some("PENDING") => Ok(Standing::Queued("pending".to_owned())),
+            Some("PENDING") => Ok(OrderState::Queued("pending".to_owned())),
             Some(word @ ("FAILED" | "CANCELED" | "EXPIRED")) => {
                 let reason = task["task_error"]["message"]
                     .as_str()
@@ -110,13 +115,13 @@ impl Provider for Meshy {
                     ("FAILED", None) => (ErrorClass::Transient, Billed::No),
                     (_, None) => (ErrorClass::Permanent, Billed::Maybe),
                 };
-                let mut verdict = Verdict::new(class, message).void(billed).with(&answer);
+                let mut verdict = Rejection::new(class, message).void(billed).with(&answer);
                 verdict.cost_usd = paid;
                 Err(verdict.into())
             }
             Some(word) => {
                 let fraction = task["progress"].as_f64().map(|percent| percent / 100.0);
-                Ok(Standing::Running(fraction, word.to_lowercase()))
+                Ok(OrderState::Running(fraction, word.to_lowercase()))
             }
             None => Err(unanswered("Meshy", &answer, ticket)),
         }

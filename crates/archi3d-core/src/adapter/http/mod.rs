@@ -179,7 +179,7 @@ impl Adapter for Http {
                 context,
                 key_name,
                 desk: desk(&asking),
-                till: desk(&buying),
+                buying_desk: desk(&buying),
             };
             let outcome = {
                 let _end = End(&done, watcher.thread());

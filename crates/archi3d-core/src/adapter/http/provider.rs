@@ -61,18 +61,18 @@ pub(super) enum Settled {
     /// It was taken.
     Accepted(Ticket),
     /// It was refused, and nothing was bought.
-    Refused(Verdict),
+    Refused(Rejection),
     /// The account's key was refused, and nothing was bought.
     Denied(String),
     /// It seems to be refused, but may have been taken: worth a look.
-    Unsure(Verdict),
+    Unsure(Rejection),
     /// Nobody can tell from this answer.
     Unclear(String),
 }
 
 /// How far a purchase is.
 #[derive(Debug)]
-pub(super) enum Standing {
+pub(super) enum OrderState {
     /// Nothing has begun; `cancel` would save the money.
     Queued(String),
     /// It is being made: how far, if the service says, and a remark.
@@ -112,7 +112,7 @@ pub(super) enum Cancelled {
 
 /// A failure that asking again will not change.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct Rejection {
     pub(super) class: ErrorClass,
     pub(super) message: String,
     pub(super) detail: Option<String>,
@@ -123,7 +123,7 @@ pub(super) struct Verdict {
     pub(super) retry_after: Option<Duration>,
 }
 
-impl Verdict {
+impl Rejection {
     pub(super) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -173,9 +173,9 @@ pub(super) enum Fault {
     /// The account's key is refused; another one may be set at any time.
     Denied(String),
     /// The service does not know the purchase, or not yet.
-    Missing(Box<Verdict>),
+    Missing(Box<Rejection>),
     /// Asking again changes nothing.
-    Final(Box<Verdict>),
+    Final(Box<Rejection>),
 }
 
 impl Fault {
@@ -187,8 +187,8 @@ impl Fault {
     }
 }
 
-impl From<Verdict> for Fault {
-    fn from(verdict: Verdict) -> Self {
+impl From<Rejection> for Fault {
+    fn from(verdict: Rejection) -> Self {
         Self::Final(Box::new(verdict))
     }
 }
@@ -349,12 +349,13 @@ pub(super) trait Provider: Send + Sync {
     fn settle(&self, row: &Row, answer: &Answer) -> Settled;
 
     /// Asks how far a purchase is.
-    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault>;
+    fn order_state(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket)
+    -> Result<OrderState, Fault>;
 
     /// Asks for what a purchase brought.
     fn result(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Output, Fault> {
-        match self.standing(desk, row, ticket)? {
-            Standing::Done(Some(output)) => Ok(output),
+        match self.order_state(desk, row, ticket)? {
+            OrderState::Done(Some(output)) => Ok(output),
             _ => Err(Fault::again("the service has the result no more")),
         }
     }
@@ -384,7 +385,7 @@ pub(super) fn refused(
             text,
             after: answer.retry_after(),
         },
-        _ => Verdict::new(lasting(status), text).with(answer).into(),
+        _ => Rejection::new(lasting(status), text).with(answer).into(),
     }
 }
 
@@ -403,14 +404,14 @@ pub(super) fn unheard_of(service: &str, ticket: &Ticket) -> Fault {
     let message = format!(
         "{service} does not know request {id}, or not any more: it may be paid for and expired"
     );
-    Fault::Missing(Box::new(Verdict::new(ErrorClass::Unknown, message)))
+    Fault::Missing(Box::new(Rejection::new(ErrorClass::Unknown, message)))
 }
 
 /// Says what the answer to an order means, where `id` is what a success names it by.
 pub(super) fn settled(service: &str, answer: &Answer, id: Option<Ticket>) -> Settled {
     let (status, said) = (answer.status, answer.said());
     let text = format!("{service} answered {status}: {said}");
-    let verdict = |class| Verdict::new(class, text.clone()).with(answer);
+    let verdict = |class| Rejection::new(class, text.clone()).with(answer);
     match status {
         200..=299 => match id {
             Some(ticket) => Settled::Accepted(ticket),

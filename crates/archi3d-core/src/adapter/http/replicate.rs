@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::client::{Answer, Content};
 use super::form::Form;
 use super::provider::{
-    Cancelled, Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing,
-    Ticket, Verdict, class_before_purchase, refused, settled, unanswered,
+    Cancelled, Desk, Fault, Found, Intent, Order, OrderState, Output, Picture, Provider, Rejection,
+    Settled, Ticket, class_before_purchase, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -123,7 +123,7 @@ impl Provider for Replicate {
         }
     }
 
-    fn standing(&self, desk: &Desk<'_>, _: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+    fn order_state(&self, desk: &Desk<'_>, _: &Row, ticket: &Ticket) -> Result<OrderState, Fault> {
         let answer = desk.get(&format!("{}/predictions/{}", self.base, ticket.id))?;
         let prediction = answer
             .json()
@@ -132,7 +132,7 @@ impl Provider for Replicate {
         let ended = |class, word: &str, billed| {
             let reason = prediction["error"].as_str().unwrap_or("no reason given");
             let message = format!("Replicate could not make it: {word}: {reason}");
-            Err(Verdict::new(class, message)
+            Err(Rejection::new(class, message)
                 .void(billed)
                 .with(&answer)
                 .into())
@@ -144,19 +144,19 @@ impl Provider for Replicate {
                      an hour: it is paid for and gone",
                     ticket.id
                 );
-                Err(Verdict::new(ErrorClass::Unknown, message)
+                Err(Rejection::new(ErrorClass::Unknown, message)
                     .with(&answer)
                     .into())
             }
-            Some("succeeded") => Ok(Standing::Done(Some(Output {
+            Some("succeeded") => Ok(OrderState::Done(Some(Output {
                 root: prediction["output"].clone(),
                 cost: None,
             }))),
-            Some("starting") => Ok(Standing::Queued("starting".to_owned())),
+            Some("starting") => Ok(OrderState::Queued("starting".to_owned())),
             Some("aborted") => ended(ErrorClass::Transient, "aborted", Billed::No),
             // Models that are billed by the second bill these too: a person decides.
             Some(word @ ("failed" | "canceled")) => ended(ErrorClass::Unknown, word, Billed::Maybe),
-            Some(word) => Ok(Standing::Running(None, word.to_owned())),
+            Some(word) => Ok(OrderState::Running(None, word.to_owned())),
             None => Err(unanswered("Replicate", &answer, ticket)),
         }
     }

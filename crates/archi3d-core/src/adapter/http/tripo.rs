@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::client::{Answer, Content};
 use super::provider::{
-    Desk, Fault, Found, Intent, Order, Output, Picture, Provider, Settled, Standing, Ticket,
-    Verdict, class_before_purchase, dollars, refused, settled, unanswered,
+    Desk, Fault, Found, Intent, Order, OrderState, Output, Picture, Provider, Rejection, Settled,
+    Ticket, class_before_purchase, dollars, refused, settled, unanswered,
 };
 use super::row::Row;
 use crate::domain::purchase::Billed;
@@ -41,11 +41,11 @@ fn code(answer: &Answer) -> Option<i64> {
 
 /// Says what a code means that the answer has in place of what was asked for: it
 /// decides, whatever the status says.
-fn coded(answer: &Answer) -> Option<Verdict> {
+fn coded(answer: &Answer) -> Option<Rejection> {
     let code = code(answer).filter(|_| answer.status < 500)?;
     let verdict = |class| {
         let text = format!("Tripo answered {code}: {}", answer.said());
-        Verdict::new(class, text).with(answer)
+        Rejection::new(class, text).with(answer)
     };
     match code {
         2010 => Some(verdict(ErrorClass::OutOfCredit)),
@@ -115,7 +115,12 @@ impl Provider for Tripo {
         }
     }
 
-    fn standing(&self, desk: &Desk<'_>, row: &Row, ticket: &Ticket) -> Result<Standing, Fault> {
+    fn order_state(
+        &self,
+        desk: &Desk<'_>,
+        row: &Row,
+        ticket: &Ticket,
+    ) -> Result<OrderState, Fault> {
         let id = &ticket.id;
         let answer = desk.get(&format!("{}/tasks/{id}", self.base))?;
         let Some(task) = data(&answer) else {
@@ -128,7 +133,7 @@ impl Provider for Tripo {
         let spent = task["credits_consumed"].as_f64();
         let ended = |class, word: &str| {
             let text = format!("Tripo could not make it: {word}: {error}");
-            let mut verdict = Verdict::new(class, text).with(&answer);
+            let mut verdict = Rejection::new(class, text).with(&answer);
             verdict = match spent {
                 Some(credits) if credits > 0.0 => verdict.void(Billed::Yes),
                 _ if class == ErrorClass::Unknown => verdict.void(Billed::Maybe),
@@ -142,12 +147,12 @@ impl Provider for Tripo {
         match task["status"].as_str() {
             Some("success") => {
                 let credit = row.credit_usd.unwrap_or(CREDIT_USD);
-                Ok(Standing::Done(Some(Output {
+                Ok(OrderState::Done(Some(Output {
                     cost: spent.map(|credits| (dollars(credits * credit), "credits_consumed")),
                     root: task["output"].clone(),
                 })))
             }
-            Some("queued") => Ok(Standing::Queued("queued".to_owned())),
+            Some("queued") => Ok(OrderState::Queued("queued".to_owned())),
             // What was billed all the same is not bought again by itself, nor what would
             // end the same way.
             Some(word @ ("failed" | "cancelled")) => match spent {
@@ -157,7 +162,7 @@ impl Provider for Tripo {
             Some(word @ ("banned" | "expired")) => ended(ErrorClass::Unknown, word),
             Some(word) => {
                 let fraction = task["progress"].as_f64().map(|percent| percent / 100.0);
-                Ok(Standing::Running(fraction, word.to_owned()))
+                Ok(OrderState::Running(fraction, word.to_owned()))
             }
             None => Err(Fault::again("Tripo's answer names no status")),
         }

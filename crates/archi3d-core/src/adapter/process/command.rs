@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::adapter::{AdapterError, GenerationRequest, JobContext, Variables};
 use crate::domain::retry::ErrorClass;
 use crate::platform;
+use crate::trace;
 
 /// The variables every program gets: where things are and which language to use.
 const HARMLESS: &[&str] = &[
@@ -218,6 +219,7 @@ pub(super) fn build(
         .env_clear()
         .envs(visible)
         .envs(facts(request, context, defaults, version))
+        .envs(trace::here().map(|place| (trace::TRACEPARENT, place.to_string())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -6,12 +6,12 @@
 //! its job. What it left in its folder is checked by the engine, not here.
 
 mod command;
-mod crew;
 mod forms;
 mod judge;
 pub(super) mod log;
 mod names;
 mod protocol;
+mod reader_pool;
 mod scrub;
 pub(super) mod secrets;
 mod session;
@@ -30,6 +30,7 @@ use crate::adapter::{
 };
 use crate::domain::algo::AlgoSettings;
 use crate::domain::id::AlgoKey;
+use crate::domain::retry::ErrorClass;
 use crate::platform::process::Group;
 use log::AttemptLog;
 use secrets::Secrets;
@@ -53,6 +54,9 @@ pub struct Process {
     /// What the entry says of the program's version.
     version: Option<String>,
     defaults: Map<String, Value>,
+    /// What a failure is of which the program does not say it: to try again what costs nothing is right,
+    /// to buy again is not.
+    unclassified: ErrorClass,
 }
 
 impl Process {
@@ -77,6 +81,10 @@ impl Process {
             reconciles: option("reconciles").and_then(Value::as_bool) == Some(true),
             version: option("version").and_then(Value::as_str).map(str::to_owned),
             defaults: settings.defaults.clone(),
+            unclassified: match settings.unit_price_usd {
+                Some(0.0) => ErrorClass::Transient,
+                _ => ErrorClass::Permanent,
+            },
         }
     }
 
@@ -157,6 +165,10 @@ impl Adapter for Process {
         self.reconciles
     }
 
+    fn announces(&self) -> bool {
+        self.protocol >= 2
+    }
+
     fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
@@ -190,7 +202,15 @@ impl Adapter for Process {
         let group =
             Group::spawn(&mut command).map_err(|error| command::cannot_start(&command, &error))?;
         drop(command);
-        let outcome = session::run(group, words, &shared, self.stall, self.protocol, context);
+        let outcome = session::run(
+            group,
+            words,
+            &shared,
+            self.stall,
+            self.protocol,
+            &request.out_dir,
+            context,
+        );
         shared.log.close();
         let outcome = outcome.unwrap_or_else(|error| Outcome {
             lost: Some(error),
@@ -202,6 +222,7 @@ impl Adapter for Process {
             shared: &shared,
             stall: self.stall,
             unset: &self.unset_in(&visible),
+            unclassified: self.unclassified,
         }
         .judge(outcome)
     }

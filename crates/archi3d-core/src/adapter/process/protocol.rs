@@ -76,7 +76,8 @@ pub(super) struct Answer {
 /// Why a program says it could not.
 #[derive(Debug, PartialEq)]
 pub(super) struct Complaint {
-    pub(super) class: ErrorClass,
+    /// What kind of failure, where it says so.
+    pub(super) class: Option<ErrorClass>,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
     /// Whether it was meant otherwise, perhaps.
@@ -84,6 +85,8 @@ pub(super) struct Complaint {
     pub(super) request: RequestFate,
     pub(super) billed: Option<Billed>,
     pub(super) cost_usd: Option<f64>,
+    /// Whether it named a cost that can be none.
+    pub(super) unclear_cost: bool,
 }
 
 /// Returns the request as the program reads it.
@@ -121,7 +124,7 @@ pub(super) fn request(
 fn text(path: &Path) -> Result<&str, AdapterError> {
     path.to_str().ok_or_else(|| {
         AdapterError::permanent(format!(
-            "{} is no valid text and cannot be told to a program; rename it",
+            "{} is not valid UTF-8 and cannot be passed to a program; rename it",
             path.display()
         ))
     })
@@ -237,9 +240,7 @@ fn answer(object: &mut Map<String, Value>) -> Answer {
         algo_version: words(object, "algo_version"),
         unit_price_usd: cost(object, "unit_price_usd"),
         estimated_cost_usd: cost(object, "estimated_cost_usd"),
-        unclear_cost: object
-            .get("estimated_cost_usd")
-            .is_some_and(|said| !said.is_null() && cost(object, "estimated_cost_usd").is_none()),
+        unclear_cost: is_unclear(object, "estimated_cost_usd"),
         price_source: words(object, "price_source"),
         raw_metadata: match object.remove("raw_metadata") {
             None | Some(Value::Null) => None,
@@ -262,7 +263,11 @@ fn complaint(object: &Map<String, Value>, garbled: bool) -> Complaint {
     let in_words = in_words.and_then(|text| text.trim().parse().ok());
     let wait = amount(object, "retry_after_s").or(in_words);
     Complaint {
-        class: said.unwrap_or(ErrorClass::Permanent),
+        class: match said {
+            Ok(class) => Some(class),
+            Err(_) if garbled => Some(ErrorClass::Permanent),
+            Err(_) => None,
+        },
         message: message.unwrap_or_else(|| no_reason.to_owned()),
         retry_after: wait
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -274,6 +279,7 @@ fn complaint(object: &Map<String, Value>, garbled: bool) -> Complaint {
         },
         billed: word("billed").and_then(Billed::parse),
         cost_usd: cost(object, "cost_usd"),
+        unclear_cost: is_unclear(object, "cost_usd"),
     }
 }
 
@@ -289,6 +295,12 @@ fn words(object: &Map<String, Value>, name: &str) -> Option<String> {
 /// Returns a cost that can be one. Where none is known, the price counts.
 fn cost(object: &Map<String, Value>, name: &str) -> Option<f64> {
     amount(object, name).filter(|usd| *usd <= MAX_COST_USD)
+}
+
+/// Tells whether a cost was named that can be none.
+fn is_unclear(object: &Map<String, Value>, name: &str) -> bool {
+    let said = object.get(name).is_some_and(|said| !said.is_null());
+    said && cost(object, name).is_none()
 }
 
 fn amount(object: &Map<String, Value>, name: &str) -> Option<f64> {
@@ -349,24 +361,36 @@ mod tests {
         use ErrorClass::{BadInput, OutOfCredit, Permanent, Transient, Unknown};
         let none = "the adapter gave no reason";
         for (fields, class, message) in [
-            (r#""class":"transient","message":"503""#, Transient, "503"),
+            (
+                r#""class":"transient","message":"503""#,
+                Some(Transient),
+                "503",
+            ),
             (
                 r#""class":"bad_input","message":"no face""#,
-                BadInput,
+                Some(BadInput),
                 "no face",
             ),
             (
                 r#""class":"out_of_credit","message":"402""#,
-                OutOfCredit,
+                Some(OutOfCredit),
                 "402",
             ),
-            (r#""class":"unknown","message":"lost""#, Unknown, "lost"),
-            (r#""class":"permanent","message":404"#, Permanent, "404"),
-            (r#""class":"weird","message":"x""#, Permanent, "x"),
-            (r#""class":7"#, Permanent, none),
-            (r#""class":"transient","message":"""#, Transient, none),
-            (r#""message":["x"]"#, Permanent, none),
-            (r#""error":"nsfw""#, Permanent, "nsfw"),
+            (
+                r#""class":"unknown","message":"lost""#,
+                Some(Unknown),
+                "lost",
+            ),
+            (
+                r#""class":"permanent","message":404"#,
+                Some(Permanent),
+                "404",
+            ),
+            (r#""class":"weird","message":"x""#, Some(Permanent), "x"),
+            (r#""class":7"#, Some(Permanent), none),
+            (r#""class":"transient","message":"""#, Some(Transient), none),
+            (r#""message":["x"]"#, None, none),
+            (r#""error":"nsfw""#, None, "nsfw"),
         ] {
             for event in [r#""error""#, r#""result","success":false"#] {
                 let found = complaint_of(&format!(r#"{{"event":{event},{fields}}}"#));
@@ -386,7 +410,7 @@ mod tests {
             let found = complaint_of(&format!(r#"{{"event":"result"{rest}}}"#));
             assert_eq!(
                 (found.class, found.message.as_str()),
-                (ErrorClass::Permanent, NO_SUCCESS)
+                (Some(ErrorClass::Permanent), NO_SUCCESS)
             );
         }
     }

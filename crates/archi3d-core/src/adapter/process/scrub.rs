@@ -24,20 +24,27 @@ const SNIFFED_BYTES: usize = 8 << 10;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Masks secrets in every text file below `folder`; a file without any keeps its
-/// bytes, and one that cannot be looked through keeps nobody from the others.
-pub(super) fn scrub(folder: &Path, secrets: &Secrets) {
+/// bytes. One that cannot be looked through or rewritten is an error once all others
+/// have been looked through.
+pub(super) fn scrub(folder: &Path, secrets: &Secrets) -> io::Result<()> {
     let mut folders = vec![folder.to_owned()];
+    let mut outcome = Ok(());
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() && !is_shape(&entry.path()) => {
-                    let _ = scrub_file(&entry.path(), secrets);
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() && !is_shape(&entry.path()) {
+                match scrub_file(&entry.path(), secrets) {
+                    // What is gone tells nothing.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    scrubbed => outcome = outcome.and(scrubbed),
                 }
-                _ => {}
             }
         }
     }
+    outcome
 }
 
 fn is_shape(path: &Path) -> bool {
@@ -121,7 +128,7 @@ mod tests {
         fs::write(place("plain.txt"), "nothing").expect("written");
         let filler = "x".repeat(100_000);
         fs::write(place("long.log"), format!("{filler}canary-1234\n")).expect("written");
-        scrub(folder.path(), &secrets);
+        scrub(folder.path(), &secrets).expect("looked through");
         let text = |name: &str| fs::read_to_string(place(name)).expect("there");
         for name in ["a.json", deep, "b.weird"] {
             assert_eq!(text(name), "key ***", "{name}");

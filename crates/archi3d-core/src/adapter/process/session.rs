@@ -6,11 +6,12 @@
 //! not be forgotten, and a result made then is a result.
 
 use std::io;
+use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::protocol::{self, Answer, Complaint, Event};
-use super::streams::{self, Ears, Heard, Shared};
+use super::streams::{self, Heard, OutputReader, Shared};
 use super::verdict;
 use crate::adapter::{AdapterError, JobContext};
 use crate::cancel::StopReason;
@@ -86,12 +87,13 @@ pub(super) fn run(
     shared: &Shared,
     stall: Option<Duration>,
     version: u64,
+    out_dir: &Path,
     context: &mut JobContext<'_>,
 ) -> io::Result<Outcome> {
-    let Some((stdin, voices)) = group.take_pipes() else {
+    let Some((stdin, pipes)) = group.take_pipes() else {
         return Err(io::Error::other("the program has no pipes"));
     };
-    let mut ears = Ears::new(voices, shared);
+    let mut output = OutputReader::new(pipes, shared);
     let answers = if version >= 2 {
         Some(streams::converse(stdin, request)?)
     } else {
@@ -111,12 +113,12 @@ pub(super) fn run(
         last_look: Instant::now(),
         outcome: Outcome::default(),
     };
-    match session.look_after(group, &mut ears) {
+    match session.look_after(group, &mut output) {
         Ok(ended) => session.outcome.ended = Some(ended),
         Err(error) => session.outcome.lost = Some(error),
     }
-    session.hear_last_words(&mut ears);
-    ears.close();
+    session.drain_after_exit(&mut output, out_dir);
+    output.close();
     session.outcome.stopped = session.stopping.map(|(why, _)| why);
     Ok(session.outcome)
 }
@@ -146,9 +148,9 @@ struct Session<'a, 'c> {
 }
 
 impl Session<'_, '_> {
-    fn look_after(&mut self, mut group: Group, ears: &mut Ears<'_>) -> io::Result<Ended> {
+    fn look_after(&mut self, mut group: Group, output: &mut OutputReader<'_>) -> io::Result<Ended> {
         while !group.has_ended()? {
-            self.listen_once(ears);
+            self.listen_once(output);
             match self.judge() {
                 Order::GoOn => {}
                 Order::Ask => group.terminate(),
@@ -158,8 +160,8 @@ impl Session<'_, '_> {
         group.finish()
     }
 
-    fn listen_once(&mut self, ears: &mut Ears<'_>) {
-        let heard = ears.hear(self.look_after);
+    fn listen_once(&mut self, output: &mut OutputReader<'_>) {
+        let heard = output.read(self.look_after);
         self.take_all(&heard);
         if heard.closed {
             // Most programs end together with their stdout: look closely.
@@ -209,14 +211,16 @@ impl Session<'_, '_> {
     /// Hears what was said before the end. A process that got away may keep the
     /// pipes open; nobody waits for it. Only waiting counts: to note a purchase
     /// may take long.
-    fn hear_last_words(&mut self, ears: &mut Ears<'_>) {
-        ears.forget_program();
+    fn drain_after_exit(&mut self, output: &mut OutputReader<'_>, out_dir: &Path) {
+        output.forget_program();
         let mut waited = Duration::ZERO;
         let mut silence = Duration::ZERO;
         let mut bytes = 0;
-        while !ears.are_closed() && waited < ALL_LAST_WORDS && bytes < MAX_LAST_BYTES {
+        let mut noted = false;
+        while !output.are_closed() && waited < ALL_LAST_WORDS && bytes < MAX_LAST_BYTES {
             let started = Instant::now();
-            let heard = ears.hear(LAST_WORDS.saturating_sub(silence));
+            let patience = if noted { LAST_WORDS } else { LOOK_EVERY };
+            let heard = output.read(patience.saturating_sub(silence));
             waited += started.elapsed();
             bytes += heard.bytes;
             silence = if heard.bytes > 0 || heard.closed {
@@ -225,9 +229,26 @@ impl Session<'_, '_> {
                 silence + started.elapsed()
             };
             self.take_all(&heard);
+            if !std::mem::replace(&mut noted, true) {
+                self.note_silent_success(out_dir);
+            }
             if silence >= LAST_WORDS {
                 return;
             }
+        }
+        if !noted {
+            self.note_silent_success(out_dir);
+        }
+    }
+
+    /// Notes what a program made that says nothing of it, before its files are looked through:
+    /// whatever ends us now, the result is not lost.
+    fn note_silent_success(&mut self, out_dir: &Path) {
+        if let Some(answer) =
+            verdict::silent_answer(&self.outcome, self.stopping.is_some(), out_dir)
+        {
+            let said = verdict::as_said(&answer, &self.shared.secrets);
+            self.context.reporter.made(&said);
         }
     }
 
@@ -236,6 +257,13 @@ impl Session<'_, '_> {
         if heard.too_long {
             self.outcome.unreadable = true;
             self.complain("an event has more than 16 MB");
+        }
+        if heard.hidden {
+            self.outcome.unreadable = true;
+            self.complain(
+                "an event stands behind other words on its line and was not heard: every event \
+                 begins a line",
+            );
         }
     }
 
@@ -311,6 +339,14 @@ impl Session<'_, '_> {
     }
 
     fn note_purchase(&mut self, request_id: Option<String>, cost_usd: Option<f64>) {
+        let resumed = self.context.resume_request_id.is_some();
+        let known = self.outcome.submitted
+            || self.outcome.intent
+            || self.context.open_intent.is_some()
+            || (resumed && self.context.resume_request_id == request_id);
+        if self.answers.is_some() && !known {
+            self.complain("`submitted` without `intent`: version 2 says that before it buys");
+        }
         self.outcome.submitted = true;
         self.outcome.intent = false;
         let id = match request_id {

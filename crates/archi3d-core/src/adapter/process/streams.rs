@@ -11,13 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::crew;
 use super::log::AttemptLog;
+use super::reader_pool;
 use super::secrets::{MaskedStream, Secrets};
-use crate::platform::process::{Voice, Voices};
+use crate::platform::process::{Pipe, Pipes};
 
 /// The longest event; a longer line is left out.
 const MAX_EVENT_BYTES: usize = 16 << 20;
+
+/// More than this is no start of an event, from its `{` to its name.
+const MAX_HEAD_BYTES: usize = 64;
 
 /// How much may stand before the `{` of an event.
 const MAX_BLANK_BYTES: usize = 4 << 10;
@@ -39,6 +42,8 @@ pub(super) struct Heard {
     pub(super) closed: bool,
     /// Whether it said an event that is too long to be kept.
     pub(super) too_long: bool,
+    /// Whether it said an event behind other words on the same line.
+    pub(super) hidden: bool,
 }
 
 /// What all who listen to one program share.
@@ -73,36 +78,36 @@ impl Shared {
 }
 
 /// Listens to both pipes of a program.
-pub(super) struct Ears<'a> {
-    voices: Voices,
+pub(super) struct OutputReader<'a> {
+    pipes: Pipes,
     sorter: Sorter<'a>,
 }
 
-impl<'a> Ears<'a> {
-    pub(super) fn new(voices: Voices, shared: &'a Shared) -> Self {
+impl<'a> OutputReader<'a> {
+    pub(super) fn new(pipes: Pipes, shared: &'a Shared) -> Self {
         Self {
-            voices,
+            pipes,
             sorter: Sorter::new(shared),
         }
     }
 
     /// Listens until something was said, the program has ended, or `limit` is over.
-    pub(super) fn hear(&mut self, limit: Duration) -> Heard {
+    pub(super) fn read(&mut self, limit: Duration) -> Heard {
         let mut heard = Heard::default();
         let sorter = &mut self.sorter;
-        let said = |voice, piece: &[u8]| sorter.sort(voice, piece, &mut heard);
-        self.voices.hear(limit, said);
+        let said = |which, piece: &[u8]| sorter.sort(which, piece, &mut heard);
+        self.pipes.read(limit, said);
         heard
     }
 
     /// Tells whether nothing more can come.
     pub(super) fn are_closed(&self) -> bool {
-        self.voices.are_closed()
+        self.pipes.are_closed()
     }
 
     /// Makes only the pipes count from now on: the program has ended.
     pub(super) fn forget_program(&mut self) {
-        self.voices.forget_program();
+        self.pipes.forget_program();
     }
 
     /// Listens no more; what was held back goes to the log.
@@ -130,21 +135,22 @@ impl<'a> Sorter<'a> {
     }
 
     /// Takes a piece; an empty one means that its pipe is closed.
-    fn sort(&mut self, voice: Voice, piece: &[u8], heard: &mut Heard) {
+    fn sort(&mut self, which: Pipe, piece: &[u8], heard: &mut Heard) {
         let log = &self.shared.log;
         if !piece.is_empty() {
             self.shared.hear();
             heard.bytes += piece.len();
         }
-        match voice {
-            Voice::Err if piece.is_empty() => self.err.end(|bytes| log.add_error(bytes)),
-            Voice::Err => self.err.feed(piece, |bytes| log.add_error(bytes)),
-            Voice::Out => {
+        match which {
+            Pipe::Err if piece.is_empty() => self.err.end(|bytes| log.add_error(bytes)),
+            Pipe::Err => self.err.feed(piece, |bytes| log.add_error(bytes)),
+            Pipe::Out => {
                 let out = &mut self.out;
                 let mut take = |part: Part<'_>| match part {
                     Part::Line(line) => heard.lines.push(line),
                     Part::Text(bytes) => out.feed(bytes, |bytes| log.add(bytes)),
                     Part::LongEvent => heard.too_long = true,
+                    Part::HiddenEvent => heard.hidden = true,
                 };
                 if piece.is_empty() {
                     self.splitter.end(&mut take);
@@ -171,7 +177,7 @@ pub(super) fn converse(
     request: Vec<u8>,
 ) -> io::Result<Sender<&'static str>> {
     let (answers, to_tell) = channel();
-    crew::start(move || {
+    reader_pool::start(move || {
         let mut told = stdin.write_all(&request);
         while told.is_ok()
             && let Ok(answer) = to_tell.recv()
@@ -189,7 +195,7 @@ pub(super) fn tell(mut stdin: impl Write + Send + 'static, request: Vec<u8>) -> 
         let _ = stdin.write_all(&request);
         return Ok(());
     }
-    crew::start(move || {
+    reader_pool::start(move || {
         let _ = stdin.write_all(&request);
     })
 }
@@ -202,6 +208,8 @@ enum Part<'a> {
     Text(&'a [u8]),
     /// A line that is an event and was too long.
     LongEvent,
+    /// A line of other words that has an event in it.
+    HiddenEvent,
 }
 
 /// Cuts stdout into lines that may be events and everything else.
@@ -209,7 +217,7 @@ enum Part<'a> {
 struct Splitter {
     line: Vec<u8>,
     state: Within,
-    /// Whether the line that is too long was called an event so far.
+    /// Whether the line that is too long or none was called an event so far.
     event: bool,
 }
 
@@ -232,12 +240,15 @@ impl Splitter {
             let ends = part.ends_with(b"\n");
             match self.state {
                 Within::Nothing => self.begin(part, ends, take),
-                Within::Text => take(Part::Text(part)),
+                Within::Text => {
+                    self.look_within(part);
+                    take(Part::Text(part));
+                }
                 Within::Event => self.add(part, ends, take),
                 Within::TooLong => self.skip(part),
             }
             if ends {
-                self.end_long(take);
+                self.end_line(take);
                 self.state = Within::Nothing;
             }
         }
@@ -260,6 +271,7 @@ impl Splitter {
             None if !ends && start.len() <= MAX_BLANK_BYTES => self.line = start.into_owned(),
             _ => {
                 self.state = Within::Text;
+                self.look_within(&start);
                 take(Part::Text(&start));
             }
         }
@@ -288,18 +300,35 @@ impl Splitter {
         self.line.drain(..kept);
     }
 
-    fn end_long(&mut self, take: &mut impl FnMut(Part<'_>)) {
-        if self.state == Within::TooLong {
-            self.line = Vec::new();
-            if std::mem::take(&mut self.event) {
-                take(Part::LongEvent);
-            }
+    /// Looks for the start of an event behind other words, keeping the last letters.
+    fn look_within(&mut self, part: &[u8]) {
+        let start = part.len().min(MAX_HEAD_BYTES);
+        self.line.extend_from_slice(&part[..start]);
+        self.event |= has_event(&self.line) || has_event(part);
+        if start < part.len() {
+            self.line.clear();
+            self.line
+                .extend_from_slice(&part[part.len() - MAX_HEAD_BYTES..]);
+        }
+        let kept = self.line.len().saturating_sub(MAX_HEAD_BYTES);
+        self.line.drain(..kept);
+    }
+
+    fn end_line(&mut self, take: &mut impl FnMut(Part<'_>)) {
+        let part = match self.state {
+            Within::TooLong => Part::LongEvent,
+            Within::Text => Part::HiddenEvent,
+            Within::Nothing | Within::Event => return,
+        };
+        self.line = Vec::new();
+        if std::mem::take(&mut self.event) {
+            take(part);
         }
     }
 
     /// The last line may lack its end.
     fn end(&mut self, take: &mut impl FnMut(Part<'_>)) {
-        self.end_long(take);
+        self.end_line(take);
         if !self.line.is_empty() {
             take(Part::Line(std::mem::take(&mut self.line)));
         }
@@ -311,6 +340,18 @@ const EVENT_KEY: &[u8] = b"\"event\"";
 
 fn is_called_event(text: &[u8]) -> bool {
     memchr::memmem::find(text, EVENT_KEY).is_some()
+}
+
+/// Tells whether text has the start of an event that must not be missed.
+fn has_event(text: &[u8]) -> bool {
+    let mut events = memchr::memmem::find_iter(text, b"{\"event\"");
+    events.any(|at| {
+        let rest = text[at + 8..].trim_ascii_start();
+        let name = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        let name = name.and_then(|name| name.strip_prefix(b"\""));
+        let known: [&[u8]; 4] = [b"intent\"", b"submitted\"", b"result\"", b"error\""];
+        name.is_some_and(|name| known.iter().any(|known| name.starts_with(known)))
+    })
 }
 
 /// Tells whether a line that starts like this may be an event; `None` means that
@@ -335,6 +376,7 @@ mod tests {
             Part::Line(line) => lines.push(String::from_utf8(line).expect("text")),
             Part::Text(bytes) => text.extend_from_slice(bytes),
             Part::LongEvent => text.extend_from_slice(b"[an event]\n"),
+            Part::HiddenEvent => text.extend_from_slice(b"[hidden]\n"),
         };
         for piece in pieces {
             splitter.feed(piece, &mut take);
@@ -353,6 +395,21 @@ mod tests {
         ]);
         assert_eq!(lines, ["{\"a\":1}\n", "{\"b\":2}\n", "{\"c\""]);
         assert_eq!(text, "hello\nworld {x}\n");
+    }
+
+    #[test]
+    fn an_event_behind_other_words_is_seen_however_the_pieces_fall() {
+        let said = b"50 % {\"event\": \"submitted\", \"request_id\": 1}\nword\n";
+        for cut in 1..said.len() {
+            let (lines, text) = split(&[&said[..cut], &said[cut..]]);
+            assert_eq!(lines.len(), 0);
+            assert!(text.ends_with("1}\n[hidden]\nword\n"), "{cut}: {text}");
+        }
+        let (_, text) = split(&[
+            b"as {\"event\": \"progress\"} says\n",
+            b"x {\"event\": \"result",
+        ]);
+        assert!(!text.contains("[hidden]"), "{text}");
     }
 
     #[test]
@@ -394,11 +451,11 @@ mod tests {
         let shared = Shared::new(AttemptLog::new(None), Secrets::default());
         let mut sorter = Sorter::new(&shared);
         let mut heard = Heard::default();
-        sorter.sort(Voice::Out, b"{1}\nword\n{2}\n{3", &mut heard);
-        sorter.sort(Voice::Err, b"{4}\n", &mut heard);
+        sorter.sort(Pipe::Out, b"{1}\nword\n{2}\n{3", &mut heard);
+        sorter.sort(Pipe::Err, b"{4}\n", &mut heard);
         assert_eq!(heard.lines, [b"{1}\n", b"{2}\n"]);
         assert_eq!((heard.bytes, heard.closed), (19, false));
-        sorter.sort(Voice::Out, b"", &mut heard);
+        sorter.sort(Pipe::Out, b"", &mut heard);
         assert_eq!(heard.lines[2..], [b"{3"]);
         assert!(heard.closed);
     }

@@ -19,6 +19,7 @@ use crate::domain::naming;
 use crate::domain::purchase::{Billed, RequestFate};
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::one_line;
+use crate::platform;
 use crate::platform::process::Ended;
 
 /// The exit codes with a meaning, as `sysexits.h` has them.
@@ -42,6 +43,8 @@ pub(super) struct Circumstances<'a> {
     pub(super) stall: Option<std::time::Duration>,
     /// Variables that were asked for and are not set.
     pub(super) unset: &'a [String],
+    /// What a failure is of which the program does not say it.
+    pub(super) unclassified: ErrorClass,
 }
 
 impl Circumstances<'_> {
@@ -62,33 +65,45 @@ impl Circumstances<'_> {
         };
         if let Some(complaint) = outcome.complaint.take()
             && (stop.is_none()
-                || complaint.class == ErrorClass::Unknown
+                || complaint.class == Some(ErrorClass::Unknown)
                 || complaint.request == RequestFate::Void
                 || outcome.intent)
         {
             return Err(self.complained(complaint, &outcome));
         }
-        if let Some(reason) = stop {
-            return Err(self.stopped(reason, &outcome));
-        }
+        // Also of a program that was stopped: the words may have been its answer.
         if outcome.unreadable {
             return Err(self.unreadable(&outcome));
         }
-        let clean_end = outcome.ended == Some(Ended::Code(0)) && outcome.stopped.is_none();
-        if clean_end && self.is_there(naming::GENERATED_GLB) {
-            return self.result(Answer::default(), outcome.ended);
+        if let Some(reason) = stop {
+            return Err(self.stopped(reason, &outcome));
         }
-        Err(self.failed(&outcome))
+        match silent_answer(&outcome, outcome.stopped.is_some(), self.out_dir) {
+            Some(answer) => self.result(answer, outcome.ended),
+            None => Err(self.failed(&outcome)),
+        }
     }
 
     fn complained(&self, complaint: Complaint, outcome: &Outcome) -> AdapterError {
-        let class = match (complaint.class, outcome.nameless) {
+        let costs = complaint.cost_usd.is_some() || complaint.unclear_cost;
+        let billed = complaint.billed.or(costs.then_some(Billed::Yes));
+        let asked = outcome.submitted || outcome.intent;
+        let usual = match billed {
+            // Who is told to wait was not served.
+            None | Some(Billed::No) if complaint.retry_after.is_some() && !asked => {
+                ErrorClass::Transient
+            }
+            None | Some(Billed::No) => self.unclassified(outcome),
+            Some(_) => ErrorClass::Permanent,
+        };
+        // What is no plain failure, beside a model that may be paid for, is a question.
+        let made =
+            self.unclassified != ErrorClass::Transient && self.is_there(naming::GENERATED_GLB);
+        let class = match (complaint.class.unwrap_or(usual), outcome.nameless) {
             (class, _) if complaint.request == RequestFate::Void => class,
             // What was bought cannot be asked for: to try again is to buy again.
             (ErrorClass::Transient, Some(_)) => ErrorClass::Unknown,
-            (ErrorClass::Permanent, _)
-                if complaint.garbled && (outcome.submitted || outcome.intent) =>
-            {
+            (ErrorClass::Permanent, _) if complaint.garbled && (asked || made) => {
                 ErrorClass::Unknown
             }
             (class, _) => class,
@@ -100,8 +115,7 @@ impl Circumstances<'_> {
         if complaint.request == RequestFate::Void {
             error = error.void();
         }
-        let billed = complaint.billed;
-        match billed.or(complaint.cost_usd.map(|_| Billed::Yes)) {
+        match billed {
             Some(billed) => error.with_bill(billed, complaint.cost_usd),
             None => error,
         }
@@ -156,6 +170,15 @@ impl Circumstances<'_> {
         }
     }
 
+    /// Returns what a failure is of which the program does not say it: once a provider was asked, to
+    /// try again is to buy again.
+    fn unclassified(&self, outcome: &Outcome) -> ErrorClass {
+        if outcome.submitted || outcome.intent {
+            return ErrorClass::Permanent;
+        }
+        self.unclassified
+    }
+
     fn failure(&self, outcome: &Outcome) -> (ErrorClass, String) {
         let Outcome { ended, stopped, .. } = *outcome;
         let program = self.program;
@@ -168,9 +191,10 @@ impl Circumstances<'_> {
             let message = format!("{program} said nothing for {limit} s (stall_s) and was stopped");
             return (ErrorClass::Transient, message);
         }
+        let unclassified = self.unclassified(outcome);
         match ended {
             Some(Ended::Code(0)) => (
-                ErrorClass::Permanent,
+                unclassified,
                 format!(
                     "{program} ended without a result: it sent no `result` event and left no \
                      {} in its folder",
@@ -179,15 +203,15 @@ impl Circumstances<'_> {
             ),
             Some(Ended::Code(code)) => {
                 let class = CLASSES.iter().find(|(known, _)| *known == code);
-                let class = class.map_or(ErrorClass::Permanent, |(_, class)| *class);
+                let class = class.map_or(unclassified, |(_, class)| *class);
                 let message = format!("{program} ended with exit code {code}{}", self.last_line());
                 (class, message)
             }
             Some(Ended::Signal(number)) => (
-                ErrorClass::Permanent,
+                unclassified,
                 format!("{program} was ended by signal {number}{}", self.last_line()),
             ),
-            None => (ErrorClass::Permanent, format!("{program} was lost")),
+            None => (unclassified, format!("{program} was lost")),
         }
     }
 
@@ -203,22 +227,20 @@ impl Circumstances<'_> {
             .out_dir
             .symlink_metadata()
             .is_ok_and(|found| found.is_dir());
-        let renamed = if is_own {
-            mask_names(self.out_dir, secrets).map_err(|error| self.unmaskable(&error, ended))?
+        let cleared = if is_own {
+            clear(self.out_dir, secrets).map_err(|error| self.unmaskable(&error, ended))
         } else {
-            Renamed::default()
+            Ok(Renamed::default())
         };
+        let renamed = cleared?;
         let place = |named: PathBuf| renamed.now(&named, self.out_dir, secrets);
-        if is_own {
-            scrub(self.out_dir, secrets);
-        }
         let said = as_said(&answer, secrets);
         let model = answer.generated_glb.map(place);
         let previews = answer.previews;
         let previews = previews.map(|named| named.into_iter().map(place).collect());
         Ok(GenerationResult {
             generated_glb: Some(model.unwrap_or_else(|| naming::GENERATED_GLB.into())),
-            previews: previews.unwrap_or_else(|| self.standard_previews()),
+            previews: previews.unwrap_or_else(|| standard_previews(self.out_dir)),
             detail: self.detail(ended),
             ..said
         })
@@ -227,22 +249,14 @@ impl Circumstances<'_> {
     /// The result may have been paid for, but to list it would be to tell the secret.
     fn unmaskable(&self, error: &io::Error, ended: Option<Ended>) -> AdapterError {
         let message = format!(
-            "{} left a file with a secret in its name that cannot be renamed: {error}",
+            "{} left a file with a secret in its name or text that cannot be taken out: {error}",
             self.program
         );
         AdapterError::failed(ErrorClass::Unknown, message).with_detail(self.detail(ended))
     }
 
-    fn standard_previews(&self) -> Vec<PathBuf> {
-        (1..=naming::MAX_PREVIEWS)
-            .map(naming::preview_png)
-            .take_while(|name| self.is_there(name))
-            .map(PathBuf::from)
-            .collect()
-    }
-
     fn is_there(&self, name: &str) -> bool {
-        self.out_dir.join(name).symlink_metadata().is_ok()
+        is_there(self.out_dir, name)
     }
 
     fn last_line(&self) -> String {
@@ -284,6 +298,40 @@ impl Circumstances<'_> {
         }
         (!text.is_empty()).then_some(text)
     }
+}
+
+/// Returns what a program made that ended well and said nothing of it.
+pub(super) fn silent_answer(outcome: &Outcome, stopped: bool, out_dir: &Path) -> Option<Answer> {
+    let silent = outcome.answer.is_none()
+        && outcome.complaint.is_none()
+        && outcome.unnoted.is_none()
+        && !outcome.unreadable;
+    let ended_well = outcome.ended == Some(Ended::Code(0)) && !stopped;
+    (silent && ended_well && is_there(out_dir, naming::GENERATED_GLB)).then(|| Answer {
+        generated_glb: Some(naming::GENERATED_GLB.into()),
+        previews: Some(standard_previews(out_dir)),
+        ..Answer::default()
+    })
+}
+
+fn standard_previews(out_dir: &Path) -> Vec<PathBuf> {
+    (1..=naming::MAX_PREVIEWS)
+        .map(naming::preview_png)
+        .take_while(|name| is_there(out_dir, name))
+        .map(PathBuf::from)
+        .collect()
+}
+
+fn is_there(out_dir: &Path, name: &str) -> bool {
+    out_dir.join(name).symlink_metadata().is_ok()
+}
+
+/// Takes secrets out of the names and texts in a folder, also where it is protected.
+fn clear(folder: &Path, secrets: &Secrets) -> io::Result<Renamed> {
+    platform::open_up(folder)?;
+    let renamed = mask_names(folder, secrets)?;
+    scrub(folder, secrets)?;
+    Ok(renamed)
 }
 
 /// Returns what an answer says, as far as it can be told before the program has

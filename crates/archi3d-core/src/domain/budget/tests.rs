@@ -16,9 +16,9 @@ fn job(n: usize) -> JobId {
     JobId::parse(&format!("j{n}")).unwrap()
 }
 
-/// The stake of the job's attempt `attempt`.
-fn stake(n: usize, attempt: u32) -> Stake {
-    Stake {
+/// The key of the job's attempt `attempt`.
+fn attempt_key(n: usize, attempt: u32) -> AttemptKey {
+    AttemptKey {
         run_id: run(),
         job_id: job(n),
         attempt,
@@ -27,21 +27,21 @@ fn stake(n: usize, attempt: u32) -> Stake {
     }
 }
 
-fn entry(stake: Stake, change: Change) -> Entry {
-    Entry {
+fn entry(attempt_key: AttemptKey, change: Change) -> LedgerEntry {
+    LedgerEntry {
         by_hand: false,
         at: now(),
-        stake,
+        attempt_key,
         change,
     }
 }
 
-fn reserved(n: usize, attempt: u32, usd: f64) -> Entry {
-    entry(stake(n, attempt), Change::Reserved { usd })
+fn reserved(n: usize, attempt: u32, usd: f64) -> LedgerEntry {
+    entry(attempt_key(n, attempt), Change::Reserved { usd })
 }
 
-fn settled(n: usize, attempt: u32, usd: f64) -> Entry {
-    entry(stake(n, attempt), Change::Settled { usd })
+fn settled(n: usize, attempt: u32, usd: f64) -> LedgerEntry {
+    entry(attempt_key(n, attempt), Change::Settled { usd })
 }
 
 const DOLLAR: Caps = Caps {
@@ -56,8 +56,8 @@ fn may_start(ledger: &Ledger, n: usize, price: f64, caps: Caps) -> bool {
     )
 }
 
-fn standing(spent_usd: f64, reserved_usd: f64) -> Standing {
-    Standing {
+fn usage(spent_usd: f64, reserved_usd: f64) -> Usage {
+    Usage {
         spent_usd,
         reserved_usd,
     }
@@ -95,9 +95,9 @@ fn the_next_attempt_of_a_job_takes_its_reservation_over() {
     assert!(!may_start(&ledger, 2, 0.2, DOLLAR));
     assert!(may_start(&ledger, 1, 0.9, DOLLAR));
     ledger.take(&reserved(1, 2, 0.9));
-    assert_eq!(ledger.standing(&run()), standing(0.0, 0.9));
+    assert_eq!(ledger.usage(&run()), usage(0.0, 0.9));
     ledger.take(&settled(1, 2, 0.5));
-    assert_eq!(ledger.standing(&run()), standing(0.5, 0.0));
+    assert_eq!(ledger.usage(&run()), usage(0.5, 0.0));
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_late_bill_of_a_lost_attempt_leaves_the_reservation_of_the_next_one_alone() 
     ledger.take(&reserved(1, 1, 0.3));
     ledger.take(&reserved(1, 2, 0.3));
     ledger.take(&settled(1, 1, 0.3));
-    assert_eq!(ledger.standing(&run()), standing(0.3, 0.3));
+    assert_eq!(ledger.usage(&run()), usage(0.3, 0.3));
     ledger.take(&settled(1, 2, 0.3));
-    assert_eq!(ledger.standing(&run()), standing(0.6, 0.0));
+    assert_eq!(ledger.usage(&run()), usage(0.6, 0.0));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_day_is_over_at_midnight_and_counts_all_runs() {
     };
     let mut ledger = Ledger::default();
     let mut other = settled(1, 1, 1.0);
-    other.stake.run_id = RunId::parse("other").unwrap();
+    other.attempt_key.run_id = RunId::parse("other").unwrap();
     ledger.take(&other);
     assert!(!may_start(&ledger, 2, 0.1, caps));
     let tomorrow = now().plus(std::time::Duration::from_hours(24));
@@ -136,7 +136,7 @@ fn money_counts_for_the_day_on_which_it_was_granted() {
     let mut ledger = Ledger::default();
     ledger.take(&reserved(1, 1, 1.0));
     let tomorrow = now().plus(std::time::Duration::from_hours(24));
-    ledger.take(&Entry {
+    ledger.take(&LedgerEntry {
         by_hand: false,
         at: tomorrow,
         ..settled(1, 1, 1.0)
@@ -168,7 +168,7 @@ fn lines_are_flat_objects_that_read_back_the_same() {
         "{\"at\":\"2026-01-01T12:00:00+00:00\",\"run_id\":\"r\",\"job_id\":\"j1\",\"attempt\":2,\
          \"nonce\":\"1-2\",\"worker_id\":\"w\",\"event\":\"reserved\",\"usd\":0.3}"
     );
-    let read: Entry = serde_json::from_str(&line).unwrap();
+    let read: LedgerEntry = serde_json::from_str(&line).unwrap();
     assert_eq!(read, reserved(1, 2, 0.3));
 }
 
@@ -187,8 +187,8 @@ proptest! {
                 attempts[n] += 1;
                 ledger.take(&reserved(n, attempts[n], price));
             }
-            let standing = ledger.standing(&run());
-            prop_assert!(standing.spent_usd + standing.reserved_usd <= 1.000_001);
+            let usage = ledger.usage(&run());
+            prop_assert!(usage.spent_usd + usage.reserved_usd <= 1.000_001);
         }
     }
 
@@ -197,7 +197,7 @@ proptest! {
         steps in proptest::collection::vec((0usize..4, 1u32..4, 0.0f64..0.5, any::<bool>()), 0..40),
         again in proptest::collection::vec(0usize..40, 0..20)
     ) {
-        let lines: Vec<Entry> = steps
+        let lines: Vec<LedgerEntry> = steps
             .into_iter()
             .map(|(n, attempt, usd, settle)| {
                 if settle {
@@ -226,7 +226,7 @@ fn a_bill_ends_the_reservation_of_an_earlier_attempt_that_nobody_took_over() {
     let mut ledger = Ledger::default();
     ledger.take(&reserved(1, 1, 0.3));
     ledger.take(&settled(1, 2, 0.3));
-    assert_eq!(ledger.standing(&run()), standing(0.3, 0.0));
+    assert_eq!(ledger.usage(&run()), usage(0.3, 0.0));
 }
 
 #[test]
@@ -235,10 +235,10 @@ fn what_was_taken_over_stays_reserved_when_the_later_attempt_was_not_billed() {
     ledger.take(&reserved(1, 1, 0.3));
     ledger.take(&reserved(1, 2, 0.3));
     ledger.take(&settled(1, 2, 0.0));
-    assert_eq!(ledger.standing(&run()), standing(0.0, 0.3));
+    assert_eq!(ledger.usage(&run()), usage(0.0, 0.3));
     ledger.take(&reserved(1, 3, 0.3));
     ledger.take(&settled(1, 3, 0.3));
-    assert_eq!(ledger.standing(&run()), standing(0.3, 0.0));
+    assert_eq!(ledger.usage(&run()), usage(0.3, 0.0));
 }
 
 #[test]
@@ -258,13 +258,13 @@ fn what_a_person_says_was_not_billed_frees_what_an_attempt_took_over() {
     ledger.take(&reserved(1, 2, 0.3));
     let unbilled = settled(1, 2, 0.0);
     ledger.take(&unbilled);
-    let run = unbilled.stake.run_id.clone();
-    assert!((ledger.standing(&run).reserved_usd - 0.3).abs() < 1e-9);
-    ledger.take(&Entry {
+    let run = unbilled.attempt_key.run_id.clone();
+    assert!((ledger.usage(&run).reserved_usd - 0.3).abs() < 1e-9);
+    ledger.take(&LedgerEntry {
         by_hand: true,
         ..unbilled
     });
-    assert!(ledger.standing(&run).reserved_usd.abs() < 1e-9);
+    assert!(ledger.usage(&run).reserved_usd.abs() < 1e-9);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn jobs_that_were_dearer_than_reserved_are_remembered() {
     let free = settled(4, 1, 0.25);
     ledger.take(&free);
     let told: Vec<f64> = ledger
-        .dearer(&free.stake.run_id, free.at)
+        .dearer(&free.attempt_key.run_id, free.at)
         .map(|(_, _, usd)| usd)
         .collect();
     assert_eq!(told, [0.5, 0.4, 0.25]);

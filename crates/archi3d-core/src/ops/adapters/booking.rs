@@ -5,13 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::budget::{Caps, Grant, Stake};
+use crate::domain::budget::{AttemptKey, Caps, Grant};
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::dollars;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::Budget as _;
-use crate::store::files::FileBudget;
+use crate::store::Budget;
 
 use super::AdapterEntry;
 use super::check::{CheckOutcome, Checked};
@@ -21,8 +20,8 @@ pub(in crate::ops) const CHECKS: &str = "adapter-checks";
 
 /// One check that costs something.
 pub(super) struct Booking {
-    budget: FileBudget,
-    stake: Stake,
+    budget: Arc<dyn Budget>,
+    attempt_key: AttemptKey,
     price: Option<f64>,
     /// Where the adapter works, and what it made is kept.
     pub(super) folder: PathBuf,
@@ -40,7 +39,7 @@ impl Booking {
             hint: None,
         };
         let bad = |error: &dyn std::fmt::Display| setup(error.to_string());
-        let stake = Stake {
+        let attempt_key = AttemptKey {
             run_id: RunId::parse(CHECKS).map_err(|error| bad(&error))?,
             job_id: JobId::parse(&format!("{key}-{}", &id[..12])).map_err(|error| bad(&error))?,
             attempt: 1,
@@ -48,7 +47,7 @@ impl Booking {
             worker_id: WorkerId::parse(&format!("check-{}", &id[..12]))
                 .map_err(|error| bad(&error))?,
         };
-        let budget = FileBudget::new(&context.workspace, Arc::new(|_| {}));
+        let budget = context.local().budget(Arc::new(|_| {}));
         let caps = Caps {
             run_usd: None,
             day_usd: context.settings.global.budget_day_usd,
@@ -58,11 +57,11 @@ impl Booking {
                 format!("algo {key} has no price; it is not checked while a budget is set");
             return Err(setup(message));
         }
-        let granted = budget.reserve(&stake, price.unwrap_or_default(), caps, now)?;
+        let granted = budget.reserve(&attempt_key, price.unwrap_or_default(), caps, now)?;
         if let Grant::No(level) = granted {
             let left = dollars(level.left_usd());
             return Err(setup(format!(
-                "checking {key} does not fit under the limit of the day, which has {left} left"
+                "checking {key} would exceed the limit of the day, which has {left} left"
             )));
         }
         let stamp: String = now
@@ -74,7 +73,7 @@ impl Booking {
         let name = format!("{key}-{stamp}-{}", &id[..4]);
         Ok(Self {
             budget,
-            stake,
+            attempt_key,
             price,
             folder: context.workspace.runs().join(".checks").join(name),
         })
@@ -95,7 +94,8 @@ impl Booking {
             }
             CheckOutcome::Failed { .. } | CheckOutcome::Skipped { .. } => 0.0,
         };
-        self.budget.settle(&self.stake, usd, context.clock.now())?;
+        self.budget
+            .settle(&self.attempt_key, usd, context.clock.now())?;
         Ok(())
     }
 }

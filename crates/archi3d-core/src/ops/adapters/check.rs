@@ -387,7 +387,27 @@ fn run(
         Ok(Ok(_)) => failed(AdapterError::permanent(
             "the adapter reported no success and gave no reason",
         )),
-        Ok(Err(error)) => failed(error),
+        Ok(Err(error)) => {
+            let cut_off = matches!(
+                error,
+                AdapterError::Stopped(_) | AdapterError::CutOff { .. }
+            );
+            match failed(error) {
+                // Whether it had bought by then cannot be told.
+                CheckOutcome::Failed {
+                    message,
+                    detail,
+                    retry_after,
+                    ..
+                } if cut_off && purchase.intended => CheckOutcome::Failed {
+                    class: ErrorClass::Unknown,
+                    message: format!("{message}; it was about to buy and may have been billed"),
+                    detail,
+                    retry_after,
+                },
+                outcome => outcome,
+            }
+        }
         Err(_) => failed(AdapterError::permanent("the adapter panicked")),
     }
 }
@@ -451,7 +471,7 @@ fn failed(error: AdapterError) -> CheckOutcome {
             detail: None,
             retry_after: None,
         },
-        AdapterError::NoRoom { .. } | AdapterError::Withdrawn => CheckOutcome::Failed {
+        AdapterError::NoRoom { .. } | AdapterError::CancelledUnbilled => CheckOutcome::Failed {
             class: ErrorClass::Transient,
             message,
             detail: None,
@@ -473,6 +493,8 @@ fn failed(error: AdapterError) -> CheckOutcome {
 #[derive(Default)]
 struct Purchase {
     request_id: Option<String>,
+    /// Whether it has said that it is about to buy, and no more.
+    intended: bool,
     complaints: Vec<String>,
 }
 
@@ -480,11 +502,12 @@ impl JobReporter for Purchase {
     fn progress(&mut self, _: f64, _: Option<&str>) {}
 
     fn intent(&mut self, _: &str) -> Result<(), AdapterError> {
+        self.intended = true;
         Ok(())
     }
 
     fn submitted(&mut self, request_id: &str, _: Option<f64>) -> Result<(), AdapterError> {
-        self.request_id = Some(request_id.to_owned());
+        (self.intended, self.request_id) = (false, Some(request_id.to_owned()));
         Ok(())
     }
 

@@ -53,7 +53,7 @@ pub fn look(context: &OpsContext, key: &AlgoKey, online: bool) -> Option<Looked>
         }
         (_, Some(Err(reason))) => looked.problems.push(reason),
         (true, None) => looked.notes.push(format!(
-            "{} does not describe its models; only a purchase tells",
+            "{} does not describe its models; only a purchase shows whether it works",
             service.name
         )),
         (false, None) => looked.notes.push(format!(

@@ -13,8 +13,8 @@ use crate::domain::id::AlgoKey;
 use crate::domain::price::{ListedPrice, PriceList};
 use crate::domain::service::{self, SERVICES};
 use crate::ops::{OpsContext, OpsError};
+use crate::store::bounds::refuse_link_outside;
 use crate::store::error::IoContext;
-use crate::store::files::refuse_link_outside;
 use crate::workspace::durable;
 
 /// What one generation of an algorithm costs.

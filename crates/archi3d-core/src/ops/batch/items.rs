@@ -2,8 +2,8 @@
 
 use crate::domain::item::MAX_IMAGES;
 use crate::domain::plan::CatalogItem;
-use crate::ops::table_file::{self, Columns};
 use crate::store::error::StoreError;
+use crate::store::table_file::{self, Columns};
 use crate::table::{Table, TableError};
 use crate::workspace::paths::Workspace;
 

@@ -6,7 +6,7 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::plan::{AlgoSelection, Plan, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::ops::batch::IMAGE_POLICY;
-use crate::ops::table_file::RiskyCell;
+use crate::store::table_file::RiskyCell;
 use crate::workspace::log::append_record;
 use crate::workspace::paths::Workspace;
 

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 
 use crate::domain::identity::image_set_hash;
 use crate::domain::item::{ImageOrder, Item, MAX_IMAGES, sorted_images};
-use crate::ops::table_file::{self, Columns};
 use crate::store::error::StoreError;
+use crate::store::table_file::{self, Columns};
 use crate::table::{Table, TableError};
 use crate::workspace::paths::Workspace;
 use crate::workspace::scan::Scan;
@@ -113,7 +113,7 @@ impl Evidence {
                 // A table without a header is how an empty dataset used to be written.
                 Err(TableError::Empty | TableError::NoHeader) => {}
                 Err(error) => warnings.push(format!(
-                    "cannot tell the image order in {}: {error}",
+                    "cannot read the image order of {}: {error}",
                     path.display()
                 )),
             }

@@ -9,7 +9,7 @@ use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::ops::catalog::Catalog;
 use crate::ops::catalog::order::Chosen;
-use crate::ops::table_file::RiskyCell;
+use crate::store::table_file::RiskyCell;
 use crate::workspace::log::append_record;
 use crate::workspace::paths::Workspace;
 

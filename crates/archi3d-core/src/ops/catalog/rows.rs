@@ -4,7 +4,7 @@ use crate::domain::item::Item;
 use crate::domain::products::Enrichment;
 use crate::domain::time::Timestamp;
 use crate::ops::catalog::Catalog;
-use crate::ops::table_file::empty_like;
+use crate::store::table_file::empty_like;
 use crate::table::Table;
 
 const ITEM_COLUMNS: &[&str] = &[

@@ -13,7 +13,7 @@ use crate::domain::text::shell_word;
 use crate::ops::find::{JobName, find_job, jobs_meant};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::runs::{RunMoney, Runs};
-use crate::store::{JobRecord, Standing};
+use crate::store::{JobRecord, JobSnapshot};
 
 use super::Counted;
 use crate::domain::money::Usd;
@@ -33,14 +33,14 @@ pub fn open_reservations(
     let mut found = Vec::new();
     for (job_id, reserved) in &money.reserved {
         let record = jobs.get(job_id);
-        let job = record.map(|job| &job.standing);
+        let job = record.map(|job| &job.snapshot);
         let (state, request_id) = match job {
-            Some(Standing::Known {
+            Some(JobSnapshot::Known {
                 state: JobState::Running { .. },
                 holder: Some(holder),
                 ..
             }) if holder.verdict != Verdict::Dead => continue,
-            Some(Standing::Known {
+            Some(JobSnapshot::Known {
                 state, purchase, ..
             }) => (state.status().word().to_owned(), purchase.clone()),
             _ => ("unknown".to_owned(), None),
@@ -101,10 +101,10 @@ pub(super) fn take_in(counted: &mut [Counted<'_>], money: &RunMoney) {
         let mut meant = None;
         for (place, one) in counted.iter_mut().enumerate() {
             let record = one.record;
-            if record.job_id != said.stake.job_id || record.started > said.at {
+            if record.job_id != said.attempt_key.job_id || record.started > said.at {
                 continue;
             }
-            let own = record.nonce == said.stake.nonce;
+            let own = record.nonce == said.attempt_key.nonce;
             if own || meant.is_none() {
                 meant = Some(place);
             }

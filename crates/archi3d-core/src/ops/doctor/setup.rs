@@ -8,12 +8,11 @@ use crate::domain::finding::{Code, Finding, Severity};
 use crate::domain::job::Status;
 use crate::domain::text::counted;
 use crate::ops::adapters::{self, AdapterEntry};
-use crate::store::Providers as _;
-use crate::store::files::FileProviders;
 use crate::store::providers::Closable;
+use crate::store::upkeep::{Checkup, unreadable};
 use crate::table::Table;
 
-use super::{Checkup, Target, unreadable};
+use super::Target;
 
 pub(super) fn look(target: &Target, table: Option<&Table>, checkup: &mut Checkup) {
     look_at_providers(target, checkup);
@@ -28,13 +27,12 @@ pub(super) fn look(target: &Target, table: Option<&Table>, checkup: &mut Checkup
             let shown = target.workspace.relative(&path);
             let shown = shown.unwrap_or_else(|| path.display().to_string());
             let finding = Finding::new(Code::ConfigError, error.to_string()).at(shown, line);
-            checkup
-                .find(finding.fix("set the file right; archi3d config show tells whether it is"));
+            checkup.find(finding.fix("set the file right; archi3d config show checks it"));
             return;
         }
     };
     let waiting = table.map(waiting_jobs).unwrap_or_default();
-    let entries = match adapters::list(context) {
+    let entries = match adapters::list_here(context) {
         Ok(entries) => entries,
         Err(error) => return checkup.find(unreadable("config/adapters.yaml", &error)),
     };
@@ -85,7 +83,7 @@ fn waiting_jobs(table: &Table) -> BTreeMap<String, usize> {
 }
 
 fn look_at_providers(target: &Target, checkup: &mut Checkup) {
-    let providers = FileProviders::new(&target.workspace);
+    let providers = target.local().providers();
     let closed = match providers.all_closed(Closable::Provider, target.clock.now()) {
         Ok(closed) => closed,
         Err(error) => return checkup.find(unreadable("runs/.providers", &error)),

@@ -3,7 +3,7 @@
 use crate::domain::job::{JobState, Status};
 use crate::domain::money::Usd;
 use crate::ops::adopt::Kept;
-use crate::store::{JobRecord, Standing};
+use crate::store::{JobRecord, JobSnapshot};
 
 use crate::ops::view::explain::{NextStep, Numbers, RunOptions, Step};
 
@@ -30,7 +30,7 @@ pub(super) fn next_steps(
         step,
     };
     let mut steps = Vec::new();
-    let has_result = matches!(&record.standing, Standing::Known { state, .. }
+    let has_result = matches!(&record.snapshot, JobSnapshot::Known { state, .. }
         if matches!(state, JobState::Completed { simulated: false, .. }));
     if !has_result && kept.iter().any(|kept| kept.whole) {
         steps.push(step(
@@ -76,12 +76,12 @@ pub(super) fn next_steps(
         "cancelled" => Some(step("put it back", Step::UndoCancel)),
         "running" | "slow" | "stalled" => Some(step("watch it", Step::Watch)),
         "unusable_algo" => Some(step("see what is wrong with it", Step::ListAdapters)),
-        "not_in_manifest" if record.standing == Standing::NotInManifest => {
+        "not_in_manifest" if record.snapshot == JobSnapshot::NotInManifest => {
             Some(step("bring both tables together", Step::CompleteBatch))
         }
         "not_registered" | "not_in_manifest" => Some(step("make its row again", Step::RebuildRows)),
         "ask_first" => {
-            let waits = record.standing.holder_died();
+            let waits = record.snapshot.holder_died();
             let ended = if waits { plain } else { resumed };
             steps.push(step("end it as failed, to be looked at", ended));
             Some(step(
@@ -94,7 +94,7 @@ pub(super) fn next_steps(
             "give it a unit_price_usd in config/adapters.yaml, then see",
             Step::Plan,
         )),
-        _ if matches!(&record.standing, Standing::Known { state, .. }
+        _ if matches!(&record.snapshot, JobSnapshot::Known { state, .. }
             if state.status() != Status::Running) =>
         {
             Some(step("run it", plain))
@@ -102,7 +102,7 @@ pub(super) fn next_steps(
         _ => None,
     };
     steps.extend(own);
-    let over = matches!(&record.standing, Standing::Known { state, .. }
+    let over = matches!(&record.snapshot, JobSnapshot::Known { state, .. }
         if matches!(state.status(), Status::Failed | Status::Cancelled));
     if numbers.reserved_usd.is_some() && over {
         let what = "if it will not run again: note what the provider billed, 0 if nothing";

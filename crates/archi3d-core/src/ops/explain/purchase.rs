@@ -1,10 +1,10 @@
-//! The story of a purchase: what was meant to be bought, when, and what came of it.
+//! The timeline of a purchase: what was meant to be bought, when, and what came of it.
 
 use crate::domain::retry::ErrorClass;
 use crate::ops::attempts::AttemptRecord;
 
 /// Tells what the attempts noted before and after they bought, one sentence each.
-pub(super) fn story(attempts: &[AttemptRecord]) -> Vec<String> {
+pub(super) fn timeline(attempts: &[AttemptRecord]) -> Vec<String> {
     let mut told = Vec::new();
     // Whether an earlier attempt meant to buy and nobody knows what came of it.
     let mut open = false;
@@ -25,10 +25,11 @@ pub(super) fn story(attempts: &[AttemptRecord]) -> Vec<String> {
             (Some(intent), None) => {
                 let not_bought = attempt.class.filter(|class| *class != ErrorClass::Unknown);
                 open = not_bought.is_none();
-                let rest = if open {
-                    "no answer was noted"
-                } else {
-                    "nothing was bought"
+                let billed = attempt.cost_usd.is_some_and(|usd| usd > 0.0);
+                let rest = match (open, billed) {
+                    (true, _) => "no answer was noted",
+                    (false, true) => "it was billed without a model",
+                    (false, false) => "nothing was bought",
                 };
                 told.push(format!(
                     "attempt {number} noted at {} that it was about to buy; {rest} ({error})",
@@ -45,7 +46,7 @@ pub(super) fn story(attempts: &[AttemptRecord]) -> Vec<String> {
             (None, None) if open => {
                 let until = attempt.ended.unwrap_or(attempt.started).iso();
                 told.push(format!(
-                    "attempt {number} looked for that purchase until {until} and did not find it ({error})"
+                    "attempt {number} ended at {until} and does not know either what came of it ({error})"
                 ));
             }
             (None, _) => {}

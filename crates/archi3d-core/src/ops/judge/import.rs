@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::text::formula_safe;
 use crate::ops::judge::{Kind, judged_jobs};
-use crate::ops::table_file::{self, Columns};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::IoContext;
+use crate::store::table_file::{self, Columns};
 use crate::table::Table;
 use crate::workspace::durable;
 use crate::workspace::lock::FileLock;

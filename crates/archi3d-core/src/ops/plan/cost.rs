@@ -10,8 +10,8 @@ use super::Planner;
 use crate::domain::budget::CapKind;
 use crate::domain::id::AlgoKey;
 use crate::domain::money::Usd;
-use crate::ops::view::plan::{JobPlan, PlannedAction, Price, Reason, Sums};
-use crate::store::{JobRecord, Standing};
+use crate::ops::view::plan::{JobPlan, PlannedAction, PlannedCost, Reason, Sums};
+use crate::store::{JobRecord, JobSnapshot};
 
 impl Sums {
     /// Keeps the worst case below what the limits leave.
@@ -22,7 +22,7 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, fate: PlannedAction, price: &Price) {
+    pub(super) fn add(&mut self, fate: PlannedAction, price: &PlannedCost) {
         if !fate.starts() {
             return;
         }
@@ -61,35 +61,35 @@ impl Planner<'_> {
     }
 
     /// Returns what a job costs if it starts.
-    pub(super) fn price(&self, job: &JobRecord, fate: PlannedAction) -> Price {
-        let carrier = self.carrier_of(job).filter(|_| !self.request.dry_run);
-        let Some(carrier) = carrier else {
-            return Price::default();
+    pub(super) fn price(&self, job: &JobRecord, fate: PlannedAction) -> PlannedCost {
+        let algorithm = self.algorithm_of(job).filter(|_| !self.request.dry_run);
+        let Some(algorithm) = algorithm else {
+            return PlannedCost::default();
         };
-        let failures = match &job.standing {
-            Standing::Known { failures, .. } => *failures,
+        let failures = match &job.snapshot {
+            JobSnapshot::Known { failures, .. } => *failures,
             _ => 0,
         };
         // What may have been billed and is bought anew counts as spent and is not
         // taken over.
-        let given_up = fate != PlannedAction::Reattach && !carrier.adapter.reconciles();
+        let given_up = fate != PlannedAction::Reattach && !algorithm.adapter.reconciles();
         let own = self.money.reserved.get(&job.job_id);
         let own = own.filter(|_| !given_up);
         let reserved = own.map_or(Usd::ZERO, |own| Usd::of(own.usd).or_nothing());
         let key = self.key_of(job).map(AlgoKey::as_str).unwrap_or_default();
         let highest_cost = self.highest_cost.get(key).copied().unwrap_or_default();
-        let Some(unit) = carrier.price.unit_usd.map(|usd| usd.max(highest_cost)) else {
-            return Price {
+        let Some(unit) = algorithm.price.unit_usd.map(|usd| usd.max(highest_cost)) else {
+            return PlannedCost {
                 unknown: true,
                 reserved,
-                ..Price::default()
+                ..PlannedCost::default()
             };
         };
         let today = own.map_or(
             Usd::ZERO,
             |own| if own.today { reserved } else { Usd::ZERO },
         );
-        let more = carrier.retry.retries.saturating_sub(failures);
+        let more = algorithm.retry.retries.saturating_sub(failures);
         // What is bought already is asked for again, not bought again.
         let billed = if fate == PlannedAction::Reattach {
             1
@@ -97,7 +97,7 @@ impl Planner<'_> {
             1 + more as usize
         };
         let unit = Usd::of(unit).or_nothing();
-        Price {
+        PlannedCost {
             unknown: false,
             expected: unit,
             worst: unit.times(billed),
@@ -109,7 +109,7 @@ impl Planner<'_> {
 
     /// Returns why a limit would refuse a job, as the engine does: what is bought
     /// already asks no limit.
-    pub(super) fn too_dear(&self, fate: PlannedAction, price: &Price) -> Option<Reason> {
+    pub(super) fn too_dear(&self, fate: PlannedAction, price: &PlannedCost) -> Option<Reason> {
         if fate != PlannedAction::Run || self.request.dry_run || !self.caps.any() {
             return None;
         }

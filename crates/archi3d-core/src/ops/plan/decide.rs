@@ -15,19 +15,21 @@ use crate::domain::money::Usd;
 use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
-use crate::engine::{BREAKER_PAUSE, Carrier, Carriers, PlannedJob, unusable_picture};
+use crate::engine::{Algorithm, Algorithms, BREAKER_PAUSE, QueuedJob, unusable_picture};
 use crate::ops::find::JobName;
 use crate::ops::money::{self, Limit, Money};
 use crate::ops::reuse::Forecast;
-use crate::ops::select::{self, WorkerRequest, arrange, carrier, finds, is_findable, on_trial};
+use crate::ops::select::{
+    self, WorkerRequest, algorithm, arrange, copies_go_first, finds, is_findable, on_trial,
+};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::providers::{Closable, Closure};
 use crate::store::runs::{RunMoney, Runs};
-use crate::store::{JobRecord, Standing};
+use crate::store::{JobRecord, JobSnapshot};
 use crate::workspace::pictures::PictureMarks;
 
 use super::words::{entered, left_out, unusable};
-use crate::ops::view::plan::{Identical, JobPlan, PlannedAction, Price, Reason};
+use crate::ops::view::plan::{Identical, JobPlan, PlannedAction, PlannedCost, Reason};
 
 /// Everything that decides about a job.
 pub(in crate::ops) struct Planner<'a> {
@@ -38,7 +40,7 @@ pub(in crate::ops) struct Planner<'a> {
     pub(super) now: Timestamp,
     pub(super) caps: Caps,
     pub(super) limits: Vec<Limit>,
-    pub(super) carriers: Carriers,
+    pub(super) algorithms: Algorithms,
     /// What the jobs planned so far would add to the ledger.
     pub(super) planned: Usd,
     /// The same of this day.
@@ -77,10 +79,10 @@ struct Offered<'a> {
 /// What a look at a job's state tells.
 enum Seen {
     Left(JobPlan),
-    Selected(PlannedJob),
+    Selected(QueuedJob),
 }
 
-type Decided = (PlannedAction, Reason, Price);
+type Decided = (PlannedAction, Reason, PlannedCost);
 
 impl<'a> Planner<'a> {
     pub(in crate::ops) fn new(
@@ -113,7 +115,7 @@ impl<'a> Planner<'a> {
             } else {
                 runs.unpublished(run_id)?
             },
-            carriers: HashMap::new(),
+            algorithms: HashMap::new(),
             reuse: (request.reuse && !request.dry_run)
                 .then(|| Forecast::new(context, runs.reuse())),
             offered: None,
@@ -147,7 +149,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts a job that would be bought although an identical result exists.
-    fn count_identical(&mut self, planned: &PlannedJob, price: &Price) {
+    fn count_identical(&mut self, planned: &QueuedJob, price: &PlannedCost) {
         let Some(offered) = &self.offered else {
             return;
         };
@@ -171,8 +173,8 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns what carries a job out that was decided about.
-    pub(in crate::ops) fn carrier_of(&self, job: &JobRecord) -> Option<&Carrier> {
-        self.carriers.get(self.key_of(job)?)?.as_ref().ok()
+    pub(in crate::ops) fn algorithm_of(&self, job: &JobRecord) -> Option<&Algorithm> {
+        self.algorithms.get(self.key_of(job)?)?.as_ref().ok()
     }
 
     /// Returns how the money of the run stands.
@@ -192,12 +194,12 @@ impl<'a> Planner<'a> {
 
     /// Returns why the provider of a job is closed, if it is.
     pub(in crate::ops) fn closure_for(&self, job: &JobRecord) -> Option<&Closure> {
-        self.closure_of(self.carrier_of(job)?)
+        self.closure_of(self.algorithm_of(job)?)
     }
 
     /// Returns why the algorithm of a job is paused, if it is.
     pub(in crate::ops) fn pause_of(&self, job: &JobRecord) -> Option<&Closure> {
-        let kept = self.carrier_of(job)?.breaker_failures > 0;
+        let kept = self.algorithm_of(job)?.breaker_failures > 0;
         let key = self.key_of(job).filter(|_| kept)?;
         self.paused.iter().find(|pause| pause.provider == *key)
     }
@@ -221,7 +223,14 @@ impl<'a> Planner<'a> {
                 });
             }
         }
-        arrange(self.request, &mut selected, &self.carriers);
+        arrange(self.request, &mut selected, &self.algorithms);
+        if let Some(forecast) = self
+            .reuse
+            .as_ref()
+            .filter(|_| copies_go_first(self.request))
+        {
+            forecast.put_copies_first(&mut selected, self.request.adapter.as_ref());
+        }
         let may_start = on_trial(self.request, &selected);
         let planned: Vec<JobPlan> = selected
             .into_iter()
@@ -245,17 +254,17 @@ impl<'a> Planner<'a> {
 
     fn look(&mut self, job: JobRecord) -> Seen {
         if let Some(key) = self.key_of(&job).cloned()
-            && !self.carriers.contains_key(&key)
+            && !self.algorithms.contains_key(&key)
         {
-            let built = carrier(self.context, self.request, &key);
-            self.carriers.insert(key, built);
+            let built = algorithm(self.context, self.request, &key);
+            self.algorithms.insert(key, built);
         }
         let asked = matches!(
-            &job.standing,
-            Standing::Known { holder: Some(holder), .. } if holder.cancel_asked
+            &job.snapshot,
+            JobSnapshot::Known { holder: Some(holder), .. } if holder.cancel_asked
         );
-        let (fate, reason) = match job.standing.seen() {
-            None => (PlannedAction::Skip, left_out(&job.standing)),
+        let (fate, reason) = match job.snapshot.seen() {
+            None => (PlannedAction::Skip, left_out(&job.snapshot)),
             Some(_) if self.unpublished.contains_key(&job.job_id) => {
                 let words = "finished by a worker that died; the next start publishes them";
                 (
@@ -271,7 +280,7 @@ impl<'a> Planner<'a> {
                     let words = "with a cancel requested; the next worker cancels them";
                     (PlannedAction::Skip, Reason::new("cancel_asked", words))
                 }
-                Decision::Run(entry) => return Seen::Selected(PlannedJob { job, entry }),
+                Decision::Run(entry) => return Seen::Selected(QueuedJob { job, entry }),
                 Decision::Skip(reason) => {
                     let held = reason == SkipReason::Held;
                     let fate = if held {
@@ -283,10 +292,10 @@ impl<'a> Planner<'a> {
                 }
             },
         };
-        Seen::Left(self.told(job, (fate, reason, Price::default())))
+        Seen::Left(self.told(job, (fate, reason, PlannedCost::default())))
     }
 
-    fn decide(&mut self, planned: PlannedJob, may_start: bool) -> JobPlan {
+    fn decide(&mut self, planned: QueuedJob, may_start: bool) -> JobPlan {
         let decided = self.fate(&planned, may_start);
         self.told(planned.job, decided)
     }
@@ -310,15 +319,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts a job that is taken, whatever comes of it: `--limit` counts it too.
-    fn taken(&mut self, fate: PlannedAction, reason: Reason, price: Price) -> Decided {
+    fn taken(&mut self, fate: PlannedAction, reason: Reason, price: PlannedCost) -> Decided {
         self.started += 1;
         self.planned += price.new;
         self.planned_today += price.new_today;
         (fate, reason, price)
     }
 
-    fn fate(&mut self, planned: &PlannedJob, may_start: bool) -> Decided {
-        let nothing = Price::default();
+    fn fate(&mut self, planned: &QueuedJob, may_start: bool) -> Decided {
+        let nothing = PlannedCost::default();
         let limit = self.request.limit;
         if limit.is_some_and(|limit| self.started >= limit) {
             let reason = Reason::new("over_limit", "beyond --limit");
@@ -356,7 +365,7 @@ impl<'a> Planner<'a> {
 
     /// Returns why a job's result would be copied, with `--reuse`, from an earlier
     /// job or from one of this plan; otherwise what goes into it.
-    fn reuse(&mut self, planned: &PlannedJob) -> (Option<Reason>, Option<ContentKey>) {
+    fn reuse(&mut self, planned: &QueuedJob) -> (Option<Reason>, Option<ContentKey>) {
         let wanted = planned.entry != Entry::Redo && !self.reattaches(&planned.job);
         let Some(forecast) = &self.reuse else {
             return (None, None);
@@ -399,18 +408,18 @@ impl<'a> Planner<'a> {
             pause.provider
         );
         let reason = Reason::new("paused", words);
-        Some((PlannedAction::Blocked, reason, Price::default()))
+        Some((PlannedAction::Blocked, reason, PlannedCost::default()))
     }
 
-    fn blocked_before_claim(&mut self, planned: &PlannedJob) -> Option<Decided> {
+    fn blocked_before_claim(&mut self, planned: &QueuedJob) -> Option<Decided> {
         let job = &planned.job;
-        let why = match self.key_of(job).map(|key| &self.carriers[key]) {
-            Some(Ok(carrier)) if carrier.obstacle.is_some() => {
-                carrier.obstacle.clone().unwrap_or_default()
+        let why = match self.key_of(job).map(|key| &self.algorithms[key]) {
+            Some(Ok(algorithm)) if algorithm.obstacle.is_some() => {
+                algorithm.obstacle.clone().unwrap_or_default()
             }
-            Some(Ok(carrier)) => {
+            Some(Ok(algorithm)) => {
                 let until_opened = |closure: &&Closure| closure.until.is_none();
-                let Some(closure) = self.closure_of(carrier).filter(until_opened) else {
+                let Some(closure) = self.closure_of(algorithm).filter(until_opened) else {
                     return self.blocked_by_breaker(job);
                 };
                 let words = format!(
@@ -418,20 +427,24 @@ impl<'a> Planner<'a> {
                     closure.provider
                 );
                 let reason = Reason::new("provider_closed", words);
-                return Some((PlannedAction::Blocked, reason, Price::default()));
+                return Some((PlannedAction::Blocked, reason, PlannedCost::default()));
             }
             Some(Err(_)) if self.request.dry_run => return None,
             Some(Err(why)) => why.clone(),
             None => job.algo.as_ref().err().cloned().unwrap_or_default(),
         };
-        Some((PlannedAction::Blocked, unusable(&why), Price::default()))
+        Some((
+            PlannedAction::Blocked,
+            unusable(&why),
+            PlannedCost::default(),
+        ))
     }
 
     /// Tells whether an earlier attempt bought it and its result would be asked for.
     pub(super) fn reattaches(&self, job: &JobRecord) -> bool {
         let bought = matches!(
-            &job.standing,
-            Standing::Known {
+            &job.snapshot,
+            JobSnapshot::Known {
                 purchase: Some(_),
                 ..
             }
@@ -443,14 +456,14 @@ impl<'a> Planner<'a> {
     fn is_findable(&self, job: &JobRecord) -> bool {
         is_findable(
             job,
-            |key| matches!(self.carriers.get(key), Some(Ok(carrier)) if finds(carrier)),
+            |key| matches!(self.algorithms.get(key), Some(Ok(algorithm)) if finds(algorithm)),
         )
     }
 
-    fn entered(&self, planned: &PlannedJob) -> (PlannedAction, Reason) {
+    fn entered(&self, planned: &QueuedJob) -> (PlannedAction, Reason) {
         let job = &planned.job;
-        let not_before = match &job.standing {
-            Standing::Known { not_before, .. } => *not_before,
+        let not_before = match &job.snapshot {
+            JobSnapshot::Known { not_before, .. } => *not_before,
             _ => None,
         };
         let (fate, plain) = if self.reattaches(job) {
@@ -483,15 +496,32 @@ impl<'a> Planner<'a> {
         (fate, reason)
     }
 
+    /// Tells whether a worker asks a person about a job whose holder died, instead of buying again.
+    pub(crate) fn asks_first(&self, job: &JobRecord) -> bool {
+        let JobSnapshot::Known {
+            purchase: None,
+            intended,
+            ..
+        } = job.snapshot
+        else {
+            return false;
+        };
+        self.algorithm_of(job).is_some_and(|algorithm| {
+            let adapter = &algorithm.adapter;
+            let costs = algorithm
+                .price
+                .unit_usd
+                .map_or_else(|| adapter.may_buy(), |usd| usd > 0.0);
+            let asks = algorithm.on_interrupt == OnInterrupt::Ask && !adapter.announces();
+            (asks || intended && costs) && !adapter.reconciles()
+        })
+    }
+
     /// Returns why a job would be taken and fail before its adapter starts.
-    fn fails_at_once(&mut self, planned: &PlannedJob) -> Option<Reason> {
+    fn fails_at_once(&mut self, planned: &QueuedJob) -> Option<Reason> {
         let job = &planned.job;
-        let asks = self
-            .carrier_of(job)
-            .is_some_and(|carrier| carrier.on_interrupt == OnInterrupt::Ask);
-        let unbought = matches!(&job.standing, Standing::Known { purchase: None, .. });
-        let died = planned.entry == Entry::Takeover || job.standing.holder_died();
-        if died && asks && unbought && !self.request.dry_run {
+        let died = planned.entry == Entry::Takeover || job.snapshot.holder_died();
+        if died && self.asks_first(job) && !self.request.dry_run {
             let words = "interrupted and possibly billed; they would end as failed to be looked at";
             return Some(Reason::new("ask_first", words));
         }
@@ -510,8 +540,8 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn closure_of(&self, carrier: &Carrier) -> Option<&Closure> {
-        let provider = carrier.provider.as_ref()?;
+    fn closure_of(&self, algorithm: &Algorithm) -> Option<&Closure> {
+        let provider = algorithm.provider.as_ref()?;
         self.closed.iter().find(|c| c.provider == *provider)
     }
 }

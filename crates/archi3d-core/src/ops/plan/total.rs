@@ -142,9 +142,9 @@ impl Planner<'_> {
     /// Returns whose limits an algorithm keeps, if anybody's; a rehearsal none.
     fn provider_of(&self, algo: &str) -> (Option<AlgoKey>, Limits) {
         let key = AlgoKey::parse(algo).ok();
-        let carrier = key.and_then(|key| self.carriers.get(&key)?.as_ref().ok());
-        let limited = carrier.filter(|carrier| carrier.limits.any());
-        match limited.and_then(|carrier| Some((carrier.provider.clone()?, carrier.limits))) {
+        let algorithm = key.and_then(|key| self.algorithms.get(&key)?.as_ref().ok());
+        let limited = algorithm.filter(|algorithm| algorithm.limits.any());
+        match limited.and_then(|algorithm| Some((algorithm.provider.clone()?, algorithm.limits))) {
             Some((provider, limits)) => (Some(provider), limits),
             None => (None, Limits::default()),
         }

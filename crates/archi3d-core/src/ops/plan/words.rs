@@ -1,28 +1,28 @@
 //! The reasons of a plan in words.
 
 use crate::domain::job::Entry;
-use crate::store::Standing;
+use crate::store::JobSnapshot;
 
 use crate::ops::view::plan::Reason;
 
 /// Says why the jobs of an algorithm cannot work.
 pub(super) fn unusable(why: &str) -> Reason {
-    let words = format!("skipped, because nothing can make them: {why}");
+    let words = format!("skipped, no adapter can make them: {why}");
     Reason::new("unusable_algo", words)
 }
 
 /// Says why a job is left out that no worker takes.
-pub(super) fn left_out(standing: &Standing) -> Reason {
-    match standing {
-        Standing::Unknown(word) => Reason::new(
+pub(super) fn left_out(snapshot: &JobSnapshot) -> Reason {
+    match snapshot {
+        JobSnapshot::Unknown(word) => Reason::new(
             "unknown_status",
             format!("with the unknown status {word:?}"),
         ),
-        Standing::NotRegistered => Reason::new(
+        JobSnapshot::NotRegistered => Reason::new(
             "not_registered",
             "without a row in tables/generations.csv (`archi3d registry rebuild` makes it)",
         ),
-        Standing::Renamed => Reason::new(
+        JobSnapshot::Renamed => Reason::new(
             "not_in_manifest",
             "with an id that a spreadsheet has changed (`archi3d registry rebuild` sets it right)",
         ),

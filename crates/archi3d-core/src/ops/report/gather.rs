@@ -18,11 +18,10 @@ use crate::ops::report::data::{
 };
 use crate::ops::report::row::{CATEGORIES, COLUMNS, Row};
 use crate::ops::report::{ReportRequest, setup};
-use crate::ops::table_file::{self, Columns};
 use crate::ops::view::cost::By;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::files;
-use crate::store::{JobRecord, Standing, consumed};
+use crate::store::table_file::{self, Columns};
+use crate::store::{JobRecord, JobSnapshot, consumed};
 
 /// A report before anybody has looked at its models and pictures.
 pub(super) struct Gathered {
@@ -187,8 +186,8 @@ impl<'a> Gathering<'a> {
             }
             read => read?,
         }
-        let now = context.clock.now();
-        match files::read_run(&context.workspace, run, Rhythm::default(), now) {
+        let runs = context.local().runs()?;
+        match runs.jobs(run, Rhythm::default()) {
             Ok(jobs) => consumed(jobs.jobs).for_each(|job| self.note_standing(run, &job)),
             Err(error) => self.warnings.push(format!(
                 "states are those of the table alone, because run {run} cannot be read: {error}"
@@ -198,13 +197,13 @@ impl<'a> Gathering<'a> {
     }
 
     fn note_standing(&mut self, run: &RunId, job: &JobRecord) {
-        let state = match &job.standing {
-            Standing::Known { state, .. } => state,
-            Standing::NotRegistered => {
+        let state = match &job.snapshot {
+            JobSnapshot::Known { state, .. } => state,
+            JobSnapshot::NotRegistered => {
                 self.not_registered += 1;
                 return;
             }
-            Standing::Unknown(_) | Standing::NotInManifest | Standing::Renamed => return,
+            JobSnapshot::Unknown(_) | JobSnapshot::NotInManifest | JobSnapshot::Renamed => return,
         };
         let stands = Stands {
             state: state.status().to_string(),

@@ -1,7 +1,7 @@
 //! A row of the registry, as far as a report reads it.
 
 use crate::ops::report::data::{Pose, Score};
-use crate::ops::table_file::Columns;
+use crate::store::table_file::Columns;
 use crate::table::Table;
 
 /// The levels of a category, the closest first.

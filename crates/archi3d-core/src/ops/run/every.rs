@@ -14,17 +14,14 @@ use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::text::counted;
 use crate::engine::event::{Sink, Summary};
 use crate::engine::{Places, Rank};
-use crate::ops::fleet::required_url;
-use crate::ops::select::{FleetRequest, Spending, WorkerRequest, carrier, known_algo};
+use crate::ops::select::{FleetRequest, Spending, WorkerRequest, algorithm, known_algo};
 use crate::ops::view::fleet::Served;
 use crate::ops::{OpsContext, OpsError, capacity, identity};
 use crate::store::WorkerIdentity;
-use crate::store::postgres::crew::{RunToServe, runs_to_serve};
-use crate::store::postgres::{Hand, StoreUrl, UNHEARD};
+use crate::store::fleet::{Hand, RunToServe};
 use crate::workspace::fleet::{FleetMark, FleetState};
 
-use super::Task;
-use super::fleet::{Joined, named, spool_of, work};
+use super::{Task, work_on};
 
 /// How often it looks for runs.
 const LOOK: Duration = Duration::from_secs(1);
@@ -82,26 +79,21 @@ pub fn serve(
     hearers: &Hearers<'_>,
 ) -> Result<Served, OpsError> {
     let algos = usable(context, request)?;
-    let url = required_url(context)?;
+    let fleet = context.required_fleet()?;
     let identity = identity::worker_identity(&context.settings);
-    let identity = named(identity, &request.fleet);
+    let identity = request.fleet.name(identity);
     let most = capacity::jobs_at_once(request.max_parallel, |text| (hearers.warn)(text));
     let lease = request.fleet.lease.unwrap_or(LEASE);
-    let names = spool_of(
-        context,
-        "workers",
-        &context.workspace.root().join("spool"),
-        (&url, None),
-    );
-    let hand = Hand::open(&url, &identity, most, lease, &names)?;
-    if !hand.lines().is_heard() {
-        (hearers.warn)(UNHEARD.to_owned());
+    let hand = fleet.hire(&identity, most, lease)?;
+    if let Some(warning) = hand.unheard() {
+        (hearers.warn)(warning.to_owned());
     }
     let keys: Vec<&str> = algos.iter().map(AlgoKey::as_str).collect();
     (hearers.say)(format!(
-        "{} serves {} of {url}, {} at a time, with {}",
+        "{} serves {} of {}, {} at a time, with {}",
         identity.worker_id,
         which(&request.runs),
+        fleet.server(),
         counted(most, "job"),
         keys.join(", ")
     ));
@@ -111,9 +103,8 @@ pub fn serve(
         cancel,
         hearers,
         algos: &algos,
-        url: &url,
         identity: &identity,
-        hand: &hand,
+        hand: &*hand,
         places: Places::new(most),
     };
     let served = thread::scope(|scope| place.attend(scope, most));
@@ -136,8 +127,8 @@ fn usable(context: &OpsContext, request: &ServeRequest) -> Result<Vec<AlgoKey>, 
         message: error.to_string(),
         hint: None,
     })?);
-    let why_not = |key: &AlgoKey| match carrier(context, &plain, key) {
-        Ok(carrier) => carrier.obstacle,
+    let why_not = |key: &AlgoKey| match algorithm(context, &plain, key) {
+        Ok(algorithm) => algorithm.obstacle,
         Err(reason) => Some(reason),
     };
     for key in &request.algos {
@@ -173,9 +164,8 @@ struct Place<'a> {
     cancel: &'a Cancel,
     hearers: &'a Hearers<'a>,
     algos: &'a [AlgoKey],
-    url: &'a StoreUrl,
     identity: &'a WorkerIdentity,
-    hand: &'a Hand,
+    hand: &'a dyn Hand,
     places: Arc<Places>,
 }
 
@@ -248,17 +238,14 @@ impl Place<'_> {
 
     /// Returns the runs that have something to do; none while the server is away.
     fn look(&self, memory: &mut Memory) -> Result<Vec<RunToServe>, OpsError> {
-        let algos: Vec<&str> = self.algos.iter().map(AlgoKey::as_str).collect();
-        let only: Vec<&str> = self.request.runs.iter().map(RunId::as_str).collect();
-        let only = (!only.is_empty()).then_some(only.as_slice());
-        match self.hand.ask(|c| runs_to_serve(c, &algos, only)) {
+        match self.hand.runs_to_serve(self.algos, &self.request.runs) {
             Ok(runs) => {
                 if std::mem::take(&mut memory.away) {
                     (self.hearers.say)("the server is back".to_owned());
                 }
                 Ok(runs)
             }
-            Err(error) if error.is_retryable() => {
+            Err(error) if error.is_away() => {
                 if !std::mem::replace(&mut memory.away, true) {
                     (self.hearers.warn)(format!("{error}; it is tried again"));
                 }
@@ -296,10 +283,7 @@ impl Place<'_> {
             }
         };
         let request = self.request_for(run_id.clone(), most);
-        let joined = Joined {
-            lines: self.hand.lines().clone(),
-            share: Arc::new(self.places.share(rank)),
-        };
+        let share = Arc::new(self.places.share(rank));
         let handle = scope.spawn(move || {
             let sink = (self.hearers.of_run)(&request.run_id);
             let task = Task {
@@ -309,7 +293,8 @@ impl Place<'_> {
                 sink: &sink,
                 ask: &|_| false,
             };
-            work(task, self.identity, self.url.clone(), Some(joined))
+            let open = |opening| self.hand.open(opening);
+            work_on(task, self.identity.clone(), &open, Some(share))
         });
         pools.push(Pool {
             rank,
@@ -318,7 +303,8 @@ impl Place<'_> {
         });
     }
 
-    /// Returns the run if its pictures can be read and its results written from here: its folder is in this workspace.
+    /// Returns the run if its pictures can be read and its results written from here: they lie in a bucket, or its folder is
+    /// in this workspace. A folder of that name that is of another run stands in the way of both.
     fn reach(&self, run: &RunToServe) -> Result<RunId, String> {
         let elsewhere = || {
             let known: serde_json::Value =
@@ -330,8 +316,15 @@ impl Place<'_> {
             )
         };
         let run_id = RunId::parse(&run.run_id).map_err(|error| error.to_string())?;
-        let mark = FleetMark::read(&self.context.workspace.run(&run_id));
-        let mark = mark.ok().flatten().ok_or_else(elsewhere)?;
+        let folder = self.context.workspace.run(&run_id);
+        let Some(mark) = FleetMark::read(&folder).ok().flatten() else {
+            let free = !folder.fleet().exists() && !folder.manifest().exists();
+            return if run.in_bucket && free {
+                Ok(run_id)
+            } else {
+                Err(elsewhere())
+            };
+        };
         let known: serde_json::Value = serde_json::from_str(&run.parameters).unwrap_or_default();
         let here = mark.state == FleetState::Pushed && known["push"] == mark.push.as_str();
         if here { Ok(run_id) } else { Err(elsewhere()) }

@@ -6,18 +6,19 @@ use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::select::{Decision, Selection, SkipReason};
 use crate::domain::text::{plural, shell_word};
-use crate::engine::PlannedJob;
+use crate::domain::time::Timestamp;
+use crate::engine::QueuedJob;
 use crate::engine::event::EventKind;
 use crate::ops::OpsError;
 use crate::ops::select::{self, WorkerRequest};
-use crate::store::files;
-use crate::store::{JobRecord, RunJobs, Standing, WorkerStore, consumed};
+use crate::store::{JobRecord, JobSnapshot, Recovery, RunJobs, WorkerStore, consumed};
+use crate::trace;
 
 use super::Reporter;
 
 /// A run that was recovered and read, with every decision made.
 pub(super) struct Prepared {
-    pub(super) jobs: Vec<PlannedJob>,
+    pub(super) jobs: Vec<QueuedJob>,
     pub(super) skips: BTreeMap<SkipReason, Vec<JobId>>,
     pub(super) rolled_forward: usize,
     pub(super) unmarked: Vec<JobId>,
@@ -39,9 +40,9 @@ pub(super) fn prepare(
     reporter: &Reporter<'_>,
 ) -> Result<Prepared, OpsError> {
     let now = reporter.context.clock.now();
-    let recovery = store.recover(now)?;
+    let recovery = recover(store, now)?;
     // A leftover of a dead worker is no reason not to start.
-    let _ = reporter.context.providers().sweep();
+    let _ = reporter.context.local().providers().sweep();
     let prices = reporter.context.settings.prices.problem.clone();
     for warning in recovery.warnings.into_iter().chain(prices) {
         reporter.warn(warning);
@@ -81,13 +82,22 @@ pub(super) fn prepare(
         let findable = select::is_findable(&job, |key| {
             let known = finders.entry(key.clone());
             *known.or_insert_with(|| {
-                select::carrier(reporter.context, request, key)
-                    .is_ok_and(|carrier| select::finds(&carrier))
+                select::algorithm(reporter.context, request, key)
+                    .is_ok_and(|algorithm| select::finds(&algorithm))
             })
         });
         prepared.decide(job, findable, &selection, reporter);
     }
     Ok(prepared)
+}
+
+/// Finishes what dead workers left.
+fn recover(store: &dyn WorkerStore, now: Timestamp) -> Result<Recovery, OpsError> {
+    let _span = trace::span("sweep");
+    trace::set("run_id", store.run_id().as_str());
+    let recovery = store.recover(now)?;
+    trace::set("recovered", recovery.rolled_forward.len());
+    Ok(recovery)
 }
 
 impl Prepared {
@@ -98,7 +108,7 @@ impl Prepared {
         selection: &Selection,
         reporter: &Reporter<'_>,
     ) {
-        let Some(mut seen) = job.standing.seen() else {
+        let Some(mut seen) = job.snapshot.seen() else {
             self.leave(job, reporter);
             return;
         };
@@ -107,22 +117,22 @@ impl Prepared {
             self.unmarked.push(job.job_id.clone());
         }
         match selection.decide(seen) {
-            Decision::Run(entry) => self.jobs.push(PlannedJob { job, entry }),
+            Decision::Run(entry) => self.jobs.push(QueuedJob { job, entry }),
             Decision::Skip(reason) => self.skip(reason, job.job_id),
         }
     }
 
     /// Skips a job that no worker takes.
     fn leave(&mut self, job: JobRecord, reporter: &Reporter<'_>) {
-        match &job.standing {
-            Standing::Unknown(word) => {
+        match &job.snapshot {
+            JobSnapshot::Unknown(word) => {
                 reporter.warn(format!(
                     "job {} has the unknown status {word:?}; skipped",
                     job.job_id
                 ));
                 self.skip(SkipReason::UnknownStatus, job.job_id);
             }
-            Standing::NotRegistered => self.skip(SkipReason::NotRegistered, job.job_id),
+            JobSnapshot::NotRegistered => self.skip(SkipReason::NotRegistered, job.job_id),
             _ => self.skip(SkipReason::NotInManifest, job.job_id),
         }
     }
@@ -166,7 +176,7 @@ impl Prepared {
                 some_of(doubtful),
                 them = if doubtful.len() == 1 { "it" } else { "them" },
             ));
-            for kept in files::kept(&reporter.context.workspace, &request.run_id) {
+            for kept in reporter.context.local().kept(&request.run_id) {
                 if kept.whole && doubtful.contains(&kept.job_id) {
                     reporter.warn(format!(
                         "job {job} has a model in {}; to make that its result, which costs nothing: \

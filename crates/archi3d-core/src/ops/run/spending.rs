@@ -1,20 +1,20 @@
 //! What a worker may spend: the question before something expensive, and the ledger.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::budget::Level;
+use crate::domain::id::AlgoKey;
 use crate::domain::money::Usd;
-use crate::engine::{Carriers, Money, PlannedJob};
+use crate::engine::{Algorithms, Funds, QueuedJob};
 use crate::ops::budget::{Question, caps};
 use crate::ops::plan::Planner;
-use crate::ops::select::{self, WorkerRequest, on_trial, price_of};
-use crate::ops::view::plan::{PlannedAction, Price};
-use crate::ops::{OpsContext, OpsError, lost_money};
+use crate::ops::select::{self, WorkerRequest, algorithm, on_trial, price_of};
+use crate::ops::view::plan::{PlannedAction, PlannedCost};
+use crate::ops::{OpsContext, OpsError};
 use crate::store::JobRecord;
-use crate::store::files::{self, highest_costs};
+use crate::store::budget::Prepared;
 
-use super::{Crew, Reporter};
+use super::{Reporter, WorkerSetup};
 
 /// What the jobs that may start cost at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -26,16 +26,26 @@ pub(super) struct Due {
 
 impl Due {
     /// Adds up what the most expensive `most` of these jobs cost: which of them other workers
-    /// leave is unknown.
-    fn of(prices: &[Option<f64>], most: Option<usize>) -> Self {
+    /// leave is unknown. A price comes with how many jobs have it.
+    fn of(prices: &[(Option<f64>, usize)], most: Option<usize>) -> Self {
         let most = most.unwrap_or(usize::MAX);
-        let mut known: Vec<f64> = prices.iter().copied().flatten().collect();
-        known.sort_by(|a, b| b.total_cmp(a));
-        known.truncate(most);
-        let unpriced = prices.iter().filter(|price| price.is_none()).count();
+        let jobs: usize = prices.iter().map(|(_, jobs)| jobs).sum();
+        let unpriced = prices.iter().filter(|(price, _)| price.is_none());
+        let unpriced: usize = unpriced.map(|(_, jobs)| jobs).sum();
+        let known = prices
+            .iter()
+            .filter_map(|(price, jobs)| Some(((*price)?, *jobs)));
+        let mut known: Vec<(f64, usize)> = known.collect();
+        known.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let mut left = most;
+        let mut usd = Usd::ZERO;
+        for (price, jobs) in known {
+            usd += Usd::of(price).times(jobs.min(left));
+            left = left.saturating_sub(jobs);
+        }
         Self {
-            jobs: prices.len().min(most),
-            usd: known.into_iter().map(Usd::of).sum::<Usd>().dollars(),
+            jobs: jobs.min(most),
+            usd: usd.dollars(),
             unpriced: unpriced.min(most),
         }
     }
@@ -57,38 +67,42 @@ impl Due {
 pub(super) fn due(
     context: &OpsContext,
     request: &WorkerRequest,
-    jobs: &[PlannedJob],
-    carriers: &Carriers,
-    crew: &Crew<'_>,
+    jobs: &[QueuedJob],
+    algorithms: &Algorithms,
+    setup: &WorkerSetup<'_>,
 ) -> Due {
     let starting = jobs
         .iter()
         .zip(on_trial(request, jobs))
         .filter(|(_, starts)| *starts);
-    let prices: Vec<Option<f64>> = starting
-        .map(|(planned, _)| price_of(request, planned, carriers))
-        .collect();
-    let served = crew.served.iter().flatten().flat_map(|(algo, jobs)| {
-        let carrier = carriers.get(algo).and_then(|carrier| carrier.as_ref().ok());
-        let price = match carrier {
-            Some(carrier) if !request.dry_run => carrier.unit_usd(),
+    let prices = starting.map(|(planned, _)| (price_of(request, planned, algorithms), 1));
+    let served = setup.served.iter().flatten().map(|(algo, jobs)| {
+        let algorithm = algorithms
+            .get(algo)
+            .and_then(|algorithm| algorithm.as_ref().ok());
+        let price = match algorithm {
+            Some(algorithm) if !request.dry_run => algorithm.unit_usd(),
             _ => Some(0.0),
         };
-        std::iter::repeat_n(price, *jobs)
+        (price, *jobs)
     });
-    let prices: Vec<Option<f64>> = prices.into_iter().chain(served).collect();
+    let prices: Vec<(Option<f64>, usize)> = prices.chain(served).collect();
     let due = Due::of(&prices, request.limit);
     let caps = caps(&context.settings, request.spending.budget_usd);
     if !caps.any() || due.usd <= 0.0 {
         return due;
     }
     let (run_id, now) = (&request.run_id, context.clock.now());
-    let left = crew.budget.levels(run_id, caps, now).and_then(|levels| {
-        let left = levels.iter().map(Level::left_usd);
-        let lowest = left.fold(f64::INFINITY, f64::min);
-        // A job may take over what is reserved for it.
-        Ok(lowest + crew.budget.standing(run_id)?.reserved_usd)
-    });
+    let left = setup
+        .run
+        .budget
+        .levels(run_id, caps, now)
+        .and_then(|levels| {
+            let left = levels.iter().map(Level::left_usd);
+            let lowest = left.fold(f64::INFINITY, f64::min);
+            // A job may take over what is reserved for it.
+            Ok(lowest + setup.run.budget.usage(run_id)?.reserved_usd)
+        });
     // A ledger that cannot be read is told by whoever needs to write it.
     let left_usd = left.unwrap_or(f64::INFINITY);
     Due {
@@ -112,8 +126,8 @@ fn due_by_plan(
     let filter = select::among(&request.query, &jobs);
     let plans = planner.plan_all(jobs, &filter);
     let bought = plans.iter().filter(|plan| plan.fate == PlannedAction::Run);
-    let price = |price: &Price| (!price.unknown).then(|| price.expected.dollars());
-    let prices: Vec<Option<f64>> = bought.map(|plan| price(&plan.price)).collect();
+    let price = |price: &PlannedCost| (!price.unknown).then(|| price.expected.dollars());
+    let prices: Vec<_> = bought.map(|plan| (price(&plan.price), 1)).collect();
     Ok(Due::of(&prices, request.limit))
 }
 
@@ -125,12 +139,11 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
     if request.spending.confirmed {
         return None;
     }
-    #[cfg(feature = "postgres")]
-    if super::fleet::is_pushed(context, &request.run_id) {
+    if context.workspace.run(&request.run_id).fleet().exists() {
         return None;
     }
-    let (workspace, now) = (&context.workspace, context.clock.now());
-    let run = files::read_run(workspace, &request.run_id, request.rhythm, now).ok()?;
+    let runs = context.local().runs().ok()?;
+    let run = runs.jobs(&request.run_id, request.rhythm).ok()?;
     let due = due_by_plan(context, request, run.jobs).ok()?;
     due.question(above_usd)
 }
@@ -140,23 +153,22 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
 pub(super) fn confirm(
     context: &OpsContext,
     request: &WorkerRequest,
-    crew: &Crew<'_>,
-    jobs: &[PlannedJob],
+    setup: &WorkerSetup<'_>,
+    jobs: &[QueuedJob],
     due: Due,
 ) -> Result<(), OpsError> {
     let above_usd = context.settings.global.confirm_above_usd;
     let Some(above_usd) = above_usd.filter(|_| !request.spending.confirmed) else {
         return Ok(());
     };
-    let due = match crew.files {
-        Some(_) => {
-            let jobs = jobs.iter().map(|planned| planned.job.clone()).collect();
-            due_by_plan(context, request, jobs).unwrap_or(due)
-        }
-        None => due,
+    let due = if setup.run.on_server {
+        due
+    } else {
+        let jobs = jobs.iter().map(|planned| planned.job.clone()).collect();
+        due_by_plan(context, request, jobs).unwrap_or(due)
     };
     match due.question(above_usd) {
-        Some(question) if !(crew.ask)(&question) => Err(question.refused()),
+        Some(question) if !(setup.ask)(&question) => Err(question.refused()),
         _ => Ok(()),
     }
 }
@@ -166,30 +178,29 @@ pub(super) fn confirm(
 pub(super) fn money(
     reporter: &Reporter<'_>,
     request: &WorkerRequest,
-    crew: &Crew<'_>,
-) -> Result<Option<Money>, OpsError> {
+    setup: &WorkerSetup<'_>,
+) -> Result<Option<Funds>, OpsError> {
     if request.dry_run {
         return Ok(None);
     }
     let context = reporter.context;
     let caps = caps(&context.settings, request.spending.budget_usd);
-    let mut highest_cost = HashMap::new();
-    if let Some(files) = &crew.files {
-        if caps.any() {
-            for message in lost_money::restore(context, request, files, caps)? {
-                reporter.warn(message);
-            }
-        }
-        let now = context.clock.now();
-        if caps.any() {
-            let (workspace, run_id) = (&context.workspace, &request.run_id);
-            let highest = files.ask(|ledger| highest_costs(workspace, ledger, run_id, now));
-            highest_cost = highest??;
+    let mut ready = Prepared::default();
+    if caps.any() {
+        let price = |algo: &str| {
+            let own = AlgoKey::parse(algo).ok();
+            let algorithm = algorithm(context, request, request.adapter.as_ref().or(own.as_ref())?);
+            algorithm.ok()?.price.unit_usd.filter(|usd| *usd > 0.0)
+        };
+        let (run_id, now) = (&request.run_id, context.clock.now());
+        ready = setup.run.budget.prepare(run_id, caps, &price, now)?;
+        for message in std::mem::take(&mut ready.told) {
+            reporter.warn(message);
         }
     }
-    Ok(Some(Money {
-        budget: Arc::clone(&crew.budget),
+    Ok(Some(Funds {
+        budget: Arc::clone(&setup.run.budget),
         caps,
-        highest_cost,
+        highest_cost: ready.highest_cost,
     }))
 }

@@ -15,7 +15,7 @@ use crate::domain::patch::Price;
 use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::service;
 use crate::domain::text::plural;
-use crate::engine::{Carrier, Carriers, PlannedJob};
+use crate::engine::{Algorithm, Algorithms, QueuedJob};
 use crate::ops::adapters::{provider_of, time_limit};
 use crate::ops::{OpsContext, OpsError};
 
@@ -29,28 +29,28 @@ const BREAKER_FAILURES: u32 = 5;
 const SERVICE_RETRIES: u32 = 4;
 
 /// Builds what carries out each algorithm that the jobs need, or that a store hands out.
-pub(in crate::ops) fn carriers<'a>(
+pub(in crate::ops) fn algorithms<'a>(
     context: &OpsContext,
     request: &'a WorkerRequest,
-    jobs: &'a [PlannedJob],
+    jobs: &'a [QueuedJob],
     served: impl Iterator<Item = &'a AlgoKey>,
     warn: &dyn Fn(String),
-) -> Carriers {
+) -> Algorithms {
     let own = jobs.iter().filter_map(|job| job.job.algo.as_ref().ok());
     let wanted: BTreeSet<&AlgoKey> = match &request.adapter {
         Some(forced) => BTreeSet::from([forced]),
         None => own.chain(served).collect(),
     };
-    let mut carriers = Carriers::new();
+    let mut algorithms = Algorithms::new();
     for key in wanted {
-        let mut carrier = carrier(context, request, key);
-        if let Err(reason) = &carrier
+        let mut algorithm = algorithm(context, request, key);
+        if let Err(reason) = &algorithm
             && request.dry_run
         {
             warn(format!(
                 "{reason}; rehearsed all the same, but a real run would leave these jobs alone"
             ));
-            carrier = Ok(rehearsal(request));
+            algorithm = Ok(rehearsal(request));
         }
         let endpoint_only = context
             .settings
@@ -62,16 +62,16 @@ pub(in crate::ops) fn carriers<'a>(
                  but a real run would leave its jobs alone"
             ));
         }
-        carriers.insert(key.clone(), carrier);
+        algorithms.insert(key.clone(), algorithm);
     }
-    carriers
+    algorithms
 }
 
 /// Refuses to start where nothing that is selected can be made.
 pub(in crate::ops) fn refuse_if_none_can_run(
     request: &WorkerRequest,
-    jobs: &[PlannedJob],
-    carriers: &Carriers,
+    jobs: &[QueuedJob],
+    algorithms: &Algorithms,
 ) -> Result<(), OpsError> {
     // What was made earlier can be copied without anything that makes it.
     if request.reuse || jobs.is_empty() {
@@ -80,8 +80,8 @@ pub(in crate::ops) fn refuse_if_none_can_run(
     let mut reasons = BTreeSet::new();
     for planned in jobs {
         let reason = match (&request.adapter, &planned.job.algo) {
-            (Some(key), _) | (None, Ok(key)) => match carriers.get(key) {
-                Some(Ok(carrier)) => carrier.obstacle.as_ref(),
+            (Some(key), _) | (None, Ok(key)) => match algorithms.get(key) {
+                Some(Ok(algorithm)) => algorithm.obstacle.as_ref(),
                 Some(Err(reason)) => Some(reason),
                 None => None,
             },
@@ -95,7 +95,7 @@ pub(in crate::ops) fn refuse_if_none_can_run(
     let reasons: Vec<&str> = reasons.into_iter().collect();
     Err(OpsError::Setup {
         message: format!(
-            "nothing can make the {}: {}",
+            "cannot make the {}: {}",
             plural(jobs.len(), "selected job", "selected jobs"),
             reasons.join("; ")
         ),
@@ -109,23 +109,23 @@ pub(in crate::ops) fn refuse_if_none_can_run(
 /// cannot run cost nothing.
 pub(in crate::ops) fn price_of(
     request: &WorkerRequest,
-    planned: &PlannedJob,
-    carriers: &Carriers,
+    planned: &QueuedJob,
+    algorithms: &Algorithms,
 ) -> Option<f64> {
     let own = planned.job.algo.as_ref().ok();
     let key = request.adapter.as_ref().or(own);
-    match key.and_then(|key| carriers.get(key)) {
-        Some(Ok(carrier)) if !request.dry_run => carrier.unit_usd(),
+    match key.and_then(|key| algorithms.get(key)) {
+        Some(Ok(algorithm)) if !request.dry_run => algorithm.unit_usd(),
         _ => Some(0.0),
     }
 }
 
 /// Builds what carries out one algorithm, or says why nothing can.
-pub(in crate::ops) fn carrier(
+pub(in crate::ops) fn algorithm(
     context: &OpsContext,
     request: &WorkerRequest,
     key: &AlgoKey,
-) -> Result<Carrier, String> {
+) -> Result<Algorithm, String> {
     let settings = context.settings.algo(key.as_str()).ok_or_else(|| {
         let known = context.settings.algos.iter().map(|algo| algo.key.as_str());
         format!(
@@ -155,7 +155,7 @@ pub(in crate::ops) fn carrier(
         })?,
         None => OnInterrupt::default(),
     };
-    Ok(Carrier {
+    Ok(Algorithm {
         price: Price {
             unit_usd: settings.unit_price_usd,
             estimated_usd: None,
@@ -180,7 +180,7 @@ pub(in crate::ops) fn carrier(
         limits,
         breaker_failures,
         obstacle: obstacles.next(),
-        ..Carrier::new(adapter)
+        ..Algorithm::new(adapter)
     })
 }
 
@@ -200,11 +200,11 @@ fn provider_limits(algos: &[AlgoSettings], provider: &AlgoKey) -> Limits {
     })
 }
 
-fn rehearsal(request: &WorkerRequest) -> Carrier {
+fn rehearsal(request: &WorkerRequest) -> Algorithm {
     let duration = Duration::from_millis(request.simulate_ms.unwrap_or_default());
-    Carrier {
+    Algorithm {
         timeout: request.timeout,
-        ..Carrier::new(Box::new(Simulate::new(duration)))
+        ..Algorithm::new(Box::new(Simulate::new(duration)))
     }
 }
 

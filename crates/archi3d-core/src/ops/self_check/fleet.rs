@@ -1,23 +1,24 @@
 //! The part of a self-check that needs a store: a run is handed over, two workers make it, it comes back, and everything
-//! of it is removed from the store again.
+//! of it is removed from the store again. Where a bucket is named, each worker has only that and an empty folder.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{Deaf, Seen, Trials, Trouble};
+use super::{Deaf, Seen, SelfCheckRequest, Trials, Trouble};
 use crate::cancel::Cancel;
 use crate::domain::id::RunId;
 use crate::domain::text::counted;
 use crate::ops::batch::{self, BatchRequest, ConfiguredAlgos};
-use crate::ops::fleet::push::{PushRequest, push};
-use crate::ops::fleet::{self, pull::pull};
+use crate::ops::fleet::{self, PushRequest, pull, push};
 use crate::ops::run::run_worker;
 use crate::ops::select::WorkerRequest;
 use crate::ops::{OpsContext, OpsError};
-use crate::store::postgres::{import, keep};
+use crate::store::error::IoContext;
 
 /// How many workers share the run.
 const WORKERS: usize = 2;
@@ -29,8 +30,19 @@ const PREFIX: &str = "self-check-";
 const LEFT_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// Tries the store that is named, if one is.
-pub(super) fn look(context: &OpsContext, trials: &mut Trials<'_>) -> Result<(), OpsError> {
+pub(super) fn look(
+    context: &OpsContext,
+    request: &SelfCheckRequest,
+    folder: &Path,
+    trials: &mut Trials<'_>,
+) -> Result<(), OpsError> {
     let Some((url, origin)) = fleet::store_url(context)? else {
+        if request.artifacts.is_some() {
+            trials.attempt("artifacts", || {
+                let what = "only the runs of a store have files in a bucket, and no store is named";
+                Err(Trouble::new(what, "name one with --store"))
+            });
+        }
         return Ok(());
     };
     let mut ready = false;
@@ -45,42 +57,72 @@ pub(super) fn look(context: &OpsContext, trials: &mut Trials<'_>) -> Result<(), 
     }
     let name = format!("{PREFIX}{}", &Uuid::new_v4().simple().to_string()[..12]);
     let run_id = RunId::parse(&name).expect("letters, digits and dashes");
+    let mut place = None;
+    let server = context.required_fleet()?;
+    match server.trial_place(request.artifacts.as_deref(), &name) {
+        Ok(None) => {}
+        Ok(Some(made)) => {
+            trials.attempt("artifacts", || {
+                Ok(format!("{made}: list, put, read and delete work"))
+            });
+            place = Some(made);
+        }
+        Err(error) => {
+            trials.attempt("artifacts", || Err(OpsError::from(error).into()));
+            return Ok(());
+        }
+    }
     let mut pushed = false;
-    trials.attempt("push", || hand_over(context, &run_id, &mut pushed));
+    trials.attempt("push", || {
+        hand_over(context, &run_id, place.clone(), &mut pushed)
+    });
     if pushed {
         let cancel = trials.cancel.clone();
-        trials.attempt("workers", || work(context, &run_id, &cancel));
+        let mut contexts = vec![context.clone(); WORKERS];
+        if place.is_some() {
+            for (number, context) in contexts.iter_mut().enumerate() {
+                let own = folder.join(format!("worker-{number}"));
+                fs::create_dir(&own).context("create", &own)?;
+                *context = OpsContext::open(Some(&own))?.with_store(request.store.as_deref());
+            }
+        }
+        trials.attempt("workers", || work(&contexts, &run_id, &cancel));
         trials.attempt("pull", || bring_back(context, &run_id));
     }
-    trials.always("clean-up", || forget(context, &run_id));
+    trials.always("clean-up", || forget(context, &run_id, place.as_deref()));
     Ok(())
 }
 
-fn hand_over(context: &OpsContext, run_id: &RunId, pushed: &mut bool) -> Seen {
+fn hand_over(
+    context: &OpsContext,
+    run_id: &RunId,
+    artifacts: Option<String>,
+    pushed: &mut bool,
+) -> Seen {
     let jobs = BatchRequest {
         run_id: Some(run_id.clone()),
         algos: Some("relief".into()),
         ..BatchRequest::default()
     };
     let configured = ConfiguredAlgos::of(&context.settings);
-    let (workspace, clock) = (&context.workspace, &*context.clock);
-    let made = batch::create(workspace, clock, &configured, &jobs, &mut |_| true);
+    let made = batch::create(context, &configured, &jobs, &mut |_| true);
     made.map_err(OpsError::from)?;
     let request = PushRequest {
         run_id: run_id.clone(),
         priority: 0,
         lease_seconds: 60,
-        artifacts: None,
+        artifacts,
     };
     let done = push(context, &request)?;
     *pushed = true;
     Ok(format!("run {run_id}, {}", counted(done.added, "job")))
 }
 
-fn work(context: &OpsContext, run_id: &RunId, cancel: &Cancel) -> Seen {
+fn work(contexts: &[OpsContext], run_id: &RunId, cancel: &Cancel) -> Seen {
     let ended: Vec<_> = thread::scope(|scope| {
-        let started: Vec<_> = (0..WORKERS)
-            .map(|_| {
+        let started: Vec<_> = contexts
+            .iter()
+            .map(|context| {
                 let request = WorkerRequest::plain(run_id.clone());
                 scope.spawn(move || run_worker(context, &request, cancel, Arc::new(Deaf)))
             })
@@ -127,26 +169,19 @@ fn bring_back(context: &OpsContext, run_id: &RunId) -> Seen {
     Ok(format!("{} compared by hash", counted(count, "result")))
 }
 
-/// Removes the run, and what a trial that was killed long ago left.
-fn forget(context: &OpsContext, run_id: &RunId) -> Seen {
-    let mut connection = fleet::connect(context, "self-check")?;
-    let now = keep::now(&mut connection).map_err(OpsError::from)?;
-    let known = import::runs(&mut connection).map_err(OpsError::from)?;
-    for run in known {
-        let ours = run.run_id == run_id.as_str();
-        let left = run.run_id.starts_with(PREFIX) && now - run.created > LEFT_AFTER;
-        if (ours || left)
-            && !keep::forget_trial(&mut connection, run.run_no).map_err(OpsError::from)?
-        {
-            let what = format!(
-                "run {} is left in the store: money was moved for it",
-                run.run_id
-            );
-            return Err(Trouble::new(
-                what,
-                "please report it: a trial never costs anything",
-            ));
-        }
+/// Removes the run and its files, and what a trial that was killed long ago left.
+fn forget(context: &OpsContext, run_id: &RunId, place: Option<&str>) -> Seen {
+    let fleet = context.required_fleet()?;
+    let left = fleet.forget_trials((run_id, place), PREFIX, LEFT_AFTER);
+    if let Some(left) = left.map_err(OpsError::from)? {
+        let what = format!("run {left} is left in the store: money was moved for it");
+        let fix = "please report it: a trial never costs anything";
+        return Err(Trouble::new(what, fix));
     }
-    Ok("nothing of it is left in the store".to_owned())
+    let bucket = if place.is_some() {
+        " and the bucket"
+    } else {
+        ""
+    };
+    Ok(format!("nothing of it is left in the store{bucket}"))
 }

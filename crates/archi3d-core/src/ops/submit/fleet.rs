@@ -4,7 +4,7 @@
 //! The folder of the run comes after that, from what the database has ([`arrive`]): whoever finds a run without one
 //! makes it, so a server that dies in between leaves nothing that is half there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -12,36 +12,28 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::domain::id::RunId;
-use crate::domain::job::Status;
 use crate::domain::money::Usd;
 use crate::domain::plan::{ItemFilter, Plan};
 use crate::domain::text::shell_word;
-use crate::ops::fleet::{Desk, all_runs};
 use crate::ops::names::{self, RunLine};
-use crate::ops::{OpsContext, OpsError, adapters, batch, events, identity};
+use crate::ops::{OpsContext, OpsError, adapters, events, identity};
 use crate::platform::fault;
 use crate::store::error::IoContext as _;
-use crate::store::postgres::import::{self, NewJob, NewRun, Run};
-use crate::store::postgres::orders::{self, Kept, NewOrder};
-use crate::store::postgres::{Connection, PgError, export, hand_over, view};
+use crate::store::fleet::Desk;
+use crate::store::orders::{FleetResult, Kept, NewJob, NewOrder, NewRun, Orders, Run};
+use crate::store::{Blob, Fleet};
 use crate::workspace::fleet::{FleetMark, FleetState};
 use crate::workspace::lock::FileLock;
 
-use super::log::RetryOrder;
-use super::planned::{algos, items, planned};
+use super::log::{Again, RequestKey, RetryOrder};
+use super::planned::{Planned, planned};
 use super::{
     Existing, Intent, Outcome, REMEMBERED, Submission, SubmitError, Submitted, Written, check,
-    free_name, standing, word_of,
+    free_name, run_named, status_of, word_of,
 };
-
-/// Jobs that take more workers than this with them fail for good.
-const MAX_ATTEMPTS: u32 = 5;
 
 /// How long a lease lasts, in seconds, where no worker says otherwise.
 const LEASE_SECONDS: u32 = 60;
-
-/// So many jobs are sent at a time.
-const PAGE: usize = 5_000;
 
 /// How long another program may hold the registry before a folder is left for later.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,19 +49,22 @@ enum Answer {
 /// Makes the run, or finds the one that will do.
 pub(super) fn submit(
     context: &OpsContext,
-    desk: &mut Desk<'_>,
+    server: &dyn Fleet,
     asked: &Submission,
-    written: Written<'_>,
+    written: Written,
 ) -> Result<Submitted, SubmitError> {
-    let answer = desk.ask(|c| c.transaction(|c| known(c, asked, written)))?;
+    let answer = server.desk().order(true, |c| known(c, asked, written))?;
     let (told, is_new) = match answer {
         Answer::Told(told) => (told, false),
         Answer::Refused(error) => return Err(error),
-        Answer::New => (make(context, desk, asked, written)?, true),
+        Answer::New => (make(context, server, asked, written)?, true),
     };
     if let Some(run_id) = &told.run_id {
         // What is in the database stands, whatever becomes of the folder; the next one who looks makes it.
-        let _ = desk.ask(|c| Ok(arrive_one(context, c, run_id)));
+        let arrived = server
+            .desk()
+            .order(false, |c| Ok(arrive_one(context, c, run_id)));
+        let _ = arrived;
         if is_new {
             let by = Map::from_iter([("by".to_owned(), Value::from(asked.by.as_str()))]);
             events::note(context, "run_created", run_id, by);
@@ -81,11 +76,11 @@ pub(super) fn submit(
 /// Plans the run, checks what it costs, and makes it unless somebody else just did.
 fn make(
     context: &OpsContext,
-    desk: &mut Desk<'_>,
+    server: &dyn Fleet,
     asked: &Submission,
-    written: Written<'_>,
+    written: Written,
 ) -> Result<Submitted, SubmitError> {
-    let plan = planned(context, asked)?;
+    let Planned { plan, algos, items } = planned(context, asked)?;
     check(asked, &plan, None)?;
     let named = match &asked.run_id {
         Some(_) => names::runs(context)?.0,
@@ -99,77 +94,77 @@ fn make(
         "by": format!("{user}@{host}"),
         "workspace": context.workspace.root().to_string_lossy(),
     });
-    let items = items(context, asked)?;
-    let algos = algos(context, asked)?;
     let jobs = Plan::new(&items, &algos, &ItemFilter::default());
-    let rows = batch::new_rows(&jobs, &intent.run_id, &*context.clock);
-    let jobs = new_jobs(context, &jobs, &rows, intent.at.iso());
+    let rows = context.local().new_rows(&intent.run_id, &jobs);
+    // Before the run is there: no worker may look for what is not put yet.
+    let names: Vec<String> = jobs
+        .jobs
+        .iter()
+        .flat_map(|job| job.item.images.clone())
+        .collect();
+    let pictures = server.put_pictures(&names)?;
+    let blobs = pictures.as_ref().map(|pictures| &pictures.blobs);
+    let jobs = new_jobs(context, &jobs, &rows, (intent.at.iso(), blobs));
     let mut run_no = None;
-    let answer = desk.ask(|c| {
-        c.transaction(|c| {
-            hand_over::prepare(c)?;
-            orders::take_turns(c, &turns(asked))?;
-            if let Some(run) = import::run(c, intent.run_id.as_str())? {
-                // What came of a commit that was cut off is here.
-                if parameters(&run)["push"] != about["push"] {
-                    return Ok(Answer::Refused(SubmitError::RunIdTaken(
-                        intent.run_id.clone(),
-                    )));
-                }
-                return Ok(Answer::Told(Outcome::made(&intent).told(written)));
+    let mut desk = server.desk();
+    let answer = desk.order(true, |c| {
+        c.prepare()?;
+        c.take_turns(&turns(asked))?;
+        if let Some(run) = c.run(intent.run_id.as_str())? {
+            // What came of a commit that was cut off is here.
+            if parameters(&run)["push"] != about["push"] {
+                return Ok(Answer::Refused(SubmitError::RunIdTaken(
+                    intent.run_id.clone(),
+                )));
             }
-            match known(c, asked, written)? {
-                Answer::New => {}
-                answer => return Ok(answer),
+            return Ok(Answer::Told(Outcome::made(&intent).told(written)));
+        }
+        match known(c, asked, written)? {
+            Answer::New => {}
+            answer => return Ok(answer),
+        }
+        if asked.daily_cap_usd.is_some() {
+            let ordered = c.ordered_today(&asked.by)?;
+            if let Err(error) = check(asked, &plan, Some(ordered.dollars())) {
+                return Ok(Answer::Refused(error));
             }
-            if asked.daily_cap_usd.is_some() {
-                let ordered = orders::ordered_today(c, &asked.by)?;
-                if let Err(error) = check(asked, &plan, Some(ordered.dollars())) {
-                    return Ok(Answer::Refused(error));
-                }
-            }
-            let told = Outcome::made(&intent).told(written);
-            let hash = hash_bytes(asked);
-            let run = NewRun {
-                run_id: intent.run_id.as_str(),
-                parameters: &about.to_string(),
-                payload_hash: &hash,
-                header: rows.raw_header(),
-                lease_seconds: LEASE_SECONDS,
-                artifacts_url: None,
-            };
-            if let Some((older, _, _)) = same(c, asked)? {
-                // It failed, was cancelled, or is not wanted: the new one takes its place.
-                orders::forget_same(c, older)?;
-            }
-            let run = import::add_run(c, &run)?;
-            for page in jobs.chunks(PAGE) {
-                let id = intent.run_id.as_str();
-                import::add_jobs(c, run.run_no, id, page, 0, MAX_ATTEMPTS)?;
-            }
-            let body = serde_json::to_string(&intent).expect("plain data can always be written");
-            let order = NewOrder {
-                run_no: run.run_no,
-                retry: None,
-                by: &asked.by,
-                expected: Usd::of(intent.expected_usd),
-                body: &body,
-                dedupes: intent.dedupes,
-            };
-            orders::add(c, &order)?;
-            remember(c, asked, run.run_no, &told)?;
-            import::added(c, run.run_no)?;
-            fault::here("submit.all_sent");
-            run_no = Some(run.run_no);
-            Ok(Answer::Told(told))
-        })
+        }
+        let told = Outcome::made(&intent).told(written);
+        let hash = hash_bytes(asked);
+        let run = NewRun {
+            run_id: intent.run_id.as_str(),
+            parameters: &about.to_string(),
+            payload_hash: &hash,
+            header: rows.raw_header(),
+            lease_seconds: LEASE_SECONDS,
+            artifacts_url: pictures.as_ref().map(|pictures| pictures.place.as_str()),
+        };
+        if let Some((older, _, _)) = same(c, asked)? {
+            // It failed, was cancelled, or is not wanted: the new one takes its place.
+            c.forget_same(older)?;
+        }
+        let added = c.add_run(&run, &jobs)?;
+        let body = serde_json::to_string(&intent).expect("plain data can always be written");
+        let order = NewOrder {
+            run_no: added,
+            retry: None,
+            by: &asked.by,
+            expected: Usd::of(intent.committed_usd()),
+            body: &body,
+            dedupes: intent.dedupes,
+        };
+        c.add(&order)?;
+        remember(c, asked, added, &told)?;
+        c.tell_of_jobs(added)?;
+        fault::here("submit.all_sent");
+        run_no = Some(added);
+        Ok(Answer::Told(told))
     })?;
     fault::here("submit.committed");
     match answer {
         Answer::Told(told) => {
-            if let (Some(wake), Some(run_no)) = (context.wake(None)?, run_no) {
-                // Workers look by themselves, too.
-                let _ = wake.tell(run_no);
+            if let Some(run_no) = run_no {
+                desk.wake(run_no)?;
             }
             Ok(told)
         }
@@ -199,23 +194,24 @@ fn hash_bytes(asked: &Submission) -> Vec<u8> {
 }
 
 /// Returns what is known of the key, and else the run that will do.
-fn known(c: &mut Connection, asked: &Submission, written: Written<'_>) -> Result<Answer, PgError> {
+fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResult<Answer> {
     if let Some(key) = &asked.key
-        && let Some(kept) = orders::kept(c, &key.scope)?
+        && let Some(kept) = c.kept(&key.scope)?
     {
         if kept.fingerprint != key.fingerprint.as_bytes() {
             return Ok(Answer::Refused(SubmitError::KeyReused));
         }
         return Ok(Answer::Told(Submitted {
             status: kept.status,
+            run_id: run_named(&kept.body),
             body: kept.body,
-            run_id: None,
+            replayed: true,
         }));
     }
     let Some((run_no, intent, line)) = same(c, asked)? else {
         return Ok(Answer::New);
     };
-    let status = standing(&line);
+    let status = status_of(&line);
     if !asked.is_content_with(status) {
         return Ok(Answer::New);
     }
@@ -230,46 +226,41 @@ fn known(c: &mut Connection, asked: &Submission, written: Written<'_>) -> Result
 }
 
 /// Returns the run that the same parameters led to, what was asked for then, and how it stands.
-fn same(c: &mut Connection, asked: &Submission) -> Result<Option<(i64, Intent, RunLine)>, PgError> {
+fn same(c: &mut dyn Orders, asked: &Submission) -> FleetResult<Option<(i64, Intent, RunLine)>> {
     if asked.dedupe == super::Dedupe::None {
         return Ok(None);
     }
-    let Some(found) = orders::same(c, &hash_bytes(asked))? else {
+    let Some(found) = c.same(&hash_bytes(asked))? else {
         return Ok(None);
     };
     let Ok(intent) = serde_json::from_str::<Intent>(&found.body) else {
         return Ok(None);
     };
     let mut line = Outcome::made(&intent).line;
-    line.counts = [0; Status::ALL.len()];
-    line.jobs = 0;
-    for algo in view::counts(c, found.run_no)? {
-        line.jobs += algo.total;
-        line.rehearsed += algo.rehearsed;
-        for (sum, count) in line.counts.iter_mut().zip(algo.by_status()) {
-            *sum += count;
-        }
-    }
+    let counted = c.counts(found.run_no)?;
+    line.counts = counted.counts;
+    line.jobs = counted.counts.iter().sum();
+    line.rehearsed += counted.rehearsed;
     Ok(Some((found.run_no, intent, line)))
 }
 
 /// Returns the run that would be given back instead of a new one.
 pub(super) fn existing(
-    context: &OpsContext,
+    server: &dyn Fleet,
     asked: &Submission,
 ) -> Result<Option<Existing>, SubmitError> {
-    let found = all_runs(context)?.ask(|c| same(c, asked))?;
-    let found = found.map(|(_, intent, line)| (intent.run_id, standing(&line)));
+    let found = server.look(|c| same(c, asked))?;
+    let found = found.map(|(_, intent, line)| (intent.run_id, status_of(&line)));
     let will_do = found.filter(|(_, status)| asked.is_content_with(*status));
     Ok(will_do.map(|(run_id, status)| Existing { run_id, status }))
 }
 
 fn remember(
-    c: &mut Connection,
+    c: &mut dyn Orders,
     asked: &Submission,
     run_no: i64,
     told: &Submitted,
-) -> Result<(), PgError> {
+) -> FleetResult<()> {
     let Some(key) = &asked.key else {
         return Ok(());
     };
@@ -278,31 +269,33 @@ fn remember(
         status: told.status,
         body: told.body.clone(),
     };
-    orders::keep(c, &key.scope, run_no, &kept, REMEMBERED.as_secs_f64())
+    c.keep(&key.scope, run_no, &kept, REMEMBERED.as_secs_f64())
 }
 
 fn new_jobs(
     context: &OpsContext,
     plan: &Plan<'_>,
     rows: &crate::table::Table,
-    created_at: String,
+    (created_at, blobs): (String, Option<&HashMap<String, Blob>>),
 ) -> Vec<NewJob> {
+    let picture = |path: &String| match blobs.and_then(|blobs| blobs.get(path)) {
+        Some(blob) => json!({"path": path, "sha256": blob.sha256, "size": blob.size}),
+        None => json!(path),
+    };
     let jobs = plan.jobs.iter().enumerate().map(|(place, job)| {
         let payload = json!({
-            "images": job.item.images,
+            "images": job.item.images.iter().map(picture).collect::<Vec<_>>(),
             "created_at": created_at,
             "image_set_hash": *job.image_set_hash,
         })
         .to_string();
-        let settings = context.settings.algo(job.algo.as_str());
-        let provider = settings.and_then(|settings| adapters::provider_of(settings).ok());
         NewJob {
             position: i64::try_from(place).unwrap_or(i64::MAX),
             job_id: job.job_id.clone(),
             algo: job.algo.to_string(),
             product_id: job.item.product_id.clone(),
             variant: job.item.variant.clone(),
-            provider: provider.map(|provider| provider.to_string()),
+            provider: adapters::provider_named(context, job.algo.as_str()),
             payload_hash: Sha256::digest(payload.as_bytes()).to_vec(),
             payload,
             row: rows.raw(place).to_vec(),
@@ -313,10 +306,10 @@ fn new_jobs(
 
 /// Returns the submissions that led to runs of the fleet, or to the one.
 pub(super) fn intents(
-    context: &OpsContext,
+    server: &dyn Fleet,
     only: Option<&RunId>,
 ) -> Result<BTreeMap<RunId, Intent>, OpsError> {
-    let found = all_runs(context)?.ask(|c| orders::runs(c, only.map(RunId::as_str)))?;
+    let found = server.look(|c| c.runs(only.map(RunId::as_str)))?;
     let read = found.into_iter().filter_map(|(run, body)| {
         let intent = serde_json::from_str(&body).ok()?;
         Some((RunId::parse(&run).ok()?, intent))
@@ -324,53 +317,98 @@ pub(super) fn intents(
     Ok(read.collect())
 }
 
-/// Returns what workers that follow are to do in the fleet: each run with what was asked for, and the failed jobs that
-/// are to be tried again. Those that have no folder here get one.
-pub(super) fn open(context: &OpsContext) -> Result<Vec<(Intent, Option<RetryOrder>)>, OpsError> {
-    let runs = all_runs(context)?;
-    let found = runs.ask(orders::open)?;
+/// What is to be done in the fleet.
+pub(super) struct Task {
+    pub(super) run_id: RunId,
+    /// What was asked for when the run was made, if it was asked for.
+    pub(super) intent: Option<Intent>,
+    /// The failed jobs that are to be tried again; else the run itself is meant.
+    pub(super) retry: Option<RetryOrder>,
+    /// Whether these were put back.
+    pub(super) is_taken: bool,
+    pub(super) again: Again,
+}
+
+/// Returns what workers that follow are to do in the fleet. Runs that have no folder here get one.
+pub(super) fn open(context: &OpsContext, server: &dyn Fleet) -> Result<Vec<Task>, OpsError> {
+    let found = server.look(|c| c.open())?;
     let mut all = Vec::new();
     for open in found {
         let Ok(run_id) = RunId::parse(&open.run_id) else {
             continue;
         };
-        runs.ask(|c| Ok(arrive_one(context, c, &run_id)))??;
-        if open.is_retry {
-            let Ok(order) = serde_json::from_str::<RetryOrder>(&open.body) else {
-                continue;
-            };
-            if let Some(intent) = intents(context, Some(&run_id))?.remove(&run_id) {
-                all.push((intent, Some(order)));
-            }
-        } else if let Ok(intent) = serde_json::from_str::<Intent>(&open.body) {
-            all.push((intent, None));
+        server.look(|c| Ok(arrive_one(context, c, &run_id)))??;
+        let (intent, retry) = if open.is_retry {
+            let intent = intents(server, Some(&run_id))?.remove(&run_id);
+            (intent, serde_json::from_str(&open.body).ok())
+        } else {
+            (serde_json::from_str(&open.body).ok(), None)
+        };
+        if open.is_retry && retry.is_none() || !open.is_retry && intent.is_none() {
+            continue;
         }
+        all.push(Task {
+            run_id,
+            intent,
+            retry,
+            is_taken: open.is_taken,
+            again: Again {
+                counted_usd: open.retried.dollars(),
+                max_cost_usd: open.raised_usd,
+            },
+        });
     }
     Ok(all)
 }
 
-/// Takes an order to try again; of several workers one gets it.
-pub(super) fn take_retry(desk: &mut Desk<'_>, id: &str) -> Result<bool, OpsError> {
-    let Ok(id) = Uuid::parse_str(id) else {
-        return Ok(false);
-    };
-    desk.ask(|c| orders::take_retry(c, id))
+/// Returns what the orders to retry jobs of a run come to.
+pub(super) fn again(server: &dyn Fleet, run: &RunId) -> Result<Again, OpsError> {
+    let (counted, max_cost_usd) = server.look(|c| c.again(run.as_str()))?;
+    Ok(Again {
+        counted_usd: counted.dollars(),
+        max_cost_usd,
+    })
 }
 
-/// Notes that failed jobs are to be tried again, if what was ordered today leaves room for them.
+/// Notes that the jobs of an order to retry wait again.
+pub(super) fn take_retry(desk: &mut Desk<'_>, id: &str) -> Result<(), OpsError> {
+    if let Ok(id) = Uuid::parse_str(id) {
+        desk.order(false, |c| c.take_retry(id))?;
+    }
+    Ok(())
+}
+
+/// Notes that failed jobs are to be tried again, if what was ordered today leaves room for them and the same is not ordered
+/// already. Returns what was answered to the same request before.
 pub(super) fn retry(
     desk: &mut Desk<'_>,
     order: &RetryOrder,
+    answer: Option<(&RequestKey, String)>,
     fits: &dyn Fn(f64) -> Result<(), SubmitError>,
-) -> Result<(), SubmitError> {
+) -> Result<Option<String>, SubmitError> {
     let body = serde_json::to_string(order).expect("plain data can always be written");
-    desk.ask(|c| {
-        c.transaction(|c| {
-            orders::take_turns(c, &[format!("cap {}", order.by)])?;
-            let Some(run) = import::run(c, order.run_id.as_str())? else {
-                return Ok(Ok(()));
-            };
-            let ordered = orders::ordered_today(c, &order.by)?;
+    let mut turns = vec![
+        format!("cap {}", order.by),
+        format!("retry {}", order.run_id),
+    ];
+    turns.extend(answer.iter().map(|(key, _)| format!("key {}", key.scope)));
+    desk.order(true, |c| {
+        c.take_turns(&turns)?;
+        if let Some((key, _)) = &answer {
+            match kept(c, key)? {
+                Ok(None) => {}
+                told => return Ok(told),
+            }
+        }
+        let Some(run) = c.run(order.run_id.as_str())? else {
+            return Ok(Ok(None));
+        };
+        let same = |open: &crate::store::orders::Open| {
+            let known = serde_json::from_str::<RetryOrder>(&open.body);
+            open.is_retry && !open.is_taken && known.is_ok_and(|known| known.asks_the_same(order))
+        };
+        if !order.jobs.is_empty() && !c.open()?.iter().any(same) {
+            let ordered = c.ordered_today(&order.by)?;
             if let Err(error) = fits(ordered.dollars()) {
                 return Ok(Err(error));
             }
@@ -382,10 +420,34 @@ pub(super) fn retry(
                 body: &body,
                 dedupes: false,
             };
-            orders::add(c, &order)?;
-            Ok(Ok(()))
-        })
+            c.add(&order)?;
+        }
+        if let Some((key, body)) = &answer {
+            let kept = Kept {
+                fingerprint: key.fingerprint.as_bytes().to_vec(),
+                status: 202,
+                body: body.clone(),
+            };
+            c.keep(&key.scope, run.run_no, &kept, REMEMBERED.as_secs_f64())?;
+        }
+        Ok(Ok(None))
     })?
+}
+
+/// Returns what was answered to a request with this key.
+pub(super) fn replayed(
+    server: &dyn Fleet,
+    key: &RequestKey,
+) -> Result<Option<String>, SubmitError> {
+    server.look(|c| kept(c, key))?
+}
+
+fn kept(c: &mut dyn Orders, key: &RequestKey) -> FleetResult<Result<Option<String>, SubmitError>> {
+    Ok(match c.kept(&key.scope)? {
+        None => Ok(None),
+        Some(kept) if kept.fingerprint == key.fingerprint.as_bytes() => Ok(Some(kept.body)),
+        Some(_) => Err(SubmitError::KeyReused),
+    })
 }
 
 /// Makes the folders of runs that were asked for and have none here, or the one.
@@ -394,19 +456,19 @@ pub(super) fn arrive(
     desk: &mut Desk<'_>,
     only: Option<&RunId>,
 ) -> Result<(), OpsError> {
-    let runs = desk.ask(|c| orders::runs(c, only.map(RunId::as_str)))?;
+    let runs = desk.order(false, |c| c.runs(only.map(RunId::as_str)))?;
     let mut runs = runs
         .into_iter()
         .filter_map(|(run, _)| RunId::parse(&run).ok());
-    runs.try_for_each(|run| desk.ask(|c| Ok(arrive_one(context, c, &run)))?)
+    runs.try_for_each(|run| desk.order(false, |c| Ok(arrive_one(context, c, &run)))?)
 }
 
-fn arrive_one(context: &OpsContext, c: &mut Connection, run_id: &RunId) -> Result<(), OpsError> {
+fn arrive_one(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(), OpsError> {
     let paths = context.workspace.run(run_id);
     if paths.manifest().is_file() {
         return Ok(());
     }
-    let Some(run) = import::run(c, run_id.as_str())? else {
+    let Some(run) = c.run(run_id.as_str())? else {
         return Ok(());
     };
     let state = paths.state();
@@ -418,31 +480,25 @@ fn arrive_one(context: &OpsContext, c: &mut Connection, run_id: &RunId) -> Resul
     }
     let about = parameters(&run);
     let text = |name: &str| about[name].as_str().unwrap_or_default().to_owned();
+    let (server, database) = c.place();
     let mark = FleetMark {
         v: 1,
         state: FleetState::Pushed,
         push: text("push"),
         run_id: run_id.to_string(),
-        server: c.url().to_string(),
-        database: c.url().database.clone(),
+        server,
+        database,
         pushed_at: crate::domain::time::Timestamp::new(run.created),
         pushed_by: text("by"),
     };
     // First, so that no worker on files ever takes it.
     mark.create(&paths).context("write", &paths.fleet())?;
     fault::here("submit.marked");
-    let (mut rows, mut after) = (Vec::new(), -1);
-    loop {
-        let page = export::page(c, run.run_no, after, PAGE)?;
-        let full = page.len() == PAGE;
-        after = page.last().map_or(after, |last| last.position);
-        rows.extend(page.into_iter().map(|row| row.row));
-        if !full {
-            break;
-        }
-    }
+    let rows = c.rows(run.run_no)?;
     let patience = &mut |waited| waited < PATIENCE;
-    let done = batch::arrive(&context.workspace, run_id, &run.header, &rows, patience)?;
+    let done = context
+        .local()
+        .add_rows(run_id, &run.header, &rows, patience)?;
     if done {
         return Ok(());
     }

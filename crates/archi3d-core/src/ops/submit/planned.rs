@@ -1,6 +1,8 @@
 //! What a submission comes to: its items, the jobs of these through the worker's own functions, and
 //! the sums that a person confirms.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::{JobId, RunId};
@@ -14,7 +16,7 @@ use crate::ops::plan::plan_new;
 use crate::ops::select::WorkerRequest;
 use crate::ops::uploads;
 use crate::ops::view::plan::{Plan, PlannedAction};
-use crate::store::{JobRecord, Standing};
+use crate::store::{JobRecord, JobSnapshot};
 
 use super::{Dedupe, PlannedAlgo, Submission, SubmissionPlan, SubmitError};
 
@@ -60,12 +62,36 @@ pub(super) fn algos(
     select_algos(&asked.algos.join(","), &configured.known).map_err(SubmitError::UnknownAlgo)
 }
 
+/// Refuses an option that none of the algorithms has a default for.
+fn check_options(context: &OpsContext, asked: &Submission) -> Result<(), SubmitError> {
+    let meant = asked.algos.iter();
+    let meant = meant.filter_map(|algo| context.settings.algo(algo));
+    let known: BTreeSet<&str> = meant
+        .flat_map(|algo| algo.defaults.keys().map(String::as_str))
+        .collect();
+    let mut names = asked.options.keys();
+    match names.find(|name| !known.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(SubmitError::UnknownOption {
+            name: name.clone(),
+            algos: asked.algos.join(", "),
+            known: known.into_iter().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// A plan, and what it is of.
+pub(super) struct Planned {
+    pub(super) plan: SubmissionPlan,
+    pub(super) algos: AlgoSelection,
+    pub(super) items: Vec<CatalogItem>,
+}
+
 /// Puts every job through the worker's own functions.
-pub(super) fn planned(
-    context: &OpsContext,
-    asked: &Submission,
-) -> Result<SubmissionPlan, SubmitError> {
+pub(super) fn planned(context: &OpsContext, asked: &Submission) -> Result<Planned, SubmitError> {
     let algos = algos(context, asked)?;
+    check_options(context, asked)?;
+    let context = &context.choosing(&asked.options);
     let items = items(context, asked)?;
     let jobs = Jobs::new(&items, &algos, &ItemFilter::default());
     if jobs.jobs.is_empty() {
@@ -96,7 +122,7 @@ pub(super) fn planned(
             algo: Ok(job.algo.clone()),
             images: job.item.images.clone(),
             blobs: Vec::new(),
-            standing: Standing::Known {
+            snapshot: JobSnapshot::Known {
                 state: JobState::Enqueued { attempt: 0 },
                 holder: None,
                 error: None,
@@ -112,7 +138,11 @@ pub(super) fn planned(
         })
     });
     let plan = plan_new(context, &request, records.collect())?;
-    Ok(summary(&plan, &asked.payload_hash))
+    Ok(Planned {
+        plan: summary(&plan, &asked.payload_hash),
+        algos,
+        items,
+    })
 }
 
 /// Sums a plan up for those who are to confirm it.

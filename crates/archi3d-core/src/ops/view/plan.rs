@@ -121,7 +121,7 @@ pub struct JobPlan {
     pub reason: Reason,
     /// What it would cost.
     #[serde(flatten)]
-    pub price: Price,
+    pub price: PlannedCost,
 }
 
 /// The jobs of one algorithm.
@@ -255,7 +255,7 @@ fn by_fate<S: Serializer>(
 
 /// What one job costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Price {
+pub struct PlannedCost {
     /// Whether it costs something that nobody knows.
     pub unknown: bool,
     /// What it is expected to cost.
@@ -270,7 +270,7 @@ pub struct Price {
     pub new_today: Usd,
 }
 
-impl Serialize for Price {
+impl Serialize for PlannedCost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let known = |usd: Usd| (!self.unknown).then_some(usd);
         serializer.collect_map([

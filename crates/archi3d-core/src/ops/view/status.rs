@@ -48,7 +48,7 @@ pub struct RunStatus {
     /// The money of the run, and what the rest costs.
     pub money: MoneyToFinish,
     /// The jobs that somebody works on, or worked on when it died.
-    pub running: Vec<RunningJob>,
+    pub running: Vec<RunningJobView>,
     /// Providers that are closed, which keeps jobs from starting.
     #[serde(rename = "closed_providers")]
     pub closed: Vec<Closure>,
@@ -59,11 +59,17 @@ pub struct RunStatus {
     #[serde(skip)]
     pub worker_lives: bool,
     /// The jobs that ended without a result.
-    pub failures: Vec<FailedJob>,
+    pub failures: Vec<FailedJobView>,
     /// The same, grouped by what they say, the most first.
     pub failure_groups: Vec<FailureGroup>,
     /// What looked wrong while reading, one sentence each.
     pub warnings: Vec<String>,
+    /// For how long the longest has ended that the registry does not show.
+    #[serde(skip)]
+    pub behind: Duration,
+    /// When its first row was made, if that was read.
+    #[serde(skip)]
+    pub created: Option<Timestamp>,
 }
 
 /// The jobs of one algorithm.
@@ -158,7 +164,7 @@ pub struct ListedJob {
 
 /// A job that somebody holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunningJob {
+pub struct RunningJobView {
     /// The job.
     pub job_id: JobId,
     /// What it is known by.
@@ -190,7 +196,7 @@ pub struct RunningJob {
 
 /// A job that ended without a result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FailedJob {
+pub struct FailedJobView {
     /// The job.
     pub job_id: JobId,
     /// What it is known by.

@@ -85,7 +85,7 @@ impl FileStore {
         Ok(match (refused, finish) {
             (Some(reason), _) => Adoption::Refused(reason),
             (None, Finish::Published | Finish::Adopted) => Adoption::Published,
-            (None, _) => Adoption::Refused("somebody else has the job now".into()),
+            (None, _) => Adoption::Refused("another worker has the job now".into()),
         })
     }
 

@@ -22,10 +22,10 @@ use crate::workspace::paths::{RunPaths, Workspace};
 use super::evidence::Evidence;
 use super::journal::{self, Finished, Found, Line, What};
 use super::liveness::Watch;
-use super::manifest::ManifestRow;
 use super::open;
 use super::registry::Registry;
 use super::snapshot;
+use crate::store::manifest::ManifestRow;
 
 /// Longer errors are cut; `error.txt` has them whole.
 const MAX_ERROR_CHARS: usize = 2000;
@@ -95,7 +95,7 @@ pub fn some_attempts(
                 if unread > 0 {
                     run.damaged_lines += unread;
                     run.warnings.push(format!(
-                        "{shown}: {unread} lines cannot be read and were left out"
+                        "{shown}: {unread} lines cannot be read and were skipped"
                     ));
                 }
             }

@@ -7,13 +7,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::budget::{Bill, Caps, Entry, Grant, Ledger, Level, Stake, Standing};
+use crate::domain::budget::{AttemptKey, Bill, Caps, Grant, Ledger, LedgerEntry, Level, Usage};
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
-use crate::store::budget::{Billing, Budget};
+use crate::store::budget::{Billing, Budget, Prepared};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, ReleaseReason, StoreNotice};
 use crate::workspace::lock;
@@ -22,9 +22,12 @@ use crate::workspace::paths::Workspace;
 use super::FileStore;
 use super::journal::{self, Line, What};
 use super::ledger::{Journals, LedgerFile};
+use super::reading::highest_costs;
+use super::upkeep::lost_money;
 
 /// The ledger of a workspace, shared by the threads of one process.
 pub struct FileBudget {
+    workspace: Workspace,
     file: Mutex<LedgerFile>,
     hurry: Arc<AtomicBool>,
     notices: NoticeSink,
@@ -35,13 +38,14 @@ impl FileBudget {
     pub fn new(workspace: &Workspace, notices: NoticeSink) -> Self {
         let file = LedgerFile::new(workspace);
         Self {
+            workspace: workspace.clone(),
             hurry: file.hurry(),
             file: Mutex::new(file),
             notices,
         }
     }
 
-    /// Changes the ledger, and tells if it had to be mended before.
+    /// Changes the ledger, and tells if it had to be repaired before.
     fn change<T>(
         &self,
         change: impl FnOnce(&mut LedgerFile) -> io::Result<T>,
@@ -62,8 +66,8 @@ impl FileBudget {
     }
 
     /// Sees that the ledger has lost nothing that its other copy knows.
-    pub fn mend(&self) -> Result<(), StoreError> {
-        self.change(LedgerFile::mend)
+    pub fn repair(&self) -> Result<(), StoreError> {
+        self.change(LedgerFile::repair)
     }
 
     /// Returns the journals that the ledger accounts for.
@@ -84,17 +88,14 @@ impl FileBudget {
     }
 
     /// Writes a line back that was lost, unless one names the attempt meanwhile.
-    pub fn restore(&self, entry: &Entry) -> Result<(), StoreError> {
-        let Entry {
-            at, stake, change, ..
+    pub fn restore(&self, entry: &LedgerEntry) -> Result<(), StoreError> {
+        let LedgerEntry {
+            at,
+            attempt_key,
+            change,
+            ..
         } = entry;
-        self.change(|file| file.restore(stake, *change, *at))
-    }
-
-    /// From now on does not wait for other processes; what cannot be written then
-    /// is an error.
-    pub fn hurry(&self) {
-        self.hurry.store(true, Ordering::SeqCst);
+        self.change(|file| file.restore(attempt_key, *change, *at))
     }
 
     fn file(&self) -> MutexGuard<'_, LedgerFile> {
@@ -121,12 +122,31 @@ impl FileBudget {
 }
 
 impl Budget for FileBudget {
+    fn prepare(
+        &self,
+        run: &RunId,
+        caps: Caps,
+        price: &dyn Fn(&str) -> Option<f64>,
+        now: Timestamp,
+    ) -> Result<Prepared, StoreError> {
+        let told = lost_money::restore(&self.workspace, run, self, caps, price, now)?;
+        let highest = self.ask(|ledger| highest_costs(&self.workspace, ledger, run, now));
+        Ok(Prepared {
+            told,
+            highest_cost: highest??,
+        })
+    }
+
+    fn hurry(&self) {
+        self.hurry.store(true, Ordering::SeqCst);
+    }
+
     fn levels(&self, run: &RunId, caps: Caps, now: Timestamp) -> Result<Vec<Level>, StoreError> {
         self.ask(|ledger| ledger.balance(run, now).levels(caps))
     }
 
-    fn standing(&self, run: &RunId) -> Result<Standing, StoreError> {
-        self.ask(|ledger| ledger.standing(run))
+    fn usage(&self, run: &RunId) -> Result<Usage, StoreError> {
+        self.ask(|ledger| ledger.usage(run))
     }
 
     fn would_grant(
@@ -146,12 +166,16 @@ impl Budget for FileBudget {
         })
     }
 
-    fn open(&self, run: &RunId, today: Option<Timestamp>) -> Result<Vec<(Stake, f64)>, StoreError> {
+    fn open(
+        &self,
+        run: &RunId,
+        today: Option<Timestamp>,
+    ) -> Result<Vec<(AttemptKey, f64)>, StoreError> {
         self.ask(|ledger| {
             let mut open = ledger.open(run);
             if let Some(now) = today {
                 let others = ledger.open_today(now).into_iter();
-                open.extend(others.filter(|(stake, _)| stake.run_id != *run));
+                open.extend(others.filter(|(attempt_key, _)| attempt_key.run_id != *run));
             }
             open
         })
@@ -159,68 +183,75 @@ impl Budget for FileBudget {
 
     fn reserve(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        self.change(|file| file.reserve(stake, usd, caps, now))
+        self.change(|file| file.reserve(attempt_key, usd, caps, now))
     }
 
-    fn settle(&self, stake: &Stake, usd: f64, now: Timestamp) -> Result<(), StoreError> {
-        self.change(|file| file.settle(stake, usd, now))
+    fn settle(&self, attempt_key: &AttemptKey, usd: f64, now: Timestamp) -> Result<(), StoreError> {
+        self.change(|file| file.settle(attempt_key, usd, now))
     }
 
     fn reserve_additional(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        self.change(|file| file.reserve_additional(stake, usd, caps, now))
+        self.change(|file| file.reserve_additional(attempt_key, usd, caps, now))
     }
 
-    fn write_off(&self, stake: &Stake, now: Timestamp) -> Result<(), StoreError> {
-        self.change(|file| file.write_off(stake, now))
+    fn write_off(&self, attempt_key: &AttemptKey, now: Timestamp) -> Result<(), StoreError> {
+        self.change(|file| file.write_off(attempt_key, now))
     }
 }
 
 impl FileStore {
     /// Returns what the journals of their workers tell of attempts.
-    pub(super) fn billings_of(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
-        let mut journals: HashMap<(&RunId, &WorkerId), Vec<Line>> = HashMap::new();
-        for stake in stakes {
-            let (run_id, worker_id) = (&stake.run_id, &stake.worker_id);
+    pub(super) fn billings_of(
+        &self,
+        attempt_keys: &[AttemptKey],
+    ) -> Result<Vec<Billing>, StoreError> {
+        let mut journals: HashMap<(&RunId, &WorkerId), (Vec<Line>, bool)> = HashMap::new();
+        for attempt_key in attempt_keys {
+            let (run_id, worker_id) = (&attempt_key.run_id, &attempt_key.worker_id);
             if let hash_map::Entry::Vacant(unread) = journals.entry((run_id, worker_id)) {
                 unread.insert(self.lines_of_ended(run_id, worker_id)?);
             }
         }
-        let billing = |stake: &Stake| {
-            let lines = &journals[&(&stake.run_id, &stake.worker_id)];
-            told(lines, &stake.nonce)
+        let billing = |attempt_key: &AttemptKey| {
+            let (lines, whole) = &journals[&(&attempt_key.run_id, &attempt_key.worker_id)];
+            match told(lines, &attempt_key.nonce) {
+                Billing::Unsaid if !whole => Billing::Open,
+                billing => billing,
+            }
         };
-        Ok(stakes.iter().map(billing).collect())
+        Ok(attempt_keys.iter().map(billing).collect())
     }
 
-    /// Reads a journal whose worker is gone; one that lives settles its own.
+    /// Reads a journal whose worker is gone, and tells whether all of it could be read; one that lives settles its own.
     fn lines_of_ended(
         &self,
         run_id: &RunId,
         worker_id: &WorkerId,
-    ) -> Result<Vec<Line>, StoreError> {
+    ) -> Result<(Vec<Line>, bool), StoreError> {
         let path = self.shared.workspace.run(run_id).journal(worker_id);
         let own = *worker_id == self.identity.worker_id;
         if own || !path.exists() || lock::is_held(&path).context("look at", &path)? {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), false));
         }
-        let (lines, _) = journal::read(&path).context("read", &path)?;
-        Ok(lines)
+        let (lines, damaged) = journal::read(&path).context("read", &path)?;
+        Ok((lines, damaged == 0))
     }
 }
 
 /// Returns what the lines of a journal prove. Only an ending that names its kind
-/// proves anything: after a power loss other lines may be missing.
+/// proves anything: after a power loss other lines may be missing. An intent is synced before
+/// anything is bought, so one that is missing was not said.
 fn told(lines: &[Line], nonce: &Nonce) -> Billing {
     let mut purchase = false;
     let mut fate = Billing::Open;
@@ -228,8 +259,18 @@ fn told(lines: &[Line], nonce: &Nonce) -> Billing {
         match what {
             What::Claimed {
                 nonce: of, resumes, ..
-            } if of == nonce => purchase |= resumes.is_some(),
-            What::Submitted { nonce: of, .. } if of == nonce => purchase = true,
+            } if of == nonce => {
+                purchase |= resumes.is_some();
+                fate = if purchase {
+                    Billing::Open
+                } else {
+                    Billing::Unsaid
+                };
+            }
+            What::Submitted { nonce: of, .. } if of == nonce => {
+                (purchase, fate) = (true, Billing::Open);
+            }
+            What::Intent { nonce: of, .. } if of == nonce => fate = Billing::Open,
             What::Made(line) if line.nonce == *nonce => {
                 fate = Billing::Billed(line.result.price.estimated_usd);
             }
@@ -318,8 +359,13 @@ mod tests {
     #[test]
     fn only_an_ending_that_names_its_kind_frees_a_reservation() {
         assert_eq!(fate(&[]), Billing::Open);
-        assert_eq!(fate(&[claimed(None)]), Billing::Open);
-        assert_eq!(fate(&[claimed(None), released(None)]), Billing::Open);
+        assert_eq!(fate(&[claimed(None)]), Billing::Unsaid);
+        assert_eq!(fate(&[claimed(None), released(None)]), Billing::Unsaid);
+        assert_eq!(fate(&[claimed(Some("r-0"))]), Billing::Open);
+        assert_eq!(fate(&[claimed(None), submitted()]), Billing::Open);
+        let intent = json!({"at": AT, "event": "intent", "job_id": "j", "attempt": 1, "nonce": "n",
+                            "correlation": "c"});
+        assert_eq!(fate(&[claimed(None), intent]), Billing::Open);
         let transient = released(Some("transient"));
         assert_eq!(
             fate(&[claimed(None), transient.clone()]),
@@ -341,6 +387,6 @@ mod tests {
     fn another_attempts_ending_proves_nothing() {
         let mut other = released(Some("transient"));
         other["nonce"] = json!("m");
-        assert_eq!(fate(&[claimed(None), other]), Billing::Open);
+        assert_eq!(fate(&[claimed(None), other]), Billing::Unsaid);
     }
 }

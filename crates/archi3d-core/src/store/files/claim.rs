@@ -15,20 +15,21 @@ use crate::domain::naming::{self, StateFile};
 use crate::domain::patch::{self, Patch};
 use crate::domain::purchase::OpenPurchase;
 use crate::domain::text::hex;
+use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::Claim;
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
 
+use super::cancel::heeds_requests;
 use super::committer::describe;
 use super::evidence::{self, Evidence};
+use super::job_lock::JobLock;
 use super::journal::What;
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
-use super::withdraw::heeds_requests;
 use super::{FileStore, Held, RowBrief, recover};
 
 /// Job locks are held for moments; who finds one held for this long leaves the job.
@@ -44,9 +45,8 @@ impl FileStore {
         if let Some(reason) = self.shared.trouble() {
             return Err(self.closed(reason));
         }
-        let path = self.paths().state_file(job, StateFile::Lock);
-        let Some(lock) = FileLock::try_acquire(&path).context("lock", &path)? else {
-            return Ok(self.locked_out(job, &path));
+        let Some(lock) = self.try_lock_job(job)? else {
+            return Ok(self.locked_out(job));
         };
         self.locked_out
             .lock()
@@ -54,7 +54,7 @@ impl FileStore {
             .remove(job);
         fault::here("claim.locked");
         self.job_moves();
-        let Some(evidence) = self.sound_evidence(job)? else {
+        let Some(evidence) = self.sound_evidence(&lock)? else {
             return Ok(Claim::Busy);
         };
         let row = self.row(job)?;
@@ -72,17 +72,17 @@ impl FileStore {
         if hides || state.apply(JobEvent::Claimed { attempt, entry }).is_err() {
             return Ok(Claim::Changed(state));
         }
-        if let Some(answer) = self.not_now(job, entry, &evidence, &row, now)? {
+        if let Some(answer) = self.not_now(&lock, entry, &evidence, &row, now)? {
             return Ok(answer);
         }
-        if let Some(state) = self.take_out_if_asked(job, entry, &evidence, state, now)? {
+        if let Some(state) = self.cancel_if_asked(&lock, entry, &evidence, state, now)? {
             self.committer.hint(self.ruling_hint(job)?);
             return Ok(Claim::Changed(state));
         }
-        if let Some(answer) = self.paid_already(job, entry, &evidence, &row, now)? {
+        if let Some(answer) = self.paid_already(&lock, entry, &evidence, &row, now)? {
             return Ok(answer);
         }
-        let Some(lease) = self.take(job, entry, attempt, &evidence, &row, now)? else {
+        let Some(lease) = self.take(&lock, entry, attempt, &evidence, &row, now)? else {
             return Ok(Claim::Busy);
         };
         if let Some(held) = self.held(job) {
@@ -96,7 +96,7 @@ impl FileStore {
 
     /// Answers for a job whose lock another program holds: it is looked at again until
     /// that has lasted.
-    fn locked_out(&self, job: &JobId, path: &Path) -> Claim {
+    fn locked_out(&self, job: &JobId) -> Claim {
         const SHORT: Duration = Duration::from_millis(50);
         const LONG: Duration = Duration::from_secs(1);
         let now = platform::steady_now();
@@ -109,13 +109,18 @@ impl FileStore {
         if waited < LOCK_PATIENCE {
             return Claim::Later((waited / 4).clamp(SHORT, LONG));
         }
-        let lock = self.shared.workspace.relative(path).unwrap_or_default();
+        let path = self.paths().state_file(job, StateFile::Lock);
+        let lock = self.shared.workspace.relative(&path).unwrap_or_default();
         Claim::Locked { lock, waited }
     }
 
-    /// Reads the markers and moves damaged ones out of the way; the caller holds
-    /// the lock. Returns nothing if a worker that lives may have written them.
-    pub(super) fn sound_evidence(&self, job: &JobId) -> Result<Option<Evidence>, StoreError> {
+    /// Reads the markers and moves damaged ones out of the way. Returns nothing if a worker
+    /// that lives may have written them.
+    pub(super) fn sound_evidence(
+        &self,
+        lock: &JobLock<'_>,
+    ) -> Result<Option<Evidence>, StoreError> {
+        let job = lock.job;
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         if evidence.corrupt().next().is_none() {
@@ -126,7 +131,7 @@ impl FileStore {
         }
         // A lease that its holder was just turning into a terminal looks damaged,
         // but the journal vouches for the result.
-        if self.roll_forward_by_job(job)?.is_some() {
+        if self.roll_forward_by_job(lock)?.is_some() {
             let evidence = Evidence::read(self.paths(), job);
             return evidence.context("read markers in", &state).map(Some);
         }
@@ -147,12 +152,13 @@ impl FileStore {
     /// Returns the answer if the job cannot be taken now.
     fn not_now(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         entry: Entry,
         evidence: &Evidence,
         row: &RowBrief,
         now: Timestamp,
     ) -> Result<Option<Claim>, StoreError> {
+        let job = lock.job;
         if let Some(released) = evidence.of(RecordKind::Released)
             && let Some(not_before) = released.not_before(now)
         {
@@ -172,7 +178,7 @@ impl FileStore {
             Verdict::Alive => Ok(Some(Claim::Busy)),
             Verdict::Watch(time) => Ok(Some(Claim::Later(time))),
             Verdict::Dead if entry == Entry::Takeover => {
-                match self.roll_forward_lease(job, lease, now) {
+                match self.roll_forward_lease(lock, lease, now) {
                     Ok(Some(state)) => Ok(Some(Claim::RolledForward(state))),
                     Ok(None) => self.ended_by_its_journal(job, row),
                     Err(error) if error.is_of_one_file() => {
@@ -189,7 +195,7 @@ impl FileStore {
     /// Returns the answer if a model of the job is there that no record explains.
     fn paid_already(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         entry: Entry,
         evidence: &Evidence,
         row: &RowBrief,
@@ -199,7 +205,7 @@ impl FileStore {
         if over || self.rehearsal || !evidence.markers.is_empty() {
             return Ok(None);
         }
-        match self.bring_in_unexplained(job, entry, after(now, row.start), now) {
+        match self.bring_in_unexplained(lock, entry, after(now, row.start), now) {
             Ok(state) => Ok(state.map(Claim::RolledForward)),
             Err(error) if error.is_of_one_file() => Ok(Some(Claim::Stuck(describe(&error)))),
             Err(error) => Err(error),
@@ -223,23 +229,32 @@ impl FileStore {
 
     fn take(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         entry: Entry,
         attempt: u32,
         evidence: &Evidence,
         row: &RowBrief,
         now: Timestamp,
     ) -> Result<Option<Lease>, StoreError> {
+        let job = lock.job;
         let nonce = Nonce::new(uuid::Uuid::new_v4().simple().to_string());
-        let purchase = self.open_purchase(job, evidence)?;
+        let purchase = self.open_purchase(job, evidence, row)?;
         let purchases = purchase.ended;
-        let rehearsed = evidence
-            .lease()
-            .and_then(Marker::record)
-            .is_some_and(|record| record.simulated);
+        let dead = evidence.lease().and_then(Marker::record);
+        let rehearsed = dead.is_some_and(|record| record.simulated);
         let took_over = entry == Entry::Takeover && !rehearsed || evidence.holder_died();
-        let lost = took_over && evidence.markers.is_empty() && !self.past()?.has_tried(job);
-        let entry = continued(entry, evidence);
+        let lost = if evidence.markers.is_empty() {
+            took_over && !self.past()?.has_tried(job)
+        } else {
+            // Its program may have called it a success, and nobody heard it.
+            let known = purchase.request_id.is_some() || purchase.intent.is_some() || rehearsed;
+            !known && took_over && dead.is_some_and(|dead| self.left_a_model(dead))
+        };
+        let again = evidence.ruling().and_then(Marker::again);
+        let entry = match again {
+            Some(_) => Entry::Retry,
+            None => continued(entry, evidence),
+        };
         let lease = Lease {
             run_id: self.shared.run_id.clone(),
             job_id: job.clone(),
@@ -253,6 +268,7 @@ impl FileStore {
             lost: lost.then(|| row.start.unwrap_or(now)),
             request_id: purchase.request_id.clone(),
             intent: purchase.intent.map(Box::new),
+            resubmit: again == Some(true),
             failures: evidence.failures(),
             idempotency_key: idempotency_key(job, row, purchases, self),
             redone: evidence.has_result_after(row.start),
@@ -276,7 +292,7 @@ impl FileStore {
         fault::here("claim.journalled");
         let record = self.lease_record(&lease, purchases);
         if entry == Entry::Redo && evidence.of(RecordKind::Completed).is_none() {
-            self.vouch_for_result(job, now)?;
+            self.vouch_for_result(lock, now)?;
         }
         // Before the lease: a full disk must not leave a job that nobody runs.
         fs::create_dir(&lease.staging).context("create", &lease.staging)?;
@@ -314,6 +330,7 @@ impl FileStore {
         &self,
         job: &JobId,
         evidence: &Evidence,
+        row: &RowBrief,
     ) -> Result<OpenPurchase, StoreError> {
         let mut marked = evidence.purchase();
         // Under a rehearsal an earlier version may have buried a purchase.
@@ -321,6 +338,7 @@ impl FileStore {
         let buried = rehearsed.is_some_and(|record| {
             record.kind == RecordKind::Completed && record.simulated && record.attempt > 1
         });
+        let buried = buried || lacks_its_marker(evidence, row);
         if buried && !self.rehearsal && marked.request_id.is_none() {
             marked.request_id = self.past()?.purchase(job).map(str::to_owned);
         }
@@ -350,6 +368,7 @@ impl FileStore {
             purchases,
             holder_died: lease.took_over,
             simulated: self.rehearsal,
+            again: None,
             class: None,
             pulse: Some(self.pulse()),
             not_before: None,
@@ -398,7 +417,16 @@ impl FileStore {
             && self.watch.is_proved_dead(self.paths(), dead)
         {
             let staging = self.paths().staging();
-            self.discard(&staging.join(recover::staging_of(dead)));
+            let kept = self.discard(&staging.join(recover::staging_of(dead)));
+            if let Some(kept) = kept.and_then(|kept| self.shared.workspace.relative(&kept)) {
+                self.warn(format!(
+                    "job {}: its worker died before what its program had made was recorded; that is \
+                     kept in {kept} (if it is the result: archi3d run adopt --run-id {} {})",
+                    lease.job_id,
+                    shell_word(lease.run_id.as_str()),
+                    lease.job_id
+                ));
+            }
             let trash = naming::staging_dir(&dead.job_id, 0, &dead.nonce);
             self.discard(&staging.join(trash));
         }
@@ -494,6 +522,11 @@ impl FileStore {
     }
 }
 
+/// Tells whether the job of a row failed and the marker of that is gone.
+fn lacks_its_marker(evidence: &Evidence, row: &RowBrief) -> bool {
+    row.status == Status::Failed && evidence.markers.is_empty()
+}
+
 /// Derives the key under which a provider can recognise the same purchase. It
 /// follows from what is on disk, so a crash or a lost marker cannot change it.
 fn idempotency_key(job: &JobId, row: &RowBrief, purchases: u32, store: &FileStore) -> String {
@@ -523,7 +556,7 @@ fn continued(entry: Entry, evidence: &Evidence) -> Entry {
 }
 
 /// Returns `now`, or the next moment after `other` if that is not earlier.
-fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
+pub(super) fn after(now: Timestamp, other: Option<Timestamp>) -> Timestamp {
     match other {
         Some(other) if other >= now => other.plus(Duration::from_micros(1)),
         _ => now,

@@ -60,9 +60,9 @@ impl Closures {
         fault::io("provider.closing")?;
         let _lock = self.lock()?;
         let now = closure.closed_at;
-        let standing = self.closed(&closure.provider, now)?;
-        if let (Some(until), Some(standing)) = (closure.until, standing)
-            && standing.until.is_none_or(|longer| longer >= until)
+        let closed = self.closed(&closure.provider, now)?;
+        if let (Some(until), Some(closed)) = (closure.until, closed)
+            && closed.until.is_none_or(|longer| longer >= until)
         {
             return Ok(false);
         }

@@ -19,11 +19,13 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::time::{Clock, Timestamp};
+use crate::domain::traceparent::TraceParent;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{NoticeSink, StoreNotice};
+use crate::trace;
 use crate::workspace::durable;
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::{FileLock, TableLock};
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::journal::What;
@@ -82,16 +84,22 @@ pub(super) struct Folded {
 
 impl Shared {
     /// Takes the registry's lock; nothing if told to hurry.
-    pub(super) fn lock_table(&self) -> Result<Option<FileLock>, StoreError> {
-        self.wait_for(&self.workspace.registry_lock())
+    pub(super) fn lock_table(&self) -> Result<Option<TableLock>, StoreError> {
+        let path = self.workspace.registry_lock();
+        TableLock::acquire(&self.workspace, self.patience(&path)).context("lock", &path)
     }
 
     /// Takes a lock however long it takes, telling the person when it is busy for
     /// long. Returns nothing if [`Shared::hurry`] ended the wait.
     pub(super) fn wait_for(&self, path: &Path) -> Result<Option<FileLock>, StoreError> {
+        FileLock::acquire(path, self.patience(path)).context("lock", path)
+    }
+
+    /// Returns what hears how long a lock has been waited for.
+    fn patience(&self, path: &Path) -> impl FnMut(Duration) -> bool {
         let shown = self.workspace.relative(path).unwrap_or_default();
         let mut told_at = Duration::ZERO;
-        let waiting = |waited: Duration| {
+        move |waited: Duration| {
             let due = if told_at.is_zero() {
                 TELL_AFTER
             } else {
@@ -105,11 +113,11 @@ impl Shared {
                 });
             }
             !self.hurry.load(Ordering::SeqCst)
-        };
-        FileLock::acquire(path, waiting).context("lock", path)
+        }
     }
 
-    /// Makes results durable: their files, and the journal that vouches for them.
+    /// Makes durable what rows are about to say: results' files, and the journal that vouches for every row. A row
+    /// that outlives its record says less than nothing: `running`, and nobody knows whether anything was bought.
     fn make_durable(&self, hints: &[Cow<'_, Hint>]) -> Result<(), StoreError> {
         let beliefs = hints.iter().map(|hint| (&hint.job, &hint.wanted));
         let results: Vec<_> = beliefs
@@ -128,7 +136,7 @@ impl Shared {
             }
         }
         let mut beliefs = beliefs;
-        if beliefs.any(|(_, w)| w.status.is_terminal() && !w.simulated) {
+        if beliefs.any(|(_, wanted)| wanted.status != Status::Enqueued && !wanted.simulated) {
             self.sync_names()?;
             self.journal.sync().context("sync", self.journal.path())?;
         }
@@ -206,12 +214,12 @@ impl Shared {
         fault::here("fold.before");
         self.make_durable(&looked)?;
         fault::here("fold.synced");
-        let Some(_lock) = self.lock_table()? else {
+        let Some(lock) = self.lock_table()? else {
             return Ok(None);
         };
         fault::here("fold.locked");
         let locked = Instant::now();
-        let changed = self.fold_locked(&looked)?;
+        let changed = self.fold_locked(&lock, &looked)?;
         fault::here("fold.saved");
         if changed > 0 {
             let what = What::Folded { rows: changed };
@@ -226,18 +234,18 @@ impl Shared {
         }))
     }
 
-    fn fold_locked(&self, hints: &[Cow<'_, Hint>]) -> Result<usize, StoreError> {
+    fn fold_locked(&self, lock: &TableLock, hints: &[Cow<'_, Hint>]) -> Result<usize, StoreError> {
         let mut settled = Vec::with_capacity(hints.len());
         for hint in hints {
             let found = hint.settle(&self.paths, &self.facts);
             let Some(wanted) = found.context("read markers in", &self.paths.state())? else {
                 continue;
             };
-            // A result that appeared since was not made durable here; its own
-            // worker will fold it.
+            // A claim or an ending that appeared since was not made durable here; its
+            // own worker will fold it.
             let is_believed = matches!(wanted, Cow::Borrowed(_));
             let synced = is_believed || hint.wanted.patch == wanted.patch;
-            if synced || !wanted.status.is_terminal() || wanted.simulated {
+            if synced || wanted.status == Status::Enqueued || wanted.simulated {
                 settled.push((&hint.job, wanted));
             }
         }
@@ -247,7 +255,7 @@ impl Shared {
         let changed = projection::apply(table, &self.run_id, settled);
         if changed > 0 {
             fault::here("fold.applied");
-            registry.save()?;
+            registry.save(lock)?;
         }
         Ok(changed)
     }
@@ -256,7 +264,7 @@ impl Shared {
     /// that what is finished is durable; returns what to say.
     fn writer_panicked(&self, post: &Post) -> StoreError {
         let mut inbox = post.open();
-        (inbox.closed, inbox.hints) = (true, Vec::new());
+        (inbox.closed, inbox.hints, inbox.traced) = (true, Vec::new(), Vec::new());
         drop(inbox);
         let durable = self.sync_everything().and_then(|()| {
             let synced = self.journal.sync();
@@ -294,6 +302,8 @@ impl Shared {
 #[derive(Default)]
 struct Inbox {
     hints: Vec<Hint>,
+    /// The spans of the jobs that they are about.
+    traced: Vec<TraceParent>,
     /// Nobody will leave anything any more; what is there is folded without rest.
     closed: bool,
 }
@@ -346,6 +356,7 @@ impl Committer {
             return;
         }
         inbox.hints.push(hint);
+        inbox.traced.extend(trace::outermost());
         let waiting = inbox.hints.len();
         drop(inbox);
         if waiting == 1 || waiting == MANY_HINTS {
@@ -380,6 +391,7 @@ struct Loop {
     shared: Arc<Shared>,
     post: Arc<Post>,
     pending: BTreeMap<JobId, Hint>,
+    traced: Vec<TraceParent>,
     /// Until when the table is left to others, whatever waits,
     table_rest_until: Instant,
     /// and until when the disk is, unless much waits.
@@ -393,6 +405,7 @@ impl Loop {
             shared,
             post,
             pending: BTreeMap::new(),
+            traced: Vec::new(),
             table_rest_until: Instant::now(),
             rest_until: Instant::now(),
             last_complaint: None,
@@ -465,7 +478,11 @@ impl Loop {
     /// Folds everything there is; returns for how long the table was locked.
     fn fold_all(&mut self) -> Result<Duration, StoreError> {
         // Of two hints for a job the later one counts.
-        let hints = std::mem::take(&mut self.post.open().hints);
+        let began = Instant::now();
+        let mut inbox = self.post.open();
+        let hints = std::mem::take(&mut inbox.hints);
+        self.traced.append(&mut inbox.traced);
+        drop(inbox);
         let hints = hints.into_iter().map(|hint| (hint.job.clone(), hint));
         self.pending.extend(hints);
         if self.pending.is_empty() {
@@ -475,6 +492,9 @@ impl Loop {
         match self.shared.fold(self.pending.values(), now) {
             Ok(Some(folded)) => {
                 self.pending.clear();
+                for job in self.traced.drain(..) {
+                    trace::past("fold", job, began, Instant::now());
+                }
                 self.recovered();
                 Ok(folded.locked)
             }

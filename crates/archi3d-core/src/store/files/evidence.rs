@@ -64,7 +64,13 @@ impl Evidence {
         self.markers
             .iter()
             .filter(|marker| !matches!(marker.body, Body::Corrupt(_)))
-            .max_by_key(|marker| (marker.attempt(), rank(marker.kind)))
+            .max_by_key(|marker| {
+                (
+                    marker.attempt(),
+                    marker.again().is_some(),
+                    rank(marker.kind),
+                )
+            })
     }
 
     /// Returns the highest attempt any marker knows of.

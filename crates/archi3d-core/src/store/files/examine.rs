@@ -20,15 +20,15 @@ use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::Evidence;
 use super::journal::{self, Finished, Line, What};
+use super::journal_summary;
 use super::late::{self, Kept};
 use super::liveness::Watch;
 use super::made::{self, Left};
 use super::marker::{Marker, RecordKind};
-use super::mend::{self, DamagedMarker};
 use super::projection::{self, Kinds, StateNames};
 use super::recover;
+use super::repair::{self, DamagedMarker};
 use super::snapshot;
-use super::story;
 use super::sweep;
 use crate::table::Table;
 
@@ -73,6 +73,8 @@ pub struct DeadLease {
     pub worker: String,
     /// On which machine, if known.
     pub host: Option<String>,
+    /// The folder of its attempt, if a whole model is in it.
+    pub made: Option<PathBuf>,
 }
 
 /// A row that does not say what its marker says.
@@ -160,7 +162,7 @@ impl RunExam {
             if let Some(known) = endings.get_mut(&finished.job_id) {
                 let earlier = known.as_ref().map(|known| known.attempt);
                 if earlier.is_none_or(|earlier| earlier < finished.attempt)
-                    && mend::leaves_marker(&finished)
+                    && repair::leaves_marker(&finished)
                 {
                     *known = Some(finished);
                 }
@@ -191,15 +193,15 @@ impl RunExam {
                 live.insert(found.worker_id.clone());
                 continue;
             }
-            let story = story::tell(&found, lines);
-            for left in story.unfinished() {
+            let summary = journal_summary::summarize(&found, lines);
+            for left in summary.unfinished() {
                 self.look_at_made(paths, left)?;
             }
-            for finished in story.finished {
+            for finished in summary.finished {
                 self.look_at_ending(paths, &finished)?;
                 keep(finished);
             }
-            suspects.extend(story.jobs);
+            suspects.extend(summary.jobs);
             self.dead_journals.push(found.path);
         }
         self.live_workers = live.len();
@@ -237,7 +239,7 @@ impl RunExam {
         let state = paths.state();
         let evidence = Evidence::read(paths, job).context("read markers in", &state)?;
         for marker in &evidence.markers {
-            if let Some((reason, remedy)) = mend::judge(paths, marker, ending) {
+            if let Some((reason, remedy)) = repair::judge(paths, marker, ending) {
                 self.damaged_markers.push(DamagedMarker {
                     path: paths.state_file(job, marker.kind.file()),
                     job_id: job.clone(),
@@ -301,10 +303,13 @@ impl RunExam {
             let holder = watch.describe(paths, job, lease, now);
             self.look_at_clock(paths, job, lease);
             if rules && holder.verdict == Verdict::Dead {
+                let folder = lease.record().map(recover::staging_of);
+                let folder = folder.map(|name| paths.staging().join(name));
                 self.dead_leases.push(DeadLease {
                     job_id: job.clone(),
                     worker: holder.worker,
                     host: holder.host,
+                    made: folder.filter(|folder| artifact::holds_model(folder)),
                 });
             }
         }

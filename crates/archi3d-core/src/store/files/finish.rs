@@ -21,6 +21,7 @@ use crate::workspace::durable;
 
 use super::claim::remove_if_there;
 use super::evidence::Evidence;
+use super::job_lock::JobLock;
 use super::journal::{Finished, What};
 use super::marker::{Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
@@ -81,7 +82,7 @@ impl FileStore {
         }
         fault::here("finish.journalled");
         let lock = self.lock_held(&lease.job_id, held.as_mut())?;
-        let finish = self.publish_noted(lease, held, &finished, at)?;
+        let finish = self.publish_noted(&lock, lease, held, &finished, at)?;
         drop(lock);
         fault::here("finish.unlocked");
         self.unpublished().remove(&lease.job_id);
@@ -122,10 +123,10 @@ impl FileStore {
         Ok(marked.filter(|job| !is_shown(job)).count())
     }
 
-    /// Publishes an ending that was just noted, if the job is still ours or free. The
-    /// caller holds the job's lock.
+    /// Publishes an ending that was just noted, if the job is still ours or free.
     fn publish_noted(
         &self,
+        lock: &JobLock<'_>,
         lease: &Lease,
         held: Option<Held>,
         finished: &Finished,
@@ -141,13 +142,14 @@ impl FileStore {
             if self.terminal_in_the_way(lease)? {
                 return self.give_way(lease, at);
             }
-            return match self.publish_finished(finished, &author, Some(held.lease_file()), at)? {
+            let lease_file = Some(held.lease_file());
+            return match self.publish_finished(lock, finished, &author, lease_file, at)? {
                 Published::Yes => Ok(Finish::Published),
                 Published::OldResultKept => Ok(Finish::OldResultKept),
                 Published::NameTaken => self.give_way(lease, at),
             };
         }
-        let taken = self.sound_evidence(&lease.job_id)?.is_none_or(|evidence| {
+        let taken = self.sound_evidence(lock)?.is_none_or(|evidence| {
             evidence.lease().is_some()
                 || evidence.of(RecordKind::Completed).is_some()
                 || evidence.of(RecordKind::Failed).is_some()
@@ -157,7 +159,7 @@ impl FileStore {
         if taken {
             return self.fence(lease, at);
         }
-        match self.publish_finished(finished, &author, None, at)? {
+        match self.publish_finished(lock, finished, &author, None, at)? {
             Published::Yes => Ok(Finish::Adopted),
             Published::OldResultKept => Ok(Finish::OldResultKept),
             Published::NameTaken => self.fence(lease, at),
@@ -224,22 +226,22 @@ impl FileStore {
         Ok(Finish::Fenced { kept_at })
     }
 
-    /// Publishes an ending that the journal holds; the caller holds the job's lock
-    /// and knows that no other claim or result is in force. Every step can be
-    /// repeated after a crash.
+    /// Publishes an ending that the journal holds; the caller knows that no other claim or
+    /// result is in force. Every step can be repeated after a crash.
     pub(super) fn publish_finished(
         &self,
+        lock: &JobLock<'_>,
         finished: &Finished,
         author: &Author,
         lease_file: Option<LeaseFile<'_>>,
         at: Timestamp,
     ) -> Result<Published, StoreError> {
-        let job = &finished.job_id;
+        let job = lock.job;
         if !finished.simulated {
             self.made_results.store(true, Ordering::SeqCst);
         }
         if finished.entry == Entry::Redo && !finished.completed {
-            return self.keep_old_result(finished, lease_file.is_some());
+            return self.keep_old_result(lock, finished, lease_file.is_some());
         }
         if finished.completed {
             self.place_outputs(finished)?;
@@ -269,10 +271,15 @@ impl FileStore {
     }
 
     /// Ends a redo that failed: the lease goes, the old terminal rules again.
-    fn keep_old_result(&self, finished: &Finished, leased: bool) -> Result<Published, StoreError> {
-        let job = &finished.job_id;
+    fn keep_old_result(
+        &self,
+        lock: &JobLock<'_>,
+        finished: &Finished,
+        leased: bool,
+    ) -> Result<Published, StoreError> {
+        let job = lock.job;
         if leased {
-            self.end_redo(job, finished.attempt, &finished.open_purchase())?;
+            self.end_redo(lock, finished.attempt, &finished.open_purchase())?;
         }
         self.remove_state_file(job, StateFile::Cancel)?;
         self.discard(&self.paths().staging().join(&finished.staging));
@@ -456,6 +463,7 @@ fn terminal_record(
         purchases: finished.purchases,
         holder_died: false,
         simulated: finished.simulated,
+        again: None,
         class: finished.class,
         pulse: None,
         not_before: None,

@@ -51,7 +51,7 @@ impl FileStore {
         self.give_back(lease, change, what, now)
     }
 
-    pub(super) fn put_off_job(
+    pub(super) fn requeue_job(
         &self,
         lease: &Lease,
         setback: Setback,
@@ -137,14 +137,14 @@ impl FileStore {
             let _ = self.sync_journal();
             self.made_results.store(true, Ordering::SeqCst);
         }
-        let _lock = self.lock_held(&lease.job_id, held.as_mut())?;
+        let lock = self.lock_held(&lease.job_id, held.as_mut())?;
         fault::here("give_back.locked");
         self.discard(&lease.staging);
         fault::here("give_back.staging_gone");
         if let Some(held) = held.filter(|held| self.still_names(&lease.job_id, held)) {
             if lease.entry == Entry::Redo {
                 let purchase = change(&held.record).purchase();
-                self.end_redo(&lease.job_id, lease.attempt, &purchase)?;
+                self.end_redo(&lock, lease.attempt, &purchase)?;
             } else {
                 let mut record = change(&held.record);
                 if self.is_asked_for(&lease.job_id) {
@@ -184,7 +184,8 @@ impl FileStore {
     fn sync_journal(&self) -> Result<(), StoreError> {
         self.shared.sync_names()?;
         let journal = &self.shared.journal;
-        if let Err(error) = journal.sync() {
+        let synced = fault::io("purchase.syncing").and_then(|()| journal.sync());
+        if let Err(error) = synced {
             self.shared
                 .set_trouble(Some(format!("cannot sync the journal: {error}")));
             return Err(error).context("sync", journal.path());

@@ -1,9 +1,9 @@
-//! A run that leaves files for a fleet: who may still touch it here, and its jobs with all that is known of them.
+//! A run that leaves files for a fleet: its jobs with all that is known of them.
 
 use std::collections::HashSet;
 use std::fs;
 
-use crate::domain::id::{JobId, RunId};
+use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState, Status};
 use crate::domain::lease::Verdict;
 use crate::domain::naming::StateFile;
@@ -14,61 +14,20 @@ use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::consumed;
 use crate::store::error::{IoContext, StoreError};
-use crate::workspace::fleet::{FleetMark, FleetState};
+use crate::store::manifest::{self, ManifestRow};
 use crate::workspace::lock;
-use crate::workspace::paths::{RunPaths, Workspace};
+use crate::workspace::paths::RunPaths;
 
 use super::evidence::{self, Evidence};
-use super::manifest::ManifestRow;
 use super::marker::{Marker, RecordKind};
 use super::projection::StateNames;
 use super::registry::{Row, RowColumns};
 use super::subject::Contradictions;
-use super::{FileStore, journal, open};
+use super::{FileStore, journal};
 use crate::table::Table;
 
 /// So many jobs are handed over at a time.
 const PAGE: usize = 5_000;
-
-/// Refuses a run that lives in a fleet, or may: the one place that says so.
-pub fn refuse_pushed(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
-    let paths = workspace.run(run_id);
-    let path = paths.fleet();
-    let run = shell_word(run_id.as_str());
-    let mark = match FleetMark::read(&paths) {
-        Ok(None) => return Ok(()),
-        Ok(Some(mark)) => mark,
-        Err(error) => {
-            return Err(StoreError::Content {
-                what: format!("whether run {run_id} lives in a fleet cannot be told: {error}"),
-                path,
-                hint: format!(
-                    "`archi3d fleet push --run-id {run}` with the fleet's --store writes it again, once it is moved away"
-                ),
-            });
-        }
-    };
-    let FleetMark {
-        server, pushed_by, ..
-    } = &mark;
-    Err(match mark.state {
-        FleetState::Pushed => StoreError::Setup {
-            what: format!("run {run_id} lives in the fleet at {server} (pushed by {pushed_by})"),
-            path,
-            hint: format!(
-                "`archi3d run worker --run-id {run}` works on it where the store is named (--store or DATABASE_URL); \
-                 `archi3d fleet pull --run-id {run}` brings its results back"
-            ),
-        },
-        FleetState::Pushing => StoreError::Setup {
-            what: format!(
-                "run {run_id} is on its way to the fleet at {server} (pushed by {pushed_by})"
-            ),
-            path,
-            hint: format!("`archi3d fleet push --run-id {run}` ends what was begun"),
-        },
-    })
-}
 
 /// A job with all that is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,13 +146,13 @@ impl FileStore {
         now: Timestamp,
         page: &mut dyn FnMut(Vec<HandedJob>) -> Result<(), E>,
     ) -> Result<HandedRun, E> {
-        let manifest = open::read_manifest(self.paths())?;
+        let manifest = manifest::read(self.paths())?;
         let state = self.paths().state();
         let mut handed = HandedRun::default();
         let faults = manifest.faults.iter().map(ToString::to_string);
         handed
             .warnings
-            .extend(faults.map(|fault| format!("manifest: {fault}; the line is left out")));
+            .extend(faults.map(|fault| format!("manifest: {fault}; the line is skipped")));
         let mut registry = self.registry();
         let table = registry.load()?;
         let names = StateNames::list(self.paths()).context("list", &state)?;
@@ -274,9 +233,10 @@ impl FileStore {
                 ..
             }
         );
-        let mut purchase = self.open_purchase(job, &evidence)?;
+        let mut purchase = self.open_purchase(job, &evidence, &brief)?;
         let lost = held && unmarked && !self.past()?.has_tried(job);
-        let buried = rehearsed && self.past()?.is_doubtful(job);
+        let buried = (rehearsed || unmarked && was.status() == Status::Failed)
+            && self.past()?.is_doubtful(job);
         if (lost || buried) && purchase.request_id.is_none() && purchase.intent.is_none() {
             // Nobody knows what was bought: what is intended is asked about, never bought blindly.
             purchase.intent = Some(OpenIntent {
@@ -367,12 +327,12 @@ impl LeftOut {
         let reasons = [
             (
                 self.without_row,
-                "without a usable row in tables/generations.csv left out",
+                "without a usable row in tables/generations.csv skipped",
                 "`archi3d registry rebuild` makes it again, then push once more",
             ),
             (
                 self.odd_status,
-                "with an unknown status word left out",
+                "with an unknown status word skipped",
                 "correct the word and push once more",
             ),
         ];

@@ -80,7 +80,7 @@ impl History {
             if unread.damaged > 0 {
                 let shown = workspace.relative(&path).unwrap_or_default();
                 self.warnings.push(format!(
-                    "{shown}: {} lines cannot be read and were left out",
+                    "{shown}: {} lines cannot be read and were skipped",
                     unread.damaged
                 ));
             }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::domain::budget::{Caps, Change, Entry, Grant, Ledger, Stake};
+use crate::domain::budget::{AttemptKey, Caps, Change, Grant, Ledger, LedgerEntry};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
@@ -35,6 +35,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Nobody waits longer who was told to hurry.
 const SHORT_WAIT: Duration = Duration::from_millis(200);
 
+/// The lock of the ledger. What may only be written under it takes one.
+#[derive(Debug)]
+struct LedgerLock(FileLock);
+
 /// A process's view of the ledger; reads only what was added since it last looked.
 #[derive(Debug)]
 pub struct LedgerFile {
@@ -45,8 +49,8 @@ pub struct LedgerFile {
     ledger: Ledger,
     damaged: usize,
     /// What the ledger lacked and the other copy has.
-    lost: Vec<Entry>,
-    /// Whether the sums are of two copies that differ, which nobody has mended yet.
+    lost: Vec<LedgerEntry>,
+    /// Whether the sums are of two copies that differ, which nobody has repaired yet.
     provisional: bool,
     hurry: Arc<AtomicBool>,
 }
@@ -78,7 +82,7 @@ impl LedgerFile {
 
     /// Returns the lines that the ledger had lost and its other copy has, and forgets
     /// them. What was only looked at is still lost there.
-    pub fn take_lost(&mut self) -> Vec<Entry> {
+    pub fn take_lost(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.lost)
     }
 
@@ -91,17 +95,16 @@ impl LedgerFile {
     /// [`Grant::Yes`], the reservation survives the process and a power loss.
     pub fn reserve(
         &mut self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         price: f64,
         caps: Caps,
         now: Timestamp,
     ) -> io::Result<Grant> {
-        let _lock = self.lock()?;
-        self.agree()?;
-        let (run, job) = (&stake.run_id, &stake.job_id);
+        let lock = self.agreed()?;
+        let (run, job) = (&attempt_key.run_id, &attempt_key.job_id);
         let grant = self.ledger.grant(run, job, price, caps, now);
         if matches!(grant, Grant::Yes(_)) {
-            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            let file = self.append(&lock, attempt_key, Change::Reserved { usd: price }, now)?;
             file.sync_data()?;
             fault::here("ledger.synced");
         }
@@ -113,21 +116,20 @@ impl LedgerFile {
     /// nothing changes.
     pub fn reserve_additional(
         &mut self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         price: f64,
         caps: Caps,
         now: Timestamp,
     ) -> io::Result<Grant> {
-        let _lock = self.lock()?;
-        self.agree()?;
+        let lock = self.agreed()?;
         let grant = self
             .ledger
-            .grant_additional(&stake.run_id, price, caps, now);
+            .grant_additional(&attempt_key.run_id, price, caps, now);
         if matches!(grant, Grant::Yes(_)) {
-            if let Some((earlier, usd)) = self.reserved_for(stake) {
-                self.append_settled(&earlier, usd, now)?;
+            if let Some((earlier, usd)) = self.reserved_for(attempt_key) {
+                self.append_settled(&lock, &earlier, usd, now)?;
             }
-            let file = self.append(stake, Change::Reserved { usd: price }, now)?;
+            let file = self.append(&lock, attempt_key, Change::Reserved { usd: price }, now)?;
             file.sync_data()?;
         }
         Ok(grant)
@@ -135,26 +137,25 @@ impl LedgerFile {
 
     /// Counts what an earlier attempt of the job has reserved as spent, so that
     /// the next one does not take it over.
-    pub fn write_off(&mut self, stake: &Stake, now: Timestamp) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.agree()?;
-        match self.reserved_for(stake) {
-            Some((earlier, usd)) => self.append_settled(&earlier, usd, now),
+    pub fn write_off(&mut self, attempt_key: &AttemptKey, now: Timestamp) -> io::Result<()> {
+        let lock = self.agreed()?;
+        match self.reserved_for(attempt_key) {
+            Some((earlier, usd)) => self.append_settled(&lock, &earlier, usd, now),
             None => Ok(()),
         }
     }
 
-    fn reserved_for(&self, stake: &Stake) -> Option<(Stake, f64)> {
-        let open = self.ledger.open(&stake.run_id);
-        open.into_iter().find(|(own, _)| own.job_id == stake.job_id)
+    fn reserved_for(&self, attempt_key: &AttemptKey) -> Option<(AttemptKey, f64)> {
+        let open = self.ledger.open(&attempt_key.run_id);
+        open.into_iter()
+            .find(|(own, _)| own.job_id == attempt_key.job_id)
     }
 
     /// Settles an attempt with what it really cost. Settling again changes
     /// nothing. Not synced: a journal tells the same after a power loss.
-    pub fn settle(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.agree()?;
-        self.append_settled(stake, usd, now)
+    pub fn settle(&mut self, attempt_key: &AttemptKey, usd: f64, now: Timestamp) -> io::Result<()> {
+        let lock = self.agreed()?;
+        self.append_settled(&lock, attempt_key, usd, now)
     }
 
     /// Settles what is reserved for a job because a person says what it cost;
@@ -166,38 +167,45 @@ impl LedgerFile {
         job: &JobId,
         usd: f64,
         now: Timestamp,
-    ) -> io::Result<Option<(Stake, f64)>> {
-        let _lock = self.lock()?;
-        self.agree()?;
+    ) -> io::Result<Option<(AttemptKey, f64)>> {
+        let lock = self.agreed()?;
         let open = self.ledger.open(run);
-        let Some((stake, reserved)) = open.into_iter().find(|(stake, _)| stake.job_id == *job)
+        let Some((attempt_key, reserved)) = open
+            .into_iter()
+            .find(|(attempt_key, _)| attempt_key.job_id == *job)
         else {
             return Ok(None);
         };
-        let file = self.append_entry(&Entry {
-            at: now,
-            stake: stake.clone(),
-            change: Change::Settled { usd },
-            by_hand: true,
-        })?;
+        let file = self.append_entry(
+            &lock,
+            &LedgerEntry {
+                at: now,
+                attempt_key: attempt_key.clone(),
+                change: Change::Settled { usd },
+                by_hand: true,
+            },
+        )?;
         file.sync_data()?;
-        Ok(Some((stake, reserved)))
+        Ok(Some((attempt_key, reserved)))
     }
 
     /// Writes a line back that was lost, unless one names the attempt meanwhile.
-    pub fn restore(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.agree()?;
-        if self.ledger.knows(&stake.nonce) {
+    pub fn restore(
+        &mut self,
+        attempt_key: &AttemptKey,
+        change: Change,
+        at: Timestamp,
+    ) -> io::Result<()> {
+        let lock = self.agreed()?;
+        if self.ledger.knows(&attempt_key.nonce) {
             return Ok(());
         }
-        self.append(stake, change, at).map(drop)
+        self.append(&lock, attempt_key, change, at).map(drop)
     }
 
-    /// Sees that both copies of the ledger say the same, and mends the one that does not.
-    pub fn mend(&mut self) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.agree()
+    /// Sees that both copies of the ledger say the same, and repairs the one that does not.
+    pub fn repair(&mut self) -> io::Result<()> {
+        self.agreed().map(drop)
     }
 
     /// Returns the journals that the ledger accounts for.
@@ -207,11 +215,10 @@ impl LedgerFile {
 
     /// Notes that the ledger accounts for these journals of ended workers too.
     pub fn account_for(&mut self, journals: Journals) -> io::Result<()> {
-        let _lock = self.lock()?;
-        self.agree()?;
+        let lock = self.agreed()?;
         let mut all = accounted::read(&self.safe, &self.pair)?;
         all.extend(journals);
-        accounted::write(&self.safe, &self.pair, all)
+        accounted::write(&lock, &self.safe, &self.pair, all)
     }
 
     /// Returns the sums as they are now, without taking the lock. A workspace
@@ -244,20 +251,27 @@ impl LedgerFile {
         }
     }
 
-    fn append_settled(&mut self, stake: &Stake, usd: f64, now: Timestamp) -> io::Result<()> {
-        let nothing = usd <= 0.0 && !self.ledger.may_free(stake);
-        if nothing || self.ledger.is_settled(&stake.nonce) {
+    fn append_settled(
+        &mut self,
+        lock: &LedgerLock,
+        attempt_key: &AttemptKey,
+        usd: f64,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        let nothing = usd <= 0.0 && !self.ledger.may_free(attempt_key);
+        if nothing || self.ledger.is_settled(&attempt_key.nonce) {
             return Ok(());
         }
-        self.append(stake, Change::Settled { usd }, now).map(drop)
+        self.append(lock, attempt_key, Change::Settled { usd }, now)
+            .map(drop)
     }
 
-    fn lock(&self) -> io::Result<FileLock> {
+    fn lock(&self) -> io::Result<LedgerLock> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(lock) = FileLock::try_acquire(&self.lock)? {
-                return Ok(lock);
+                return Ok(LedgerLock(lock));
             }
             let hurried = self.hurry.load(Ordering::SeqCst);
             let longest = if hurried { SHORT_WAIT } else { LONGEST_WAIT };
@@ -285,18 +299,18 @@ impl LedgerFile {
         let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
         self.provisional = news == News::Alone;
         if fresh && news == News::Differ {
-            let mended = self.pair.put_together()?;
-            self.lost = mended.lost;
+            let repaired = self.pair.put_together()?;
+            self.lost = repaired.lost;
             self.forget();
-            self.take(&mended.bytes);
+            self.take(&repaired.bytes);
             self.provisional = true;
         }
         Ok(())
     }
 
-    /// Reads the lines that were added and sees that both copies say the same; the
-    /// caller holds the lock.
-    fn agree(&mut self) -> io::Result<()> {
+    /// Takes the lock, reads the lines that were added and sees that both copies say the same.
+    fn agreed(&mut self) -> io::Result<LedgerLock> {
+        let lock = self.lock()?;
         if std::mem::take(&mut self.provisional) {
             self.forget();
             self.pair.rewind();
@@ -304,15 +318,15 @@ impl LedgerFile {
         let (ledger, damaged) = (&mut self.ledger, &mut self.damaged);
         let news = self.pair.news(&mut |line| take(ledger, damaged, line))?;
         if news == News::Agree {
-            return Ok(());
+            return Ok(lock);
         }
-        let mended = self.pair.put_together()?;
+        let repaired = self.pair.put_together()?;
         fault::io("ledger.mending")?;
-        self.pair.rewrite(&mended.bytes)?;
-        self.lost = mended.lost;
+        self.pair.rewrite(&lock, &repaired.bytes)?;
+        self.lost = repaired.lost;
         self.forget();
-        self.take(&mended.bytes);
-        Ok(())
+        self.take(&repaired.bytes);
+        Ok(lock)
     }
 
     fn take(&mut self, lines: &[u8]) {
@@ -326,20 +340,29 @@ impl LedgerFile {
         self.damaged = 0;
     }
 
-    fn append(&mut self, stake: &Stake, change: Change, at: Timestamp) -> io::Result<File> {
-        let stake = stake.clone();
-        self.append_entry(&Entry {
-            at,
-            stake,
-            change,
-            by_hand: false,
-        })
+    fn append(
+        &mut self,
+        lock: &LedgerLock,
+        attempt_key: &AttemptKey,
+        change: Change,
+        at: Timestamp,
+    ) -> io::Result<File> {
+        let attempt_key = attempt_key.clone();
+        self.append_entry(
+            lock,
+            &LedgerEntry {
+                at,
+                attempt_key,
+                change,
+                by_hand: false,
+            },
+        )
     }
 
-    fn append_entry(&mut self, entry: &Entry) -> io::Result<File> {
+    fn append_entry(&mut self, lock: &LedgerLock, entry: &LedgerEntry) -> io::Result<File> {
         let mut line = serde_json::to_vec(entry).expect("an entry has only plain fields");
         line.push(b'\n');
-        let file = self.pair.append(&line)?;
+        let file = self.pair.append(lock, &line)?;
         self.ledger.take(entry);
         Ok(file)
     }
@@ -347,7 +370,7 @@ impl LedgerFile {
 
 /// Takes one line into the sums, or counts it as damaged.
 fn take(ledger: &mut Ledger, damaged: &mut usize, line: &[u8]) {
-    match serde_json::from_slice::<Entry>(line) {
+    match serde_json::from_slice::<LedgerEntry>(line) {
         Ok(entry) => ledger.take(&entry),
         Err(_) if line.trim_ascii().is_empty() => {}
         Err(_) => *damaged += 1,
@@ -357,7 +380,7 @@ fn take(ledger: &mut Ledger, damaged: &mut usize, line: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::budget::Standing;
+    use crate::domain::budget::Usage;
     use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
 
     struct Bench {
@@ -391,8 +414,8 @@ mod tests {
         Timestamp::parse("2026-01-01T00:00:00Z").unwrap()
     }
 
-    fn stake(job: u8, attempt: u32) -> Stake {
-        Stake {
+    fn attempt_key(job: u8, attempt: u32) -> AttemptKey {
+        AttemptKey {
             run_id: RunId::parse("r").unwrap(),
             job_id: JobId::parse(&format!("j{job}")).unwrap(),
             attempt,
@@ -406,12 +429,12 @@ mod tests {
         day_usd: None,
     };
 
-    fn standing(ledger: &mut LedgerFile) -> (f64, f64) {
+    fn usage(ledger: &mut LedgerFile) -> (f64, f64) {
         let run = RunId::parse("r").unwrap();
-        let Standing {
+        let Usage {
             spent_usd,
             reserved_usd,
-        } = ledger.look().unwrap().standing(&run);
+        } = ledger.look().unwrap().usage(&run);
         (spent_usd, reserved_usd)
     }
 
@@ -419,15 +442,15 @@ mod tests {
     fn two_processes_share_one_ledger_and_a_torn_line_harms_nobody() {
         let bench = Bench::new();
         let (mut one, mut two) = (bench.open(), bench.open());
-        let grant = one.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        let grant = one.reserve(&attempt_key(1, 1), 0.6, DOLLAR, now()).unwrap();
         assert!(matches!(grant, Grant::Yes(_)));
-        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        let grant = two.reserve(&attempt_key(2, 1), 0.6, DOLLAR, now()).unwrap();
         assert!(matches!(grant, Grant::No(_)));
         bench.append(b"{\"at\":");
-        one.settle(&stake(1, 1), 0.2, now()).unwrap();
-        assert_eq!(standing(&mut two), (0.2, 0.0));
+        one.settle(&attempt_key(1, 1), 0.2, now()).unwrap();
+        assert_eq!(usage(&mut two), (0.2, 0.0));
         assert_eq!(two.damaged(), 0, "what was never finished is gone");
-        let grant = two.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+        let grant = two.reserve(&attempt_key(2, 1), 0.6, DOLLAR, now()).unwrap();
         assert!(matches!(grant, Grant::Yes(_)));
     }
 
@@ -436,42 +459,42 @@ mod tests {
         let bench = Bench::new();
         let mut ledger = bench.open();
         ledger
-            .reserve(&stake(1, 1), 0.6, Caps::default(), now())
+            .reserve(&attempt_key(1, 1), 0.6, Caps::default(), now())
             .unwrap();
         for _ in 0..3 {
-            ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
+            ledger.settle(&attempt_key(1, 1), 0.6, now()).unwrap();
         }
         let text = std::fs::read_to_string(ledger.path()).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
-        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+        assert_eq!(usage(&mut ledger), (0.6, 0.0));
     }
 
     #[test]
     fn what_is_written_off_is_spent_and_not_taken_over() {
         let bench = Bench::new();
         let mut ledger = bench.open();
-        let first = stake(1, 1);
+        let first = attempt_key(1, 1);
         ledger.reserve(&first, 0.6, Caps::default(), now()).unwrap();
-        let second = stake(1, 2);
+        let second = attempt_key(1, 2);
         let grant = ledger
             .reserve_additional(&second, 0.6, DOLLAR, now())
             .unwrap();
         assert!(matches!(grant, Grant::No(_)));
-        assert_eq!(standing(&mut ledger), (0.0, 0.6), "nothing changed");
+        assert_eq!(usage(&mut ledger), (0.0, 0.6), "nothing changed");
         ledger
             .reserve_additional(&second, 0.4, DOLLAR, now())
             .expect("the rest of the dollar");
-        assert_eq!(standing(&mut ledger), (0.6, 0.4));
+        assert_eq!(usage(&mut ledger), (0.6, 0.4));
         ledger.write_off(&second, now()).unwrap();
-        assert_eq!(standing(&mut ledger), (1.0, 0.0));
+        assert_eq!(usage(&mut ledger), (1.0, 0.0));
     }
 
     #[test]
     fn a_job_that_costs_nothing_leaves_no_file() {
         let bench = Bench::new();
         let mut ledger = bench.open();
-        ledger.settle(&stake(1, 1), 0.0, now()).unwrap();
-        assert_eq!(standing(&mut ledger), (0.0, 0.0));
+        ledger.settle(&attempt_key(1, 1), 0.0, now()).unwrap();
+        assert_eq!(usage(&mut ledger), (0.0, 0.0));
         assert!(!ledger.path().exists());
     }
 
@@ -481,11 +504,11 @@ mod tests {
         let mut ledger = bench.open();
         let held = FileLock::try_acquire(&ledger.lock).unwrap().unwrap();
         ledger.hurry().store(true, Ordering::SeqCst);
-        let error = ledger.settle(&stake(1, 1), 0.6, now()).unwrap_err();
+        let error = ledger.settle(&attempt_key(1, 1), 0.6, now()).unwrap_err();
         assert!(error.to_string().contains("has been locked"), "{error}");
         drop(held);
-        ledger.settle(&stake(1, 1), 0.6, now()).unwrap();
-        assert_eq!(standing(&mut ledger), (0.6, 0.0));
+        ledger.settle(&attempt_key(1, 1), 0.6, now()).unwrap();
+        assert_eq!(usage(&mut ledger), (0.6, 0.0));
     }
 
     /// What can become of a file while workers have it open.
@@ -516,17 +539,21 @@ mod tests {
             for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
                 let bench = Bench::new();
                 let (mut spends, mut waits) = (bench.open(), bench.open());
-                assert_eq!(standing(&mut waits), (0.0, 0.0));
-                spends.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
-                spends.settle(&stake(1, 1), 0.6, now()).unwrap();
+                assert_eq!(usage(&mut waits), (0.0, 0.0));
+                spends
+                    .reserve(&attempt_key(1, 1), 0.6, DOLLAR, now())
+                    .unwrap();
+                spends.settle(&attempt_key(1, 1), 0.6, now()).unwrap();
                 let whole = std::fs::read(spends.path()).unwrap();
                 harm(&bench.workspace.root().join(name));
-                assert_eq!(standing(&mut bench.open()), (0.6, 0.0), "{name}");
-                let grant = waits.reserve(&stake(2, 1), 0.6, DOLLAR, now()).unwrap();
+                assert_eq!(usage(&mut bench.open()), (0.6, 0.0), "{name}");
+                let grant = waits
+                    .reserve(&attempt_key(2, 1), 0.6, DOLLAR, now())
+                    .unwrap();
                 assert!(matches!(grant, Grant::No(_)), "{name}");
                 assert_eq!(std::fs::read(spends.path()).unwrap(), whole, "{name}");
-                spends.settle(&stake(3, 1), 0.1, now()).unwrap();
-                assert_eq!(standing(&mut waits), (0.7, 0.0), "{name}");
+                spends.settle(&attempt_key(3, 1), 0.1, now()).unwrap();
+                assert_eq!(usage(&mut waits), (0.7, 0.0), "{name}");
             }
         }
     }
@@ -536,18 +563,16 @@ mod tests {
         for harm in harms().into_iter().take(3) {
             let bench = Bench::new();
             let mut ledger = bench.open();
-            ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+            ledger
+                .reserve(&attempt_key(1, 1), 0.6, DOLLAR, now())
+                .unwrap();
             for name in ["tables/budget.jsonl", "runs/.budget/ledger.jsonl"] {
                 harm(&bench.workspace.root().join(name));
             }
-            let error = ledger.reserve(&stake(2, 1), 0.1, DOLLAR, now());
+            let error = ledger.reserve(&attempt_key(2, 1), 0.1, DOLLAR, now());
             let error = error.unwrap_err().to_string();
             assert!(error.contains("while this worker spent money"), "{error}");
-            assert_eq!(
-                standing(&mut ledger),
-                (0.0, 0.6),
-                "what is known, stays known"
-            );
+            assert_eq!(usage(&mut ledger), (0.0, 0.6), "what is known, stays known");
         }
     }
 
@@ -555,13 +580,15 @@ mod tests {
     fn a_ledger_without_a_second_copy_gets_one_and_keeps_every_byte() {
         let bench = Bench::new();
         let mut ledger = bench.open();
-        ledger.reserve(&stake(1, 1), 0.6, DOLLAR, now()).unwrap();
+        ledger
+            .reserve(&attempt_key(1, 1), 0.6, DOLLAR, now())
+            .unwrap();
         std::fs::remove_dir_all(bench.workspace.budget()).unwrap();
         bench.append(b"spoilt\n");
         let mut later = bench.open();
-        assert_eq!(standing(&mut later), (0.0, 0.6));
-        later.settle(&stake(1, 1), 0.5, now()).unwrap();
-        assert_eq!((standing(&mut later), later.damaged()), ((0.5, 0.0), 1));
+        assert_eq!(usage(&mut later), (0.0, 0.6));
+        later.settle(&attempt_key(1, 1), 0.5, now()).unwrap();
+        assert_eq!((usage(&mut later), later.damaged()), ((0.5, 0.0), 1));
         let copy = bench.workspace.budget().join("ledger.jsonl");
         assert_eq!(
             std::fs::read(copy).unwrap(),

@@ -1,8 +1,6 @@
 //! Results that an adapter called a success: written down as soon as it says so,
 //! and taken over from there if its worker does not come to publish them.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -26,12 +24,13 @@ use crate::workspace::{durable, lock};
 use super::FileStore;
 use super::evidence::Evidence;
 use super::finish::Author;
+use super::job_lock::JobLock;
 use super::journal::{Finished, MadeLine, What};
+use super::journal_summary::JournalSummary;
 use super::late::{BESIDE, COPY};
 use super::liveness::has_own_journal;
 use super::marker::{Marker, Record, RecordKind};
 use super::recover::{is_wreck, staging_of};
-use super::story::Story;
 
 /// More than this of what an adapter told is not kept in the journal, where a full
 /// disk leaves little room.
@@ -47,7 +46,7 @@ pub(super) struct Left {
 
 impl Made {
     /// Returns what it says of the files in its folder.
-    pub(super) fn named(&self) -> Named<'_> {
+    pub(in crate::store) fn named(&self) -> Named<'_> {
         Named {
             model: self.model.as_deref(),
             previews: &self.previews,
@@ -153,9 +152,10 @@ impl FileStore {
 
     /// Publishes what a dead worker's attempt had made, if it is whole and nobody has
     /// gone on with the job since; otherwise keeps its files. Never leads to a second
-    /// purchase by itself. The caller holds the job's lock.
+    /// purchase by itself.
     pub(super) fn adopt(
         &self,
+        lock: &JobLock<'_>,
         left: &Left,
         author: &Author,
         facts: &WorkerFacts,
@@ -210,7 +210,7 @@ impl FileStore {
         self.note(now, What::Finished(Box::new(finished.clone())))?;
         self.unpublished().insert(line.job_id.clone());
         fault::here("adopt.journalled");
-        let published = self.roll_forward(&finished, author, now)?;
+        let published = self.roll_forward(lock, &finished, author, now)?;
         self.unpublished().remove(&line.job_id);
         Ok(published)
     }
@@ -274,35 +274,13 @@ impl FileStore {
         line: &MadeLine,
         standard: &Standard,
     ) -> io::Result<()> {
-        let is_part = |name: &OsStr| standard.names.iter().any(|part| name == part.as_str());
-        let entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
-        let names = entries.iter().map(fs::DirEntry::file_name);
-        let others: Vec<_> = names.filter(|name| !is_part(name)).collect();
-        // Beside the folder first, so that another disk is crossed with all of them at once.
         // The name is the attempt's own: what an earlier try has left there goes with it.
         let own = naming::staging_dir(&line.job_id, line.attempt, &line.nonce);
         let beside = folder.with_file_name(format!("{own}{BESIDE}"));
-        if others.is_empty() && !beside.is_dir() {
+        let of = (&line.job_id, line.attempt, &line.nonce);
+        let Some(to) = shelf::put_others_aside(self.paths(), folder, &beside, standard, of)? else {
             return Ok(());
-        }
-        if !beside.is_dir() {
-            fs::create_dir(&beside)?;
-        }
-        for name in others {
-            let from = folder.join(&name);
-            let mut to = beside.join(&name);
-            for number in 2u32.. {
-                if platform::rename_no_replace(&from, &to)? {
-                    break;
-                }
-                to = beside.join(format!("{number}_{}", name.to_string_lossy()));
-            }
-        }
-        fs::create_dir_all(self.paths().late())?;
-        let to = shelf::free_late_name(self.paths(), &line.job_id, line.attempt, &line.nonce);
-        if !self.move_across(&beside, &to)? {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
+        };
         self.warn(format!(
             "job {}: its worker died before what lay beside the model was looked through; that \
              is kept in {}",
@@ -371,8 +349,7 @@ impl FileStore {
         let what = if left.told {
             format!("before the result was recorded, and it is not whole: {error}")
         } else {
-            "and its journal is lost, but it left a model of which nobody knows whether it is \
-             the result"
+            "and its journal is lost, but it left a model, which may or may not be the result"
                 .to_owned()
         };
         let message = format!(
@@ -394,13 +371,22 @@ impl FileStore {
 }
 
 impl FileStore {
+    /// Tells whether the attempt of a dead holder left a whole model.
+    pub(super) fn left_a_model(&self, dead: &Record) -> bool {
+        artifact::holds_model(&self.paths().staging().join(staging_of(dead)))
+    }
+
     /// Returns what the holder of a lease left, if that is a whole model and its journal
     /// was removed or replaced, so that nothing is bought over a model.
-    pub(super) fn untold(&self, record: &Record, story: &Story, now: Timestamp) -> Option<Left> {
-        let told = story.jobs.contains(&record.job_id) && has_own_journal(self.paths(), record);
-        let folder = self.paths().staging().join(staging_of(record));
+    pub(super) fn untold(
+        &self,
+        record: &Record,
+        summary: &JournalSummary,
+        now: Timestamp,
+    ) -> Option<Left> {
+        let told = summary.jobs.contains(&record.job_id) && has_own_journal(self.paths(), record);
         let fetched = record.request_id.is_some() || record.simulated;
-        if told || fetched || !artifact::holds_model(&folder) {
+        if told || fetched || !self.left_a_model(record) {
             return None;
         }
         let line = MadeLine {

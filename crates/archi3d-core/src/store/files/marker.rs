@@ -69,6 +69,10 @@ pub(super) struct Record {
     pub(super) holder_died: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
+    /// A person wants it tried again, and whether they would have bought again what may have been billed. Such a
+    /// marker rules over the ending that it follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) again: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) class: Option<ErrorClass>,
     /// How its holder shows that it lives.
@@ -247,6 +251,12 @@ pub(super) enum Body {
 }
 
 impl Marker {
+    /// Returns whether a person who wants it tried again would have bought again what may have been billed; nothing if
+    /// nobody wants that.
+    pub(super) fn again(&self) -> Option<bool> {
+        self.record()?.again
+    }
+
     /// Reads the marker of `kind` at `path`; nothing if there is none.
     pub(super) fn read(path: &Path, kind: RecordKind, job: &JobId) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
@@ -374,6 +384,7 @@ pub(super) mod tests {
             purchases: 0,
             holder_died: false,
             simulated: false,
+            again: None,
             class: None,
             pulse: None,
             not_before: None,

@@ -2,10 +2,10 @@
 //!
 //! One handle is one worker process on one run. The order of writes is what
 //! makes a kill at any moment harmless; `ARCHITECTURE.md` tells it step by step.
-//! - [`manifest`]: the order of a run; `registry`: the table on disk;
+//! - `registry`: the table on disk; [`upkeep`]: what looks after all of it;
 //! - `marker`, `evidence`: state one can see with `ls`; `journal`: what happened;
-//! - `claim`, `finish`, `redo`, `withdraw`, `recover`,
-//!   `hollow`, `sweep`: the moves; `liveness`: who is dead;
+//! - `claim`, `finish`, `redo`, `cancel`, `recover`,
+//!   `lost_files`, `sweep`: the moves; `liveness`: who is dead;
 //! - `projection`, `committer`: from markers to rows; `inspect`: for `consolidate`;
 //! - `budget`, `ledger`: all money, and what journals tell of unsettled attempts;
 //! - `providers`, `closures`, `limits`: what workers share about providers.
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::domain::budget::Stake;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::{Lease, Rhythm};
@@ -25,9 +25,10 @@ use crate::domain::naming::StateFile;
 use crate::domain::time::{Clock, Timestamp};
 use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
+use crate::store::manifest::Manifest;
 use crate::store::{
-    Beat, Billing, Claim, Ending, Finish, Made, NoticeSink, Progress, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, StoreNotice, Withdrawal, WorkerIdentity, WorkerStore,
+    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, NoticeSink, Progress,
+    Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreNotice, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::lock::{FileLock, ParkedLock};
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -35,6 +36,7 @@ use crate::workspace::paths::{RunPaths, Workspace};
 mod adopt;
 mod attempts;
 mod budget;
+mod cancel;
 mod claim;
 mod closures;
 mod committer;
@@ -45,18 +47,19 @@ mod foreign;
 mod give_back;
 mod handover;
 mod history;
-mod hollow;
 mod inspect;
+mod job_lock;
 mod journal;
+mod journal_summary;
 mod late;
 mod ledger;
 mod limits;
 mod liveness;
+mod lost_files;
 mod made;
-pub mod manifest;
 mod marker;
-mod mend;
 mod open;
+mod outbox;
 mod overview;
 mod past;
 mod pen;
@@ -69,21 +72,20 @@ mod pulled;
 mod reading;
 mod recover;
 mod redo;
-mod registry;
+pub(super) mod registry;
+mod repair;
 mod reuse;
 mod runs;
 mod snapshot;
-mod story;
 mod subject;
 mod sweep;
 mod unexplained;
-mod withdraw;
+pub mod upkeep;
 mod workers;
 
 use committer::{Committer, Shared};
 use journal::What;
 use liveness::Watch;
-use manifest::Manifest;
 use marker::{Pulse, Record};
 use past::Past;
 use registry::Registry;
@@ -92,28 +94,21 @@ pub use adopt::Adoption;
 pub use attempts::{all_attempts, attempts, some_attempts};
 pub use budget::FileBudget;
 pub use examine::{Behind, DeadLease, RunExam, Skew, examine};
-pub use handover::{HandedJob, HandedRun, refuse_pushed, retire_markers};
+pub use handover::{HandedJob, HandedRun, retire_markers};
 pub use history::History;
 pub use inspect::Inspector;
 pub use late::{Kept, kept};
 pub use ledger::{Journals, LedgerFile};
-pub use manifest::ManifestRow;
-pub use mend::{DamagedMarker, Remedy};
-pub use open::{
-    contradictions, listed_jobs, read_manifest, refuse_link_outside, refuse_linked_run,
-    refuse_links_outside,
-};
+pub use open::contradictions;
 pub use overview::algos_of;
 pub use projection::StateNames;
 pub use providers::FileProviders;
 pub use pulled::{PulledRow, PulledRows, Pulling, restore};
-pub use reading::{FileRuns, highest_costs};
-pub use registry::missing_hint;
+pub use reading::FileRuns;
+pub use repair::{DamagedMarker, Remedy};
 pub use reuse::FileReuse;
-pub use runs::runs;
 pub use snapshot::read_run;
 pub use subject::{Contradictions, Subject, SubjectColumns, SubjectKey};
-pub use workers::{LiveWorker, live_workers};
 
 /// What is needed to open a run for working on it.
 #[derive(Clone)]
@@ -290,29 +285,6 @@ impl FileStore {
         }
     }
 
-    /// Takes a job's lock however long it takes: the journal already holds what
-    /// is to be done, so waiting loses nothing.
-    fn lock_job(&self, job: &JobId) -> Result<FileLock, StoreError> {
-        self.job_moves();
-        let path = self.paths().state_file(job, StateFile::Lock);
-        self.wait_for(&path)?
-            .ok_or_else(|| self.closed(format!("stopped while waiting for {}", path.display())))
-    }
-
-    /// Takes the lock of a job that we hold, by way of the file that the claim opened.
-    fn lock_held(&self, job: &JobId, held: Option<&mut Held>) -> Result<FileLock, StoreError> {
-        let parked = held.and_then(|held| held.lock.take());
-        let path = self.paths().state_file(job, StateFile::Lock);
-        // Whatever is amiss with it, the usual way finds out what.
-        match parked.map(|parked| parked.try_acquire(&path)) {
-            Some(Ok(Some(lock))) => {
-                self.job_moves();
-                Ok(lock)
-            }
-            _ => self.lock_job(job),
-        }
-    }
-
     /// Waits for a lock; returns nothing when told to hurry.
     fn wait_for(&self, path: &Path) -> Result<Option<FileLock>, StoreError> {
         self.shared.wait_for(path)
@@ -427,8 +399,8 @@ impl WorkerStore for FileStore {
         self.release_job(lease, reason, not_before, now)
     }
 
-    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
-        self.put_off_job(lease, setback, now)
+    fn requeue(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
+        self.requeue_job(lease, setback, now)
     }
 
     fn set_aside(&self, lease: &Lease) -> Result<Option<String>, StoreError> {
@@ -451,12 +423,27 @@ impl WorkerStore for FileStore {
         self.cancel_job(lease, now)
     }
 
-    fn withdraw(&self, job: &JobId, now: Timestamp) -> Result<Withdrawal, StoreError> {
-        self.withdraw_job(job, now)
+    fn cancel_job(&self, job: &JobId, now: Timestamp) -> Result<Cancellation, StoreError> {
+        self.try_cancel(job, now)
     }
 
     fn restore(&self, job: &JobId, now: Timestamp) -> Result<Restored, StoreError> {
         self.restore_job(job, now)
+    }
+
+    fn try_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+        now: &dyn Fn() -> Timestamp,
+    ) -> Result<usize, StoreError> {
+        let mut waiting = 0;
+        for job in jobs {
+            waiting += usize::from(self.try_job_again(job, resubmit, now())?);
+        }
+        // A wish that was answered survives a power loss.
+        self.shared.sync_names()?;
+        Ok(waiting)
     }
 
     fn close(&self, now: Timestamp) -> Result<(), StoreError> {
@@ -494,8 +481,8 @@ impl WorkerStore for FileStore {
         self.count_endings_not_shown()
     }
 
-    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
-        self.billings_of(stakes)
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
+        self.billings_of(attempt_keys)
     }
 
     fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {

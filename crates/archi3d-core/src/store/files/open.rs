@@ -9,19 +9,19 @@ use crate::domain::nearest::suggestion;
 use crate::domain::text::shell_word;
 use crate::platform::{self, FileVersion, fault};
 use crate::store::StoreError;
+use crate::store::bounds::{refuse_links_outside, refuse_pushed};
 use crate::store::error::IoContext;
+use crate::store::manifest::{self, Manifest};
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::committer::{Committer, Shared};
 use super::evidence::Evidence;
-use super::handover::refuse_pushed;
 use super::journal::What;
 use super::liveness::{self, LockReach, Watch};
-use super::manifest::Manifest;
 use super::marker::{Pulse, RecordKind};
 use super::pen::Journal;
 use super::projection::StateNames;
-use super::registry::{self, Registry};
+use super::registry::Registry;
 use super::subject::Contradictions;
 use super::{FileStore, FileStoreOptions, ensure_dir};
 use crate::table::Table;
@@ -130,7 +130,7 @@ pub(super) fn check_run(
     paths: &RunPaths,
 ) -> Result<Manifest, StoreError> {
     let is_known = || Ok::<_, StoreError>(!registry.load()?.index(run_id.as_str()).is_empty());
-    let (known, manifest) = rayon::join(is_known, || read_manifest(paths));
+    let (known, manifest) = rayon::join(is_known, || manifest::read(paths));
     // The registry's fault comes first: without it the manifest says little.
     let known = known?;
     if !known && !paths.root().exists() {
@@ -188,109 +188,19 @@ impl FileStore {
         let now = version_of(&self.paths().manifest());
         match kept.take() {
             Some((version, manifest)) if now == Some(version) => Ok(manifest),
-            _ => read_manifest(self.paths()),
+            _ => manifest::read(self.paths()),
         }
     }
 }
 
-/// Reads the manifest of a run.
-pub fn read_manifest(paths: &RunPaths) -> Result<Manifest, StoreError> {
-    let table = manifest_table(paths)?;
-    Manifest::read(&table).map_err(|error| registry::content_error(&error, &paths.manifest()))
-}
-
-/// Reads which jobs the manifest of a run lists, and how many of its lines cannot be used.
-pub fn listed_jobs(paths: &RunPaths) -> Result<(Vec<JobId>, usize), StoreError> {
-    let table = manifest_table(paths)?;
-    let mut jobs = Vec::new();
-    let manifest = Manifest::read_rows(&table, |row| jobs.push(row.job_id));
-    let manifest = manifest.map_err(|error| registry::content_error(&error, &paths.manifest()))?;
-    Ok((jobs, manifest.faults.len()))
-}
-
 /// Compares the rows of a run with its manifest; nothing contradicts one that cannot be read.
 pub fn contradictions(table: &mut Table, run_id: &RunId, paths: &RunPaths) -> Contradictions {
-    let Ok(manifest) = manifest_table(paths) else {
+    let Ok(manifest) = manifest::table(paths) else {
         return Contradictions::default();
     };
     Contradictions::find_among(table, run_id, &|take| {
         // Without a column of ids it lists nothing.
         let _ = Manifest::read_rows(&manifest, |row| take(&row));
-    })
-}
-
-fn manifest_table(paths: &RunPaths) -> Result<Table, StoreError> {
-    registry::read_table(&paths.manifest()).map_err(|error| match error {
-        StoreError::Setup { what, path, .. } if what.contains("no such table") => {
-            StoreError::Setup {
-                what: "the run has no manifest".into(),
-                path,
-                hint: "make it with `archi3d batch create`, or check --run-id".into(),
-            }
-        }
-        other => other,
-    })
-}
-
-/// Refuses to write where a link moves a folder of records out of the workspace:
-/// those of the workspace, and of one run. In the place of a run's own folder any
-/// link is refused: it is no run.
-pub fn refuse_links_outside(
-    workspace: &Workspace,
-    run_id: Option<&RunId>,
-) -> Result<(), StoreError> {
-    let mut folders = vec![
-        workspace.tables(),
-        workspace.logs(),
-        workspace.runs(),
-        workspace.providers(),
-        workspace.budget(),
-    ];
-    if let Some(run_id) = run_id {
-        refuse_linked_run(workspace, run_id)?;
-        let paths = workspace.run(run_id);
-        folders.extend([
-            paths.state(),
-            paths.journals(),
-            paths.outputs(),
-            paths.staging(),
-            paths.late(),
-            paths.previous(),
-            paths.logs(),
-        ]);
-    }
-    let mut folders = folders.iter();
-    folders.try_for_each(|folder| refuse_link_outside(workspace, folder))
-}
-
-/// Refuses a link in the place of a run's folder, wherever it leads.
-pub fn refuse_linked_run(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
-    let Some(target) = workspace.linked_run(run_id) else {
-        return Ok(());
-    };
-    let target = target.display();
-    Err(StoreError::Setup {
-        what: format!("a link to {target} stands in the place of run {run_id}; links are not runs"),
-        path: workspace.run(run_id).root().to_owned(),
-        hint: "name the run itself, or put the real folder there".into(),
-    })
-}
-
-/// Refuses a folder that a link moves out of the workspace.
-pub fn refuse_link_outside(workspace: &Workspace, folder: &Path) -> Result<(), StoreError> {
-    let is_link = folder
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_symlink());
-    match folder.canonicalize() {
-        Ok(real) if real.starts_with(workspace.root()) => return Ok(()),
-        // Not there yet. A link to nothing would become one to whatever is made there.
-        Err(_) if !is_link => return Ok(()),
-        _ => {}
-    }
-    Err(StoreError::Setup {
-        what: "a link leads out of the workspace".into(),
-        path: folder.to_owned(),
-        hint: "put a real folder there; results must stay inside the workspace".into(),
     })
 }
 

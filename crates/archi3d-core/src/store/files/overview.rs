@@ -99,6 +99,7 @@ fn look(
         seen: Overview {
             recent: rows.recent(),
             algos: rows.algos(),
+            created: rows.created(),
             ..Overview::default()
         },
     };
@@ -347,9 +348,9 @@ impl Glance<'_> {
             Closer::Word => {
                 let word = self.columns.read(self.table, number, 1).status;
                 if let (Some(job), Err(word)) = (self.job_of(number), word) {
-                    self.seen.warnings.push(format!(
-                        "job {job} has the status {word:?}, which is none of ours"
-                    ));
+                    self.seen
+                        .warnings
+                        .push(format!("job {job} has the unknown status {word:?}"));
                 }
             }
         }
@@ -378,6 +379,12 @@ impl Glance<'_> {
             }
         );
         count(&mut self.seen, row, state.status(), simulated);
+        if state.status().is_terminal()
+            && said.status.as_ref().ok() != Some(&state.status())
+            && let Some(ended) = evidence.ruling().and_then(|marker| marker.beat)
+        {
+            self.seen.behind = self.seen.behind.max(self.now.since(ended));
+        }
         match state {
             JobState::Running { attempt } => {
                 let running = self.running(job, attempt, usize::from(row.algo), &evidence);

@@ -6,7 +6,7 @@
 //! update can never undo a newer one.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 
@@ -23,6 +23,7 @@ use crate::workspace::paths::RunPaths;
 use super::evidence::Evidence;
 use super::foreign;
 use super::marker::{Marker, RecordKind};
+use super::open;
 use super::registry::RowColumns;
 use crate::table::codec::decode;
 use crate::table::{RowEdit, Table};
@@ -374,6 +375,24 @@ impl StateNames {
 /// Returns a hint for every job of the run whose row its markers contradict,
 /// and for every job in `suspects`.
 pub(super) fn disagreements(
+    table: &mut Table,
+    run: &RunId,
+    paths: &RunPaths,
+    names: &StateNames,
+    suspects: &BTreeSet<JobId>,
+    worker: &WorkerFacts,
+) -> io::Result<Vec<Hint>> {
+    let mut hints = by_name(table, run, paths, names, suspects, worker)?;
+    if !hints.is_empty() {
+        // What became of one job is not written into the row of another.
+        let found = open::contradictions(table, run, paths);
+        let mixed_up: HashSet<&str> = found.mixed_up.iter().map(|(job, _)| &**job).collect();
+        hints.retain(|hint| !mixed_up.contains(hint.job.as_str()));
+    }
+    Ok(hints)
+}
+
+fn by_name(
     table: &mut Table,
     run: &RunId,
     paths: &RunPaths,

@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::table::{RowEdit, Table};
-use crate::workspace::lock::FileLock;
+use crate::workspace::lock::TableLock;
 use crate::workspace::paths::Workspace;
 
 use super::registry::{Registry, RowColumns};
@@ -83,8 +83,8 @@ impl<'a> Pulling<'a> {
         rows: &[PulledRow],
         waiting: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<Option<PulledRows>, StoreError> {
-        let lock = self.workspace.registry_lock();
-        let Some(_held) = FileLock::acquire(&lock, waiting).context("lock", &lock)? else {
+        let lock = TableLock::acquire(self.workspace, waiting);
+        let Some(lock) = lock.context("lock", &self.workspace.registry_lock())? else {
             return Ok(None);
         };
         let table = self.registry.load()?;
@@ -103,7 +103,7 @@ impl<'a> Pulling<'a> {
         let folder = File::open(root).context("open", root)?;
         platform::sync_file_system(&folder).context("sync", root)?;
         fault::here("pull.before");
-        self.registry.save()?;
+        self.registry.save(&lock)?;
         fault::here("pull.written");
         Ok(Some(pulled))
     }

@@ -8,6 +8,7 @@ use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::lease::Rhythm;
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::attempt::RunAttempts;
+use crate::store::manifest::{self, ManifestRow};
 use crate::store::overview::{Overview, RunCounts};
 use crate::store::providers::{Closable, Closure, Providers as _};
 use crate::store::reuse::ReuseIndex;
@@ -15,7 +16,7 @@ use crate::store::runs::{AlgoIndex, JobName, Reserved, RunMoney, Runs, may_mean}
 use crate::store::{JobRecord, RunJobs, StoreError};
 use crate::workspace::paths::Workspace;
 
-use super::{FileProviders, FileReuse, LedgerFile, attempts, open, overview, pending, snapshot};
+use super::{FileProviders, FileReuse, LedgerFile, attempts, overview, pending, snapshot};
 
 /// The runs of a workspace. What it has read of the ledger it keeps: one is made for each question of a person.
 pub struct FileRuns {
@@ -50,10 +51,10 @@ impl FileRuns {
         if shown.is_empty() {
             return;
         }
-        let manifest = open::read_manifest(&self.workspace.run(run));
+        let manifest = manifest::read(&self.workspace.run(run));
         let rows = manifest.map(|manifest| manifest.rows).unwrap_or_default();
         let rows = rows.into_iter().filter(|row| shown.contains(&row.job_id));
-        let names: HashMap<JobId, JobName> = rows.map(super::ManifestRow::named).collect();
+        let names: HashMap<JobId, JobName> = rows.map(ManifestRow::named).collect();
         let name = |job: &JobId| names.get(job).cloned().unwrap_or_default();
         for job in &mut seen.running {
             job.name = name(&job.job_id);
@@ -91,7 +92,7 @@ impl Runs for FileRuns {
     }
 
     fn counts(&self, run: &RunId) -> Result<RunCounts, StoreError> {
-        let counted = super::runs(&self.workspace)?;
+        let counted = super::runs::runs(&self.workspace)?;
         let found = counted.into_iter().find(|one| one.run == run.as_str());
         Ok(found.unwrap_or_default())
     }
@@ -128,9 +129,18 @@ impl Runs for FileRuns {
 
     fn money(&self, run: &RunId) -> Result<RunMoney, StoreError> {
         let (ledger, now) = (self.ledger()?, self.clock.now());
-        let reserved = ledger.open(run).into_iter().map(|(stake, usd)| {
-            let today = ledger.reserved_today(run, &stake.job_id, now).is_some();
-            (stake.job_id.clone(), Reserved { stake, usd, today })
+        let reserved = ledger.open(run).into_iter().map(|(attempt_key, usd)| {
+            let today = ledger
+                .reserved_today(run, &attempt_key.job_id, now)
+                .is_some();
+            (
+                attempt_key.job_id.clone(),
+                Reserved {
+                    attempt_key,
+                    usd,
+                    today,
+                },
+            )
         });
         let by_hand: Vec<_> = ledger.by_hand(run).cloned().collect();
         Ok(RunMoney {
@@ -190,7 +200,7 @@ impl Runs for FileRuns {
 
 /// Returns what jobs of each algorithm turned out to cost where that was more than had been reserved: of a run, and of
 /// every run today.
-pub fn highest_costs(
+pub(super) fn highest_costs(
     workspace: &Workspace,
     ledger: &Ledger,
     run: &RunId,

@@ -18,7 +18,7 @@ use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifact, Recovery};
 use crate::workspace::artifact;
 use crate::workspace::durable;
-use crate::workspace::lock::{self, FileLock};
+use crate::workspace::lock;
 use crate::workspace::paths::RunPaths;
 
 use super::FileStore;
@@ -26,12 +26,13 @@ use super::claim::state_after;
 use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::finish::{Author, LeaseFile, Published, is_lease_of};
+use super::job_lock::JobLock;
 use super::journal::{self, Finished};
+use super::journal_summary::{Bought, JournalSummary, summarize, summary_of};
 use super::marker::{Body, Marker, Record, RecordKind};
-use super::mend::leaves_marker;
 use super::projection::{self, StateNames};
 use super::registry::Registry;
-use super::story::{Bought, Story, story_of, tell};
+use super::repair::leaves_marker;
 
 impl FileStore {
     pub(super) fn recover_run(&self, now: Timestamp) -> Result<Recovery, StoreError> {
@@ -46,21 +47,21 @@ impl FileStore {
         fault::here("recover.swept");
         let mut suspects = BTreeSet::new();
         let mut replayed = Vec::new();
-        let mut stories = Vec::new();
+        let mut summaries = Vec::new();
         for found in self.foreign_journals()? {
-            if let Some(story) = self.read_story(&found, &mut recovery, now)? {
-                stories.push(story);
+            if let Some(summary) = self.read_summary(&found, &mut recovery, now)? {
+                summaries.push(summary);
                 replayed.push(found.path);
             }
         }
-        self.drop_hollow_results(&stories)?;
+        self.drop_results_with_lost_files(&summaries)?;
         let mut unfinished = HashSet::new();
-        for story in stories {
-            if !self.replay(&story, &mut recovery, now)? {
-                unfinished.insert(self.paths().journal(&story.author.worker_id));
+        for summary in summaries {
+            if !self.replay(&summary, &mut recovery, now)? {
+                unfinished.insert(self.paths().journal(&summary.author.worker_id));
             }
             fault::here("recover.replayed");
-            suspects.extend(story.jobs);
+            suspects.extend(summary.jobs);
         }
         if !replayed.is_empty() {
             self.forget_names();
@@ -89,12 +90,12 @@ impl FileStore {
     }
 
     /// Reads the journal of a worker that has ended; nothing if it may live.
-    fn read_story(
+    fn read_summary(
         &self,
         found: &journal::Found,
         recovery: &mut Recovery,
         now: Timestamp,
-    ) -> Result<Option<Story>, StoreError> {
+    ) -> Result<Option<JournalSummary>, StoreError> {
         if lock::is_held(&found.path).context("look at", &found.path)? {
             return Ok(None);
         }
@@ -110,40 +111,41 @@ impl FileStore {
                 .relative(&found.path)
                 .unwrap_or_default();
             recovery.warnings.push(format!(
-                "{shown}: {damaged} lines cannot be read and were left out"
+                "{shown}: {damaged} lines cannot be read and were skipped"
             ));
         }
-        let story = tell(found, lines);
-        let made = story.unfinished().map(|left| left.line.nonce.clone());
+        let summary = summarize(found, lines);
+        let made = summary.unfinished().map(|left| left.line.nonce.clone());
         self.made_nonces().extend(made);
-        Ok(Some(story))
+        Ok(Some(summary))
     }
 
     /// Brings to an end what a journal tells of; returns whether all of it was.
     fn replay(
         &self,
-        story: &Story,
+        summary: &JournalSummary,
         recovery: &mut Recovery,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let state = self.paths().state();
         let names = StateNames::list(self.paths()).context("list", &state)?;
         let mut whole = true;
-        for finished in &story.finished {
+        for finished in &summary.finished {
             let kinds = names.of(finished.job_id.as_str());
             let leased = kinds.is_some_and(|kinds| kinds.has(RecordKind::InProgress));
             if !leased && is_settled(self.paths(), finished)? {
                 continue;
             }
-            let publish = || self.bring_in(finished, story, now);
+            let publish = |lock: &JobLock<'_>| self.bring_in(lock, finished, summary, now);
             whole &= self.replay_one(&finished.job_id, recovery, &publish)?;
         }
-        for left in story.unfinished() {
-            let adopt = || self.adopt(left, &story.author, &story.facts, now);
+        for left in summary.unfinished() {
+            let (author, facts) = (&summary.author, &summary.facts);
+            let adopt = |lock: &JobLock<'_>| self.adopt(lock, left, author, facts, now);
             whole &= self.replay_one(&left.line.job_id, recovery, &adopt)?;
         }
-        for bought in &story.bought {
-            whole &= self.keep_purchase(bought, &story.author, now)?;
+        for bought in &summary.bought {
+            whole &= self.keep_purchase(bought, &summary.author, now)?;
         }
         Ok(whole)
     }
@@ -152,14 +154,15 @@ impl FileStore {
     /// made may still be whole: beside the model anything may have been lost.
     fn bring_in(
         &self,
+        lock: &JobLock<'_>,
         finished: &Finished,
-        story: &Story,
+        summary: &JournalSummary,
         now: Timestamp,
     ) -> Result<Option<JobState>, StoreError> {
-        let published = self.roll_forward(finished, &story.author, now)?;
-        match story.made_by(&finished.nonce) {
+        let published = self.roll_forward(lock, finished, &summary.author, now)?;
+        match summary.made_by(&finished.nonce) {
             Some(left) if published.is_none() && finished.completed => {
-                self.adopt(left, &story.author, &story.facts, now)
+                self.adopt(lock, left, &summary.author, &summary.facts, now)
             }
             _ => Ok(published),
         }
@@ -171,15 +174,14 @@ impl FileStore {
         &self,
         job: &JobId,
         recovery: &mut Recovery,
-        publish: &dyn Fn() -> Result<Option<JobState>, StoreError>,
+        publish: &dyn Fn(&JobLock<'_>) -> Result<Option<JobState>, StoreError>,
     ) -> Result<bool, StoreError> {
-        let lock = self.paths().state_file(job, StateFile::Lock);
-        let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+        let Some(lock) = self.try_lock_job(job)? else {
             // Somebody works on it this moment and sees the same evidence, or only
             // holds the lock; the next start looks again.
             return Ok(false);
         };
-        match publish() {
+        match publish(&lock) {
             Ok(Some(_)) => {
                 fault::here("recover.rolled_forward");
                 recovery.rolled_forward.push(job.clone());
@@ -199,28 +201,33 @@ impl FileStore {
     }
 
     /// Publishes a dead worker's ending if it is still the job's latest and its
-    /// files are what the journal says. The caller holds the job's lock.
+    /// files are what the journal says.
     pub(super) fn roll_forward(
         &self,
+        lock: &JobLock<'_>,
         finished: &Finished,
         author: &Author,
         now: Timestamp,
     ) -> Result<Option<JobState>, StoreError> {
-        let job = &finished.job_id;
+        let job = lock.job;
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let lease_is_its = is_lease_of(&evidence, finished);
         let damaged_lease = evidence.lease().is_some_and(says_nothing);
         let overtaken = evidence.markers.iter().any(|marker| {
             let newer = marker.attempt() > finished.attempt;
-            let settled = marker.kind.is_terminal() && marker.attempt() == finished.attempt;
+            let settled = (marker.kind.is_terminal() || marker.again().is_some())
+                && marker.attempt() == finished.attempt;
             newer
                 || settled
                 || (marker.kind == RecordKind::InProgress
                     && marker.record().is_some_and(|r| r.nonce != finished.nonce))
         });
         let foreign_result = finished.entry != Entry::Redo && has_foreign_result(&evidence);
-        if overtaken || foreign_result || (finished.completed && !self.files_match(finished)) {
+        if overtaken
+            || foreign_result
+            || (finished.completed && !files_match(self.paths(), finished))
+        {
             return Ok(None);
         }
         if !lease_is_its && !damaged_lease && finished.entry == Entry::Redo && !finished.completed {
@@ -255,7 +262,7 @@ impl FileStore {
             length: usize::MAX,
             is_held: false,
         });
-        match self.publish_finished(finished, author, lease_file, now)? {
+        match self.publish_finished(lock, finished, author, lease_file, now)? {
             Published::NameTaken | Published::OldResultKept => Ok(None),
             Published::Yes => Ok(Some(state_after(
                 finished.completed,
@@ -263,10 +270,6 @@ impl FileStore {
                 finished.attempt,
             ))),
         }
-    }
-
-    pub(super) fn files_match(&self, finished: &Finished) -> bool {
-        files_match(self.paths(), finished)
     }
 
     /// Sees to it that a purchase made by a dead worker reaches the next attempt.
@@ -277,8 +280,7 @@ impl FileStore {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let job = &bought.job_id;
-        let lock = self.paths().state_file(job, StateFile::Lock);
-        let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+        let Some(lock) = self.try_lock_job(job)? else {
             return Ok(false);
         };
         let state = self.paths().state();
@@ -308,7 +310,7 @@ impl FileStore {
             return Ok(true);
         }
         if entry == Entry::Redo {
-            self.end_redo(job, attempt, &bought.purchase)?;
+            self.end_redo(&lock, attempt, &bought.purchase)?;
             return Ok(true);
         }
         // A power loss dropped the lease; without this the next attempt would buy again.
@@ -331,6 +333,7 @@ impl FileStore {
             purchases: purchase.ended.max(evidence.purchase().ended),
             holder_died: false,
             simulated: false,
+            again: None,
             class: None,
             pulse: None,
             not_before: None,
@@ -348,7 +351,7 @@ impl FileStore {
     /// what it had made, if that is whole.
     pub(super) fn roll_forward_lease(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         lease: &Marker,
         now: Timestamp,
     ) -> Result<Option<JobState>, StoreError> {
@@ -360,28 +363,31 @@ impl FileStore {
             path,
             worker_id: record.worker_id.clone(),
         };
-        let story = match story_of(&found)? {
-            Some(story) => story,
-            None => tell(&found, Vec::new()),
+        let summary = match summary_of(&found)? {
+            Some(summary) => summary,
+            None => summarize(&found, Vec::new()),
         };
-        let of_lease = |f: &&Finished| f.job_id == *job && f.nonce == record.nonce;
-        if let Some(finished) = story.finished.iter().find(of_lease) {
-            return self.bring_in(finished, &story, now);
+        let of_lease = |f: &&Finished| f.job_id == *lock.job && f.nonce == record.nonce;
+        if let Some(finished) = summary.finished.iter().find(of_lease) {
+            return self.bring_in(lock, finished, &summary, now);
         }
-        if let Some(left) = story.made_by(&record.nonce) {
-            return self.adopt(left, &story.author, &story.facts, now);
+        if let Some(left) = summary.made_by(&record.nonce) {
+            return self.adopt(lock, left, &summary.author, &summary.facts, now);
         }
-        match self.untold(record, &story, now) {
-            Some(left) => self.adopt(&left, &story.author, &story.facts, now),
+        match self.untold(record, &summary, now) {
+            Some(left) => self.adopt(lock, &left, &summary.author, &summary.facts, now),
             None => Ok(None),
         }
     }
 
-    /// Publishes the latest ending of `job` that any dead worker's journal has.
-    pub(super) fn roll_forward_by_job(&self, job: &JobId) -> Result<Option<JobState>, StoreError> {
+    /// Publishes the latest ending of a job that any dead worker's journal has.
+    pub(super) fn roll_forward_by_job(
+        &self,
+        lock: &JobLock<'_>,
+    ) -> Result<Option<JobState>, StoreError> {
         let now = self.shared.clock.now();
-        match self.latest_ending(job)? {
-            Some((finished, author)) => self.roll_forward(&finished, &author, now),
+        match self.latest_ending(lock.job)? {
+            Some((finished, author)) => self.roll_forward(lock, &finished, &author, now),
             None => Ok(None),
         }
     }
@@ -399,9 +405,9 @@ impl FileStore {
             if own || lock::is_held(&found.path).context("look at", &found.path)? {
                 continue;
             }
-            let Some(Story {
+            let Some(JournalSummary {
                 author, finished, ..
-            }) = story_of(&found)?
+            }) = summary_of(&found)?
             else {
                 continue;
             };
@@ -448,44 +454,14 @@ impl FileStore {
             path,
             worker_id: record.worker_id.clone(),
         };
-        let story = story_of(&found)?;
-        Ok(story.and_then(|story| {
-            story
+        let summary = summary_of(&found)?;
+        Ok(summary.and_then(|summary| {
+            summary
                 .bought
                 .into_iter()
                 .rfind(|bought| bought.job_id == *job && bought.nonce == record.nonce)
                 .map(|bought| bought.purchase)
         }))
-    }
-
-    /// Removes leases that stand beside a terminal of the same or a higher attempt.
-    fn drop_void_leases(&self) -> Result<(), StoreError> {
-        let state = self.paths().state();
-        let names = self.names()?;
-        for (name, kinds) in names.jobs() {
-            let both = kinds.has(RecordKind::InProgress) && kinds.count() > 1;
-            let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
-                continue;
-            };
-            let lock = self.paths().state_file(&job, StateFile::Lock);
-            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
-                continue;
-            };
-            let evidence = Evidence::read(self.paths(), &job).context("read markers in", &state)?;
-            let void = evidence
-                .lease()
-                .is_some_and(|lease| lease.record().is_some())
-                && evidence
-                    .ruling()
-                    .is_some_and(|m| m.kind.is_terminal() || m.kind == RecordKind::Cancelled);
-            if void {
-                let path = self.paths().state_file(&job, StateFile::InProgress);
-                super::claim::remove_if_there(&path).context("remove", &path)?;
-                self.forget_names();
-                fault::here("recover.void_lease_gone");
-            }
-        }
-        Ok(())
     }
 
     /// Returns the names in `state/`; the folder is listed again only if somebody

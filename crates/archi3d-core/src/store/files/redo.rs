@@ -15,14 +15,19 @@ use super::FileStore;
 use super::claim::remove_if_there;
 use super::evidence::Evidence;
 use super::finish::read_hint;
+use super::job_lock::JobLock;
 use super::marker::{Marker, RecordKind};
 use super::projection::{Hint, Wanted};
 
 impl FileStore {
     /// Gives a result that only the registry knows of a marker, so that it rules
-    /// again if its redo fails. The caller holds the job's lock.
-    pub(super) fn vouch_for_result(&self, job: &JobId, now: Timestamp) -> Result<(), StoreError> {
-        let path = self.paths().state_file(job, StateFile::Completed);
+    /// again if its redo fails.
+    pub(super) fn vouch_for_result(
+        &self,
+        lock: &JobLock<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let path = self.paths().state_file(lock.job, StateFile::Completed);
         let text = format!(
             "timestamp: {}\npid: {}\n",
             now.fixed_width(),
@@ -34,13 +39,14 @@ impl FileStore {
     }
 
     /// Ends a redo that brought nothing: the older result's marker remembers it,
-    /// then the lease goes. The caller holds the job's lock.
+    /// then the lease goes.
     pub(super) fn end_redo(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         attempt: u32,
         purchase: &OpenPurchase,
     ) -> Result<(), StoreError> {
+        let job = lock.job;
         let state = self.paths().state();
         let evidence = Evidence::read(self.paths(), job).context("read markers in", &state)?;
         let older = evidence.of(RecordKind::Completed);

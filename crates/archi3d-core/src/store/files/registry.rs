@@ -5,28 +5,39 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::patch::DRY_RUN;
 use crate::domain::reconcile::DOWNGRADED;
 use crate::domain::time::Timestamp;
-use crate::platform::{self, FileVersion};
+use crate::platform::{self, FileIdentity, FileVersion};
 use crate::store::error::{IoContext, StoreError};
 use crate::workspace::durable;
+use crate::workspace::lock::TableLock;
 use crate::workspace::paths::Workspace;
 
 use super::RowBrief;
-use super::manifest::ManifestRow;
+use crate::store::manifest::ManifestRow;
 use crate::table::codec::decode;
 use crate::table::{Table, TableError};
 
 /// Larger tables are refused rather than bringing the machine down.
 const MAX_TABLE_BYTES: u64 = 8 << 30;
+
+/// A table that somebody writes in its place is read once it has not changed for so long,
+const QUIET: Duration = Duration::from_millis(250);
+/// or for so long where it is empty or its last line has no end,
+const QUIET_IF_TORN: Duration = Duration::from_secs(5);
+/// or after so long in any case.
+const LONGEST_SAVE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// The columns without which a row cannot be found.
 pub(super) const KEY_COLUMNS: &[&str] = &["run_id", "job_id"];
@@ -59,11 +70,39 @@ impl Registry {
     /// Returns the table as it is on disk now.
     pub(super) fn load(&mut self) -> Result<&mut Table, StoreError> {
         if !self.is_current()? {
-            self.held = None;
+            let before = self.held.take().map(|held| held.version.identity);
+            self.wait_until_whole(before);
             self.held = Some(self.read()?);
         }
         let held = self.held.as_mut().expect("was just read");
         Ok(&mut held.table)
+    }
+
+    /// Waits while somebody fills the file. We and whoever is careful put a whole table in its
+    /// place; a spreadsheet or pandas empties the one that is there and writes it anew, and what
+    /// is there by half must not be taken for all.
+    fn wait_until_whole(&self, before: Option<FileIdentity>) {
+        let begun = Instant::now();
+        let (mut seen, mut since) = (None, begun);
+        while begun.elapsed() < LONGEST_SAVE {
+            let Some((version, torn, age)) = look(&self.path) else {
+                return; // Whoever reads it says what is wrong.
+            };
+            if seen.replace(version) != Some(version) {
+                since = Instant::now();
+            }
+            let quiet = match before {
+                Some(before) if before != version.identity => return,
+                Some(_) if torn => QUIET_IF_TORN,
+                Some(_) => QUIET,
+                None if torn && age < QUIET_IF_TORN => QUIET,
+                None => return,
+            };
+            if since.elapsed() >= quiet {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
     }
 
     /// Tells whether the table we hold is the one on disk.
@@ -78,8 +117,8 @@ impl Registry {
         }
     }
 
-    /// Writes the held table; the caller holds the registry's lock.
-    pub(super) fn save(&mut self) -> Result<(), StoreError> {
+    /// Writes the held table.
+    pub(super) fn save(&mut self, _lock: &TableLock) -> Result<(), StoreError> {
         let Some(held) = self.held.take() else {
             return Ok(());
         };
@@ -113,9 +152,24 @@ impl Registry {
     }
 }
 
+/// Returns which version of the table is there, whether it has no end, and for how long it has
+/// been there; nothing if it is no plain file or cannot be read.
+fn look(path: &Path) -> Option<(FileVersion, bool, Duration)> {
+    let mut file = open_table(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let version = platform::version(&metadata);
+    // A time in the future is no age.
+    let age = metadata.modified().ok()?.elapsed().unwrap_or_default();
+    let mut last = [0];
+    let whole = file.seek(SeekFrom::End(-1)).is_ok()
+        && file.read_exact(&mut last).is_ok()
+        && last == *b"\n";
+    Some((version, !whole, age))
+}
+
 /// Says what to do about a table that is not there: where runs have left records,
 /// the registry can be made again from them.
-pub fn missing_hint(path: &Path) -> String {
+pub(in crate::store) fn missing_hint(path: &Path) -> String {
     let root = path.parent().and_then(Path::parent);
     if root.is_some_and(|root| Workspace::new(root).has_records()) {
         "`archi3d registry rebuild` makes it again from what the runs have recorded".into()
@@ -139,7 +193,7 @@ pub(super) fn open_table(path: &Path) -> Result<File, StoreError> {
     };
     if !metadata.is_file() {
         let what = if metadata.is_dir() {
-            "a folder stands where a table should be"
+            "expected a table, found a folder"
         } else if metadata.is_symlink() {
             "a table must be a plain file, not a link"
         } else {
@@ -159,7 +213,7 @@ pub(super) fn open_table(path: &Path) -> Result<File, StoreError> {
 }
 
 /// Reads and parses a table file.
-pub(super) fn read_table(path: &Path) -> Result<Table, StoreError> {
+pub(in crate::store) fn read_table(path: &Path) -> Result<Table, StoreError> {
     let file = open_table(path)?;
     let bytes = durable::read_open(file, MAX_TABLE_BYTES).context("read", path)?;
     parse_table(bytes, path)
@@ -170,7 +224,7 @@ fn parse_table(bytes: Vec<u8>, path: &Path) -> Result<Table, StoreError> {
 }
 
 /// Turns a table error into one that names the file.
-pub(super) fn content_error(error: &TableError, path: &Path) -> StoreError {
+pub(in crate::store) fn content_error(error: &TableError, path: &Path) -> StoreError {
     StoreError::Content {
         what: error.to_string(),
         path: path.to_owned(),

@@ -12,7 +12,7 @@ use crate::workspace::paths::Workspace;
 use super::registry::Registry;
 
 /// Counts the rows of every run, in the order of their first row. Reads only.
-pub fn runs(workspace: &Workspace) -> Result<Vec<RunCounts>, StoreError> {
+pub(super) fn runs(workspace: &Workspace) -> Result<Vec<RunCounts>, StoreError> {
     let mut registry = Registry::new(workspace.registry(), "reader");
     let table = registry.load()?;
     let (run, status) = (table.column("run_id"), table.column("status"));

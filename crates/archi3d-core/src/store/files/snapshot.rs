@@ -17,12 +17,11 @@ use crate::domain::text::{counted, plural};
 use crate::domain::time::Timestamp;
 use crate::platform;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{JobRecord, RunJobs, Standing};
+use crate::store::{JobRecord, JobSnapshot, RunJobs};
 use crate::workspace::paths::{RunPaths, Workspace};
 
 use super::evidence::{self, Evidence};
 use super::liveness::Watch;
-use super::manifest::{Manifest, ManifestRow};
 use super::marker::RecordKind;
 use super::open;
 use super::past::Past;
@@ -31,6 +30,7 @@ use super::registry::{Registry, Row, RowColumns};
 use super::subject::Contradictions;
 use super::{FileStore, RowBrief};
 use crate::store::consumed;
+use crate::store::manifest::{Manifest, ManifestRow};
 use crate::table::Table;
 
 /// So many keys of algorithms are kept to be shared.
@@ -123,7 +123,7 @@ impl Reader<'_> {
         let shown = format!("runs/{}/manifest.csv", self.run_id);
         for fault in &manifest.faults {
             run.warnings
-                .push(format!("{shown}: {fault}; the line is left out"));
+                .push(format!("{shown}: {fault}; the line is skipped"));
         }
         for warning in &manifest.warnings {
             run.warnings.push(format!("{shown}: {warning}"));
@@ -161,16 +161,16 @@ impl Reader<'_> {
             }
             // A row of something else is no row of this job.
             let row = row.filter(|_| !mixed_up.contains(entry.job_id.as_str()));
-            let standing = self
-                .standing(&entry.job_id, row.as_ref(), names)
+            let snapshot = self
+                .snapshot(&entry.job_id, row.as_ref(), names)
                 .context("read markers in", &state)?;
-            run.jobs.push(record(entry, standing, &mut algos));
+            run.jobs.push(record(entry, snapshot, &mut algos));
         }
         self.add_unlisted(table, names, (&listed, &read), &mut run)?;
         tell_renamed(&found, &mut run);
         warn_of_missing_outputs(self.paths, &mut run);
         if ignores_case(self.paths) {
-            leave_out_twins(&mut run);
+            leave_out_duplicates(&mut run);
         }
         warn_of_strays(&mut run, mixed_up.len());
         Ok(run)
@@ -199,7 +199,7 @@ impl Reader<'_> {
                 Ok(job) => job,
                 Err(reason) => {
                     run.warnings.push(format!(
-                        "tables/generations.csv line {}: {reason}; the row is left alone",
+                        "tables/generations.csv line {}: {reason}; the row is skipped",
                         table.line_of(number)
                     ));
                     continue;
@@ -212,18 +212,18 @@ impl Reader<'_> {
                 continue;
             };
             let state = self.paths.state();
-            let standing = self
-                .standing(&job, Some(&row), names)
+            let snapshot = self
+                .snapshot(&job, Some(&row), names)
                 .context("read markers in", &state)?;
-            let waits = matches!(&standing, Standing::Known { state, .. } if state.status() == Status::Enqueued);
+            let waits = matches!(&snapshot, JobSnapshot::Known { state, .. } if state.status() == Status::Enqueued);
             // A row that nothing else knows of is a slip of a spreadsheet or another tool's.
-            let standing = if waits || names.of(job.as_str()).is_none() {
-                Standing::NotInManifest
+            let snapshot = if waits || names.of(job.as_str()).is_none() {
+                JobSnapshot::NotInManifest
             } else {
-                standing
+                snapshot
             };
             let entry = columns.as_listed(table, row.number, job);
-            run.jobs.push(record(entry, standing, &mut Vec::new()));
+            run.jobs.push(record(entry, snapshot, &mut Vec::new()));
         }
         Ok(())
     }
@@ -237,9 +237,14 @@ impl Reader<'_> {
         Ok(self.past.get().expect("it was just read"))
     }
 
-    fn standing(&self, job: &JobId, row: Option<&Row>, names: &StateNames) -> io::Result<Standing> {
+    fn snapshot(
+        &self,
+        job: &JobId,
+        row: Option<&Row>,
+        names: &StateNames,
+    ) -> io::Result<JobSnapshot> {
         let Some(row) = row else {
-            return Ok(Standing::NotRegistered);
+            return Ok(JobSnapshot::NotRegistered);
         };
         if let Some(briefs) = self.briefs {
             let mut before = self.before.borrow_mut();
@@ -251,7 +256,7 @@ impl Reader<'_> {
         let by_row = match &row.status {
             Ok(status) => *status,
             Err(word) if names.of(job.as_str()).is_none() => {
-                return Ok(Standing::Unknown(word.clone()));
+                return Ok(JobSnapshot::Unknown(word.clone()));
             }
             Err(_) => Status::Enqueued,
         };
@@ -264,19 +269,29 @@ impl Reader<'_> {
         if !held && !waiting && !failed && names.agree(job.as_str(), by_row) {
             let state = evidence::state_by_row(by_row, row.rehearsal);
             let simulated = is_rehearsed(state);
-            return Ok(Standing::Known {
+            // Where the marker of an attempt was removed, the journals still know of it.
+            let past = match state {
+                JobState::Failed { .. } | JobState::Running { .. } if kinds.is_none() => {
+                    Some(self.past()?)
+                }
+                _ => None,
+            };
+            let running = matches!(state, JobState::Running { .. });
+            return Ok(JobSnapshot::Known {
                 state,
                 holder: None,
                 error,
                 unmarked,
                 not_before: None,
-                doubtful: simulated && self.past()?.is_doubtful(job),
-                intended: false,
+                doubtful: simulated && self.past()?.is_doubtful(job)
+                    || !running && past.is_some_and(|past| past.is_doubtful(job)),
+                // Of one that ran and left no record, nobody knows what it bought.
+                intended: running && past.is_some_and(|past| !past.has_tried(job)),
                 tried: match state {
                     JobState::Enqueued { .. } => row.start.is_some(),
                     _ => !simulated || self.past()?.has_tried(job),
                 },
-                purchase: None,
+                purchase: past.and_then(|past| past.purchase(job)).map(str::to_owned),
                 holder_died: false,
                 failures: 0,
             });
@@ -291,7 +306,7 @@ impl Reader<'_> {
             .ruling()
             .and_then(|marker| marker.not_before(self.now));
         let purchase = evidence.purchase();
-        Ok(Standing::Known {
+        Ok(JobSnapshot::Known {
             state,
             holder,
             error,
@@ -314,7 +329,7 @@ impl Reader<'_> {
 
 /// Makes the record of a job. Keys of algorithms are shared through `algos`: a
 /// run has few of them.
-fn record(entry: ManifestRow, standing: Standing, algos: &mut Vec<AlgoKey>) -> JobRecord {
+fn record(entry: ManifestRow, snapshot: JobSnapshot, algos: &mut Vec<AlgoKey>) -> JobRecord {
     let known = algos.iter().find(|key| key.as_str() == entry.algo);
     let algo = match known {
         Some(key) => Ok(key.clone()),
@@ -333,7 +348,7 @@ fn record(entry: ManifestRow, standing: Standing, algos: &mut Vec<AlgoKey>) -> J
         variant: entry.variant,
         images: entry.images,
         blobs: Vec::new(),
-        standing,
+        snapshot,
     }
 }
 
@@ -350,7 +365,7 @@ pub(super) fn ignores_case(paths: &RunPaths) -> bool {
 }
 
 /// Leaves out jobs whose files would be those of an earlier job.
-fn leave_out_twins(run: &mut RunJobs) {
+fn leave_out_duplicates(run: &mut RunJobs) {
     let mut first = HashMap::new();
     let warnings = &mut run.warnings;
     run.jobs.retain(|job| {
@@ -359,7 +374,7 @@ fn leave_out_twins(run: &mut RunJobs) {
         let alone = *earlier == job.job_id;
         if !alone {
             warnings.push(format!(
-                "job {} is left out: this disk cannot tell it from job {earlier}; \
+                "job {} is skipped: this disk cannot tell it from job {earlier}; \
                  give one of them another id",
                 job.job_id
             ));
@@ -372,7 +387,7 @@ fn leave_out_twins(run: &mut RunJobs) {
 /// again by themselves: somebody may have moved the files on purpose.
 fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
     let completed = run.jobs.iter().filter(|job| {
-        matches!(&job.standing, Standing::Known { state, unmarked: false, .. }
+        matches!(&job.snapshot, JobSnapshot::Known { state, unmarked: false, .. }
             if state.status() == Status::Completed)
     });
     let mut missing: HashSet<&str> = completed.map(|job| job.job_id.as_str()).collect();
@@ -401,15 +416,15 @@ fn warn_of_missing_outputs(paths: &RunPaths, run: &mut RunJobs) {
 /// Marks the rows whose job the manifest names by another id: by what they are made from,
 /// or as a spreadsheet changes ids.
 fn tell_renamed(found: &Contradictions, run: &mut RunJobs) {
-    let of = |wanted: Standing| {
-        let jobs = run.jobs.iter().filter(move |job| job.standing == wanted);
+    let of = |wanted: JobSnapshot| {
+        let jobs = run.jobs.iter().filter(move |job| job.snapshot == wanted);
         jobs.map(|job| job.job_id.as_str())
     };
-    let known = KnownIds::new(of(Standing::NotRegistered));
+    let known = KnownIds::new(of(JobSnapshot::NotRegistered));
     let by_id =
-        of(Standing::NotInManifest).filter_map(|cell| Some((cell, known.original_of(cell)?)));
+        of(JobSnapshot::NotInManifest).filter_map(|cell| Some((cell, known.original_of(cell)?)));
     // A job that has a row of its own lost none to another id.
-    let missing: HashSet<&str> = of(Standing::NotRegistered).collect();
+    let missing: HashSet<&str> = of(JobSnapshot::NotRegistered).collect();
     let by_subject = found.renamed.iter().map(|(cell, id, _)| (&**cell, &**id));
     let by_subject = by_subject.filter(|(_, id)| missing.contains(id));
     let renamed: BTreeMap<String, String> = by_id
@@ -421,8 +436,8 @@ fn tell_renamed(found: &Contradictions, run: &mut RunJobs) {
     let strays = renamed.keys().filter(|cell| !is_job(cell)).count();
     run.contradictions = found.mixed_up.len() + strays;
     for job in &mut run.jobs {
-        if job.standing == Standing::NotInManifest && renamed.contains_key(job.job_id.as_str()) {
-            job.standing = Standing::Renamed;
+        if job.snapshot == JobSnapshot::NotInManifest && renamed.contains_key(job.job_id.as_str()) {
+            job.snapshot = JobSnapshot::Renamed;
             run.contradictions += 1;
         }
     }
@@ -449,18 +464,18 @@ fn tell_renamed(found: &Contradictions, run: &mut RunJobs) {
 
 /// Adds one sentence for jobs that only one of the two tables has.
 fn warn_of_strays(run: &mut RunJobs, mixed_up: usize) {
-    let count = |wanted: &Standing| {
+    let count = |wanted: &JobSnapshot| {
         run.jobs
             .iter()
-            .filter(|job| job.standing == *wanted)
+            .filter(|job| job.snapshot == *wanted)
             .count()
     };
-    let explained = mixed_up + count(&Standing::Renamed);
-    let not_registered = count(&Standing::NotRegistered).saturating_sub(explained);
-    let not_in_manifest = count(&Standing::NotInManifest);
+    let explained = mixed_up + count(&JobSnapshot::Renamed);
+    let not_registered = count(&JobSnapshot::NotRegistered).saturating_sub(explained);
+    let not_in_manifest = count(&JobSnapshot::NotInManifest);
     if not_registered > 0 {
         run.warnings.push(format!(
-            "{} no row in tables/generations.csv and {} left out; `archi3d registry rebuild` makes {}",
+            "{} no row in tables/generations.csv and {} skipped; `archi3d registry rebuild` makes {}",
             plural(
                 not_registered,
                 "job of the manifest has",
@@ -476,7 +491,7 @@ fn warn_of_strays(run: &mut RunJobs, mixed_up: usize) {
     }
     if not_in_manifest > 0 {
         run.warnings.push(format!(
-            "{} not in the manifest and left out; `archi3d batch create` puts {} in",
+            "{} not in the manifest and skipped; `archi3d batch create` puts {} in",
             plural(
                 not_in_manifest,
                 "job of tables/generations.csv is",

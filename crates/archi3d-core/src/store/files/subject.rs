@@ -10,7 +10,7 @@ use crate::domain::id::RunId;
 use crate::domain::plan::or_empty;
 use crate::domain::spreadsheet::is_same_number;
 
-use super::manifest::ManifestRow;
+use crate::store::manifest::ManifestRow;
 use crate::table::Table;
 use crate::table::codec::decode;
 

@@ -11,15 +11,17 @@ use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::workspace::lock::{self, FileLock};
+use crate::workspace::lock;
 use crate::workspace::paths::RunPaths;
 use crate::workspace::{artifact, durable};
 
 use super::FileStore;
+use super::claim::remove_if_there;
 use super::evidence::Evidence;
 use super::journal::{self, What};
 use super::late::{folders_in, owner};
 use super::liveness::Watch;
+use super::marker::RecordKind;
 use super::projection::StateNames;
 
 impl FileStore {
@@ -27,8 +29,7 @@ impl FileStore {
     /// under its job's lock.
     pub(super) fn sweep_staging(&self, now: Timestamp) -> Result<(), StoreError> {
         for (job, nonce, folder) in unclaimed_staging(self.paths(), &self.watch, now)? {
-            let lock = self.paths().state_file(&job, StateFile::Lock);
-            let Some(_lock) = FileLock::try_acquire(&lock).context("lock", &lock)? else {
+            let Some(_lock) = self.try_lock_job(&job)? else {
                 continue;
             };
             if !is_in_use(self.paths(), &job, &nonce)? {
@@ -39,11 +40,40 @@ impl FileStore {
         Ok(())
     }
 
+    /// Removes leases that stand beside a terminal of the same or a higher attempt.
+    pub(super) fn drop_void_leases(&self) -> Result<(), StoreError> {
+        let state = self.paths().state();
+        let names = self.names()?;
+        for (name, kinds) in names.jobs() {
+            let both = kinds.has(RecordKind::InProgress) && kinds.count() > 1;
+            let Some(job) = both.then(|| JobId::parse(name).ok()).flatten() else {
+                continue;
+            };
+            let Some(_lock) = self.try_lock_job(&job)? else {
+                continue;
+            };
+            let evidence = Evidence::read(self.paths(), &job).context("read markers in", &state)?;
+            let void = evidence
+                .lease()
+                .is_some_and(|lease| lease.record().is_some())
+                && evidence
+                    .ruling()
+                    .is_some_and(|m| m.kind.is_terminal() || m.kind == RecordKind::Cancelled);
+            if void {
+                let path = self.paths().state_file(&job, StateFile::InProgress);
+                remove_if_there(&path).context("remove", &path)?;
+                self.forget_names();
+                fault::here("recover.void_lease_gone");
+            }
+        }
+        Ok(())
+    }
+
     fn tell_if_kept(&self, job: &JobId, kept: Option<PathBuf>) {
         if let Some(kept) = kept {
             let shown = self.shared.workspace.relative(&kept).unwrap_or_default();
             self.warn(format!(
-                "an attempt of job {job} left a model that nobody recorded; it is kept in {shown}"
+                "an attempt of job {job} left an unrecorded model; it is kept in {shown}"
             ));
         }
     }
@@ -54,7 +84,7 @@ impl FileStore {
         let Some(lock) = self.shared.lock_table()? else {
             return Err(self.closed("stopped while waiting for the registry".into()));
         };
-        durable::sweep_temporaries(&registry).context("sweep", &registry)?;
+        durable::sweep_temporaries(&registry, lock.file()).context("sweep", &registry)?;
         drop(lock);
         for path in dead_temporaries(self.paths(), &*self.names()?)? {
             fault::here("sweep.temporary");
@@ -103,7 +133,7 @@ pub(super) fn unknown_staging(paths: &RunPaths) -> Result<Vec<(PathBuf, JobId, u
         .take(if whole.is_empty() { 0 } else { usize::MAX })
     {
         let forget = |line: journal::Line| {
-            if let What::Claimed { nonce, .. } = line.what {
+            if let Some(nonce) = own_attempt(line.what) {
                 whole.retain(|(_, (.., of))| owner(of) != nonce);
             }
         };
@@ -157,12 +187,30 @@ fn claimed_by_the_dead(
             || watch
                 .has_ended(paths, &found, &lines, now)
                 .context("look at", &found.path)?;
-        claimed.extend(lines.into_iter().filter_map(|line| match line.what {
-            What::Claimed { nonce, .. } => Some((nonce, ended)),
-            _ => None,
-        }));
+        let own = lines.into_iter().filter_map(|line| any_attempt(line.what));
+        claimed.extend(own.map(|nonce| (nonce, ended)));
     }
     Ok(claimed)
+}
+
+/// Returns the attempt of which only the worker that makes it writes such a line. A power
+/// cut may leave the second of the two lines without the first.
+fn own_attempt(what: What) -> Option<Nonce> {
+    match what {
+        What::Claimed { nonce, .. } => Some(nonce),
+        What::Made(line) => Some(line.nonce),
+        _ => None,
+    }
+}
+
+/// Returns the attempt that a line tells its writer has worked on; of those that a power cut left, any will do.
+fn any_attempt(what: What) -> Option<Nonce> {
+    match what {
+        What::Intent { nonce, .. }
+        | What::Submitted { nonce, .. }
+        | What::Progress { nonce, .. } => Some(nonce),
+        other => own_attempt(other),
+    }
 }
 
 /// Returns the temporary files in `state/` whose writers are dead.

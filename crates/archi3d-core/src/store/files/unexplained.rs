@@ -13,6 +13,7 @@ use crate::workspace::artifact;
 
 use super::FileStore;
 use super::finish::Author;
+use super::job_lock::JobLock;
 use super::journal::MadeLine;
 use super::late::folders_in;
 use super::made::Left;
@@ -23,15 +24,15 @@ pub(super) type Folders = HashMap<JobId, Vec<(u32, String)>>;
 impl FileStore {
     /// Makes the published folder of a job that has no marker its result, if all of it is
     /// there; fails the job as possibly billed if there is any other whole model of it.
-    /// Nothing if there is none. The caller holds the job's lock.
+    /// Nothing if there is none.
     pub(super) fn bring_in_unexplained(
         &self,
-        job: &JobId,
+        lock: &JobLock<'_>,
         entry: Entry,
         started: Timestamp,
         now: Timestamp,
     ) -> Result<Option<JobState>, StoreError> {
-        let Some(left) = self.unexplained(job, entry, started, now) else {
+        let Some(left) = self.unexplained(lock.job, entry, started, now) else {
             return Ok(None);
         };
         // Whoever made it, it was not this worker.
@@ -39,7 +40,7 @@ impl FileStore {
             worker_id: WorkerId::compose("unknown", 0, "0"),
             boot_id: String::new(),
         };
-        self.adopt(&left, &author, &self.identity.facts, now)
+        self.adopt(lock, &left, &author, &self.identity.facts, now)
     }
 
     pub(super) fn unexplained(

@@ -2,28 +2,19 @@
 
 use std::path::Path;
 
-use crate::domain::id::{RunId, WorkerId};
-use crate::domain::patch::WorkerFacts;
-use crate::domain::time::Timestamp;
+use crate::domain::id::RunId;
 use crate::store::error::{IoContext as _, StoreError};
+use crate::store::upkeep::LiveWorker;
 use crate::workspace::lock;
 use crate::workspace::paths::Workspace;
 
 use super::journal::{self, What};
 
-/// A worker that is there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LiveWorker {
-    /// Which.
-    pub worker_id: WorkerId,
-    /// Since when.
-    pub since: Timestamp,
-    /// What it says of itself.
-    pub facts: WorkerFacts,
-}
-
 /// Returns the workers of this machine that hold a journal of the run.
-pub fn live_workers(workspace: &Workspace, run: &RunId) -> Result<Vec<LiveWorker>, StoreError> {
+pub(super) fn live_workers(
+    workspace: &Workspace,
+    run: &RunId,
+) -> Result<Vec<LiveWorker>, StoreError> {
     let folder = workspace.run(run).journals();
     let journals = journal::all(&folder).context("list", &folder)?;
     let held = journals

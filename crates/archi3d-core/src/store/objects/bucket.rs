@@ -1,6 +1,6 @@
 //! One bucket: what is asked of it, and who waits.
 
-use std::path::Path as File;
+use std::path::{Path as File, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,11 +9,11 @@ use chrono::{DateTime, Utc};
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
-use super::error::{BucketError, no_credentials, told};
+use super::error::{BucketError, is_unknown_to_bucket, no_credentials, told};
 use super::place::Place;
 use crate::store::artifacts::Blob;
 
@@ -53,6 +53,10 @@ pub struct Bucket {
     /// Whether any variable says who we are.
     has_keys: bool,
     runtime: Runtime,
+    /// What is larger is not copied within the bucket.
+    most_copied: u64,
+    /// Whether it does not know how to put a file only if its name is free.
+    puts_blindly: AtomicBool,
     stopped: AtomicBool,
     stop: Notify,
 }
@@ -68,17 +72,19 @@ impl Bucket {
         let (store, prefix) = place.open(variable)?;
         let has_keys = place.has_keys(variable);
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
+            .worker_threads(2)
             .thread_name("bucket")
             .enable_all()
             .build()
             .map_err(|error| BucketError::disk("start a thread for", File::new("bucket"), error))?;
         Ok(Self {
+            most_copied: place.most_copied(),
             place,
             store,
             prefix,
             has_keys,
             runtime,
+            puts_blindly: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             stop: Notify::new(),
         })
@@ -188,6 +194,10 @@ impl Bucket {
         };
         let age = now().signed_duration_since(found.last_modified);
         if age.to_std().is_ok_and(|age| age > OLD) {
+            if found.size > self.most_copied {
+                self.put_again(&key, found.size)?;
+                return Ok(true);
+            }
             // Nobody may copy a thing onto itself; whoever prunes it meanwhile finds it made again.
             let beside = self.key(&format!("{PROBES}/{}", uuid::Uuid::new_v4().simple()));
             self.wait("a copy of a blob", self.store.copy(&key, &beside))?;
@@ -215,16 +225,40 @@ impl Bucket {
     /// Notes that a database uses this bucket.
     pub fn enrol(&self, fleet: &str, about: &str) -> Result<(), BucketError> {
         let key = self.key(&format!("{FLEETS}/{fleet}"));
-        let options = PutOptions::from(PutMode::Create);
-        let put = self
-            .store
-            .put_opts(&key, about.as_bytes().to_vec().into(), options);
         self.wait("putting a file", async {
-            match put.await {
+            match self.create(&key, about.as_bytes().to_vec().into()).await {
                 Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
-                put => put.map(drop),
+                put => put,
             }
         })
+    }
+
+    /// Puts a file unless its name is taken. Where a bucket cannot do that the file is just put: what has the name is the same.
+    pub(super) async fn create(&self, key: &Path, bytes: PutPayload) -> object_store::Result<()> {
+        if !self.puts_blindly.load(Ordering::Relaxed) {
+            let create = PutOptions::from(PutMode::Create);
+            match self.store.put_opts(key, bytes.clone(), create).await {
+                Err(error) if is_unknown_to_bucket(&error) => {
+                    self.puts_blindly.store(true, Ordering::Relaxed);
+                }
+                put => return put.map(drop),
+            }
+        }
+        self.store.put(key, bytes).await.map(drop)
+    }
+
+    /// Tells whether a database is known to use this bucket.
+    pub(super) fn is_enrolled(&self, fleet: &str) -> Result<bool, BucketError> {
+        let key = self.key(&format!("{FLEETS}/{fleet}"));
+        Ok(self.head(&key)?.is_some())
+    }
+
+    /// Refuses a bucket that a database does not use: an empty mount point, or the wrong server.
+    pub fn expect(&self, fleet: &str) -> Result<(), BucketError> {
+        if self.is_enrolled(fleet)? {
+            return Ok(());
+        }
+        Err(BucketError::foreign(&self.place.to_string()))
     }
 
     /// Returns the databases that use this bucket.
@@ -238,8 +272,28 @@ impl Bucket {
 
     /// Lists every blob, and what workers left that died while they tried.
     pub fn list(&self) -> Result<Vec<Found>, BucketError> {
+        self.list_below(&[BLOBS, PROBES])
+    }
+
+    /// Removes everything, for a place that only a trial has used.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "of a trial, which costs nothing, and emptied before"
+    )]
+    pub fn clear(&self) -> Result<(), BucketError> {
+        for found in self.list_below(&[BLOBS, PROBES, FLEETS])? {
+            self.remove(&found.key)?;
+        }
+        if let Some(folder) = self.place.folder() {
+            // What is left of it are empty folders.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        Ok(())
+    }
+
+    fn list_below(&self, folders: &[&str]) -> Result<Vec<Found>, BucketError> {
         let mut all = Vec::new();
-        for below in [BLOBS, PROBES] {
+        for &below in folders {
             let listed = self.store.list(Some(&self.key(below))).try_collect();
             let listed: Vec<ObjectMeta> = self.wait("a list", listed)?;
             all.extend(listed.into_iter().map(|one| {
@@ -259,13 +313,56 @@ impl Bucket {
         Ok(all)
     }
 
-    /// Removes what a listing told of.
-    pub fn delete(&self, found: &Found) -> Result<(), BucketError> {
-        match self.wait("deleting a file", self.store.delete(&found.key)) {
+    /// Removes what uploads left in a folder that were cut off before this time; returns how much. They have names that no
+    /// listing tells of. In a cloud parts of such uploads are taken away by a rule of the bucket.
+    pub fn remove_unfinished(&self, before: DateTime<Utc>) -> (usize, u64) {
+        let (mut files, mut bytes) = (0, 0);
+        let mut folders: Vec<PathBuf> = self.place.folder().into_iter().collect();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let Ok(found) = entry.path().symlink_metadata() else {
+                    continue;
+                };
+                if found.is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                let is_old = found
+                    .modified()
+                    .is_ok_and(|at| DateTime::<Utc>::from(at) <= before);
+                if is_old && is_unfinished(&entry.file_name().to_string_lossy()) {
+                    let gone = std::fs::remove_file(entry.path()).is_ok();
+                    files += usize::from(gone);
+                    bytes += if gone { found.len() } else { 0 };
+                }
+            }
+        }
+        (files, bytes)
+    }
+
+    /// Removes what a listing told of, unless it was put again since; tells whether it did.
+    pub fn delete(&self, found: &Found) -> Result<bool, BucketError> {
+        match self.head(&found.key)? {
+            Some(now) if now.last_modified == found.at => self.remove(&found.key).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    fn remove(&self, key: &Path) -> Result<(), BucketError> {
+        match self.wait("deleting a file", self.store.delete(key)) {
             Err(BucketError::Missing(_)) => Ok(()),
             deleted => deleted,
         }
     }
+}
+
+/// Tells whether a name is one that the client gives to what is not whole yet: the end of a hash, and a number.
+fn is_unfinished(name: &str) -> bool {
+    name.split_once('#').is_some_and(|(hash, number)| {
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        hash.len() == 62 && digits(hash) && digits(number)
+    })
 }
 
 #[expect(
@@ -274,4 +371,33 @@ impl Bucket {
 )]
 fn now() -> DateTime<Utc> {
     Utc::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_to_be_copied_is_made_young_all_the_same() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let place = Place::parse(&format!("file://{}", folder.path().display())).expect("a place");
+        let mut bucket = Bucket::open(place, &|_| None).expect("opened");
+        bucket.most_copied = 4;
+        let blob = Blob {
+            sha256: "a".repeat(64),
+            size: 9,
+        };
+        bucket.put_bytes(b"nine byte".to_vec(), &blob).expect("put");
+        let path = folder.path().join("blobs/sha256/aa").join("a".repeat(62));
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        let file = std::fs::File::open(&path).expect("there");
+        file.set_modified(old).expect("made old");
+        // A copy would need this folder.
+        std::fs::create_dir_all(folder.path()).expect("there");
+        std::fs::write(folder.path().join(PROBES), b"").expect("written");
+        assert!(bucket.has_young(&blob).expect("asked"));
+        let now = std::fs::metadata(&path).expect("there");
+        assert!(now.modified().expect("known") > old + OLD);
+        assert_eq!(std::fs::read(&path).expect("read"), b"nine byte");
+    }
 }

@@ -5,19 +5,36 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::bucket::Bucket;
 use super::error::BucketError;
 use crate::store::artifacts::Blob;
-use crate::workspace::artifact;
+use crate::workspace::{artifact, durable};
+
+/// So long what one worker has counted holds for it, although others add to the folder as well.
+const COUNTED: Duration = Duration::from_secs(30);
+
+/// A part of what may be in the folder: who adds more than this counts anew.
+const SHARE: u64 = 20;
+
+/// What somebody is still fetching is written to all the time; a temporary file as old as this is of a dead one.
+const OLD: Duration = Duration::from_secs(3_600);
+
+/// What was in the folder when somebody counted.
+struct Counted {
+    at: Instant,
+    /// All of it, with what was added since.
+    size: u64,
+    added: u64,
+}
 
 /// A folder of blobs by their hashes. Several workers may share it: names appear whole, and one that goes is fetched again.
 pub struct Cache {
     folder: PathBuf,
     most: u64,
-    /// About how much is in it; nothing until somebody has counted.
-    size: Mutex<Option<u64>>,
+    /// Nothing until somebody has counted.
+    counted: Mutex<Option<Counted>>,
     /// Who fetches a blob, so that others of this process wait for it.
     busy: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -28,7 +45,7 @@ impl Cache {
         Self {
             folder,
             most,
-            size: Mutex::default(),
+            counted: Mutex::default(),
             busy: Mutex::default(),
         }
     }
@@ -49,6 +66,20 @@ impl Cache {
                 // Another worker made room meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => {}
                 Err(error) => return Err(BucketError::disk("write", to, error)),
+            }
+        }
+    }
+
+    /// Opens a blob's bytes, which are fetched unless they are here.
+    pub(super) fn open(&self, bucket: &Bucket, blob: &Blob) -> Result<fs::File, BucketError> {
+        bucket.key_of(blob)?;
+        let path = self.path(blob);
+        loop {
+            self.have(bucket, blob, &path)?;
+            match durable::open_plain(&path) {
+                Ok(file) => return Ok(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(BucketError::disk("read", &path, error)),
             }
         }
     }
@@ -82,16 +113,23 @@ impl Cache {
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder).map_err(|error| BucketError::disk("create", folder, error))?;
         self.make_room(blob.size);
-        bucket.fetch(blob, path)
+        bucket.fetch_with(blob, path, |part| {
+            // What a program is given is this very file.
+            let mut rights = fs::metadata(part)?.permissions();
+            rights.set_readonly(true);
+            fs::set_permissions(part, rights)
+        })
     }
 
     /// Removes what was not used for longest until so many bytes more have room.
     fn make_room(&self, more: u64) {
-        let mut size = self.size.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = size.unwrap_or(u64::MAX);
-        if known.saturating_add(more) <= self.most {
-            *size = Some(known + more);
-            return;
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = counted.as_mut() {
+            let is_new = known.at.elapsed() < COUNTED && known.added + more <= self.most / SHARE;
+            if is_new && known.size.saturating_add(more) <= self.most {
+                (known.size, known.added) = (known.size + more, known.added + more);
+                return;
+            }
         }
         let mut all = self.listed();
         let mut sum: u64 = all.iter().map(|(_, length, _)| length).sum();
@@ -104,7 +142,11 @@ impl Cache {
                 sum = sum.saturating_sub(length);
             }
         }
-        *size = Some(sum + more);
+        *counted = Some(Counted {
+            at: Instant::now(),
+            size: sum + more,
+            added: 0,
+        });
     }
 
     fn listed(&self) -> Vec<(SystemTime, u64, PathBuf)> {
@@ -115,6 +157,11 @@ impl Cache {
             .filter_map(|entry| {
                 let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
                 let used = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                let is_temporary = durable::is_temporary(&entry.file_name().to_string_lossy());
+                let age = used.elapsed().unwrap_or_default();
+                if is_temporary && age < OLD {
+                    return None;
+                }
                 Some((used, found.len(), entry.path()))
             })
             .collect()
@@ -129,11 +176,39 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
+/// Tells whether a disk refused a second name because it has none, or none between these folders.
+fn has_no_links(error: io::ErrorKind) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
+    matches!(
+        error,
+        CrossesDevices | PermissionDenied | TooManyLinks | Unsupported
+    )
+}
+
 /// A second name for the same bytes, or a copy where the disk has no second names.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        Err(_) => fs::copy(from, to).map(drop),
+        Err(error) if has_no_links(error.kind()) => {
+            // Never over a file that has the name: it may be a second name of the same bytes.
+            let mut copy = fs::File::create_new(to)?;
+            io::copy(&mut durable::open_plain(from)?, &mut copy).map(drop)
+        }
         linked => linked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_never_written_over() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, b"bytes").expect("written");
+        link(&from, &to).expect("linked");
+        // Both names mean the same bytes: a copy of one onto the other would empty both.
+        assert!(link(&from, &to).is_err());
+        assert_eq!(fs::read(&from).expect("read"), b"bytes");
     }
 }

@@ -29,7 +29,7 @@ pub enum BucketError {
     #[error("{0}")]
     Away(String),
     /// The worker was told to stop.
-    #[error("it was told to stop")]
+    #[error("stopped on request")]
     Stopped,
     /// Our own disk.
     #[error(transparent)]
@@ -45,6 +45,16 @@ impl BucketError {
             path,
             source,
         })
+    }
+
+    /// Says that a place is not, or not any more, the one that this database uses.
+    pub(super) fn foreign(place: &str) -> Self {
+        Self::Refused {
+            what: format!(
+                "{place} is not where this database keeps its files, or it is not mounted"
+            ),
+            hint: "mount it, or correct the endpoint (AWS_ENDPOINT_URL); if it is right, hand the run over again: archi3d fleet push",
+        }
     }
 
     /// Returns what to do.
@@ -119,6 +129,16 @@ pub(super) fn told(error: &Error, place: &str, shown: &str) -> BucketError {
         return BucketError::Missing(shown.to_owned());
     }
     BucketError::Away(format!("{place} does not answer: {}", brief(&text, code)))
+}
+
+/// Tells whether a bucket says that it has no such function, as some do of putting a file only if its name is free.
+pub(super) fn is_unknown_to_bucket(error: &Error) -> bool {
+    let text = chain(error);
+    matches!(
+        error,
+        Error::NotImplemented { .. } | Error::NotSupported { .. }
+    ) || text.contains("501 Not Implemented")
+        || between(&text, "<Code>", "</Code>") == Some("NotImplemented")
 }
 
 /// Says that nobody told who we are.

@@ -1,6 +1,7 @@
 //! Where a bucket is: `s3://bucket/prefix`, `gs://…`, `az://container/…`, `file:///mnt/share`.
 
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub const VARIABLES: &[&str] = &[
     "GOOGLE_SERVICE_ACCOUNT",
     "GOOGLE_SERVICE_ACCOUNT_PATH",
     "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "GOOGLE_BASE_URL",
     "GOOGLE_SKIP_SIGNATURE",
     "AZURE_STORAGE_ACCOUNT_NAME",
     "AZURE_STORAGE_ACCOUNT_KEY",
@@ -59,6 +61,9 @@ pub const VARIABLES: &[&str] = &[
 
 /// A request that takes longer than this is tried again: 8 MB at 30 kB/s.
 const LONGEST: Duration = Duration::from_secs(300);
+
+/// More than this no S3 copies in one request.
+const COPIED: u64 = 5_000_000_000;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -146,6 +151,35 @@ impl Place {
         })
     }
 
+    /// Returns a place of this name below; a folder is made.
+    pub fn below(&self, name: &str) -> Result<Self, BucketError> {
+        let prefix = format!("{}/{name}", self.prefix);
+        let place = Self {
+            prefix: prefix.trim_start_matches('/').to_owned(),
+            ..self.clone()
+        };
+        if let Some(folder) = place.folder() {
+            fs::create_dir(&folder).map_err(|error| BucketError::Refused {
+                what: format!("{place}: {error}"),
+                hint: "make it writable, or correct --artifacts",
+            })?;
+        }
+        Ok(place)
+    }
+
+    /// Returns the folder that it is, if it is one.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        (self.scheme == Scheme::Folder).then(|| PathBuf::from(format!("/{}", self.prefix)))
+    }
+
+    /// How large a thing may be that is copied within the bucket in one request. S3 takes 5 GB.
+    pub(super) fn most_copied(&self) -> u64 {
+        match self.scheme {
+            Scheme::S3 => COPIED,
+            _ => u64::MAX,
+        }
+    }
+
     /// Tells whether any variable says who we are; without one the cloud's own machines may still know.
     pub(super) fn has_keys(&self, variable: &dyn Fn(&str) -> Option<String>) -> bool {
         let names: &[&str] = match self.scheme {
@@ -168,7 +202,7 @@ impl Place {
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Arc<dyn ObjectStore>, Path), BucketError> {
-        if self.scheme == Scheme::Folder && !PathBuf::from(format!("/{}", self.prefix)).is_dir() {
+        if self.folder().is_some_and(|folder| !folder.is_dir()) {
             return Err(BucketError::Refused {
                 what: format!("{self}: there is no such folder"),
                 hint: "make it, or mount it, or correct --artifacts",
@@ -217,7 +251,8 @@ impl Place {
                 .any(|here| value.starts_with(here))
         };
         let plain = set.clone().any(|(name, value)| {
-            name.contains("endpoint") && near(&value) || name == "aws_allow_http" && value == "true"
+            let is_address = name.contains("endpoint") || name == "google_base_url";
+            is_address && near(&value) || name == "aws_allow_http" && value == "true"
         });
         let client = ClientOptions::new()
             .with_timeout(LONGEST)

@@ -11,11 +11,12 @@ use super::error::BucketError;
 use super::transfer::side_by_side;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::lease::Lease;
-use crate::store::artifacts::{Artifacts, Blob, NoInputs, Patience, resolve_images};
+use crate::platform;
+use crate::store::artifacts::{Artifacts, Blob, INPUTS, NoInputs, Patience, resolve_images};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifact, JobRecord, NoticeSink, StoreNotice, shelf};
-use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
+use crate::workspace::{artifact, durable};
 
 /// So many files of one result travel at once.
 const AT_ONCE: usize = 4;
@@ -36,6 +37,8 @@ pub struct RemoteOptions {
     pub paths: RunPaths,
     /// What was fetched before.
     pub cache: Cache,
+    /// The database that has its files there, as the bucket knows it; nothing where that is not looked at.
+    pub fleet: Option<String>,
     /// Where notices go.
     pub notices: NoticeSink,
 }
@@ -58,7 +61,7 @@ impl Remote {
     /// The folder of the pictures of one attempt.
     fn inputs_folder(&self, lease: &Lease) -> PathBuf {
         let name = lease.staging.file_name().unwrap_or_default();
-        self.of.paths.outputs().join(".inputs").join(name)
+        self.of.paths.outputs().join(INPUTS).join(name)
     }
 
     fn fetch_inputs(&self, lease: &Lease, job: &JobRecord) -> Result<Vec<PathBuf>, BucketError> {
@@ -82,11 +85,30 @@ impl Remote {
             }
             self.of.cache.link(&self.of.bucket, blob, to)
         });
-        came.into_iter().collect::<Result<Vec<()>, _>>()?;
+        let came = came.into_iter().collect::<Result<Vec<()>, _>>();
+        if matches!(came, Err(BucketError::Missing(_))) {
+            // Of a place that is not mounted any more everything is missing.
+            self.expect_ours()?;
+        }
+        came?;
         Ok(wanted.into_iter().map(|(_, path)| path).collect())
     }
 
+    /// Looks whether the place is still the one that the run was pushed to.
+    fn expect_ours(&self) -> Result<(), BucketError> {
+        match &self.of.fleet {
+            Some(fleet) if !self.of.bucket.is_enrolled(fleet)? => {
+                Err(BucketError::foreign(&self.of.bucket.place().to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn put_all(&self, folder: &Path, files: &[Artifact]) -> Result<(), BucketError> {
+        if self.of.bucket.place().folder().is_some() {
+            // What is put below an empty mount point is hidden by the next mount.
+            self.expect_ours()?;
+        }
         let put = side_by_side(files, AT_ONCE, |file| {
             let path = inside(folder, &file.name)?;
             let blob = Blob::from(file);
@@ -142,6 +164,23 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// Opens a file of a published result; nothing if it is gone.
+    pub fn open(&self, job: &JobId, file: &Artifact) -> Result<Option<fs::File>, StoreError> {
+        let folder = self.of.paths.output(job);
+        if artifact::is_intact(&folder, &file.name, file.size, &file.sha256)
+            && let Ok(opened) = durable::open_plain(&folder.join(&file.name))
+        {
+            return Ok(Some(opened));
+        }
+        match self.of.cache.open(&self.of.bucket, &Blob::from(file)) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(BucketError::Missing(_) | BucketError::Damaged(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 /// Returns where a file of a record is, below a folder and nowhere else.
 pub(super) fn inside(folder: &Path, name: &str) -> Result<PathBuf, BucketError> {
     let plain = Path::new(name)
@@ -168,6 +207,7 @@ impl Artifacts for Remote {
         match fetched {
             Ok(paths) => Ok(paths),
             Err(_) if self.of.bucket.is_stopped() => Err(NoInputs::Stopped),
+            Err(error @ BucketError::Disk(_)) => Err(NoInputs::Trouble(error.into())),
             Err(error) => {
                 let names = job.images.join(", ");
                 Err(NoInputs::Unusable(format!("cannot fetch {names}: {error}")))
@@ -211,12 +251,21 @@ impl Artifacts for Remote {
         if artifact::is_intact(&folder, &file.name, file.size, &file.sha256) {
             return Ok(Some(folder.join(&file.name)));
         }
-        let folder = self.of.paths.outputs().join(".inputs").join(job.as_str());
+        let folder = self.of.paths.outputs().join(INPUTS).join(job.as_str());
         let to = inside(&folder, &file.name)?;
         let below = to.parent().unwrap_or(&folder);
         fs::create_dir_all(below).context("create", below)?;
-        let _ = fs::remove_file(&to);
-        match self.of.cache.link(&self.of.bucket, &Blob::from(file), &to) {
+        // Several may ask for it at once: each makes a name of its own, and one takes the other's place.
+        let tag = uuid::Uuid::new_v4().simple().to_string();
+        let own = durable::temporary_path(&to, &tag);
+        let linked = self.of.cache.link(&self.of.bucket, &Blob::from(file), &own);
+        let placed = linked.and_then(|()| {
+            let placed = platform::rename_replace(&own, &to);
+            placed.map_err(|error| BucketError::disk("write", &to, error))
+        });
+        // Two names of the same bytes both stay.
+        let _ = fs::remove_file(&own);
+        match placed {
             Ok(()) => Ok(Some(to)),
             Err(BucketError::Missing(_) | BucketError::Damaged(_)) => Ok(None),
             Err(error) => Err(error.into()),

@@ -1,5 +1,6 @@
 //! Bytes on their way: whole before they have a name, at either end.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -8,11 +9,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use object_store::{
-    Error, GetOptions, GetRange, MultipartUpload, ObjectStoreExt as _, PutMode, PutOptions,
-};
+use object_store::path::Path as Key;
+use object_store::{Error, GetOptions, GetRange, MultipartUpload, ObjectStoreExt as _};
 use sha2::{Digest as _, Sha256};
 
 use super::bucket::{Bucket, Put};
@@ -37,17 +38,43 @@ const PICKED_UP: u32 = 4;
 impl Bucket {
     /// Puts a file under its hash, unless it is there. What has changed since it was hashed is put nowhere.
     pub fn put(&self, path: &Path, blob: &Blob) -> Result<Put, BucketError> {
+        self.unless_there(blob, || {
+            let opened = durable::open_plain(path);
+            let mut file = opened.map_err(|error| BucketError::disk("read", path, error))?;
+            if blob.size > PART {
+                self.put_file(&mut file, path, blob)
+            } else {
+                self.put_whole(&mut file, path, blob)
+            }
+        })
+    }
+
+    /// Puts bytes under their hash, which is the blob's, unless they are there.
+    pub fn put_bytes(&self, bytes: Vec<u8>, blob: &Blob) -> Result<Put, BucketError> {
+        self.unless_there(blob, || {
+            if blob.size <= PART {
+                return self.put_small(bytes, blob);
+            }
+            let mut rest = Bytes::from(bytes);
+            let part = usize::try_from(PART.max(blob.size / MOST_PARTS + 1)).unwrap_or(usize::MAX);
+            let next = || {
+                let part = rest.split_to(part.min(rest.len()));
+                Ok((!part.is_empty()).then_some(part))
+            };
+            self.put_parts(blob, next, || Ok(()))
+        })
+    }
+
+    fn unless_there(
+        &self,
+        blob: &Blob,
+        put: impl FnOnce() -> Result<(), BucketError>,
+    ) -> Result<Put, BucketError> {
         if self.has_young(blob)? {
             return Ok(Put::There);
         }
         fault::here("objects.putting");
-        let opened = durable::open_plain(path);
-        let mut file = opened.map_err(|error| BucketError::disk("read", path, error))?;
-        if blob.size > PART {
-            self.put_parts(&mut file, path, blob)?;
-        } else {
-            self.put_whole(&mut file, path, blob)?;
-        }
+        put()?;
         fault::here("objects.put");
         Ok(Put::Sent)
     }
@@ -59,12 +86,14 @@ impl Bucket {
         if hex(&Sha256::digest(&bytes)) != blob.sha256 {
             return Err(changed(path));
         }
+        self.put_small(bytes, blob)
+    }
+
+    fn put_small(&self, bytes: Vec<u8>, blob: &Blob) -> Result<(), BucketError> {
         let key = self.key_of(blob)?;
-        let create = PutOptions::from(PutMode::Create);
         let payload = object_store::PutPayload::from(bytes);
         self.wait("putting a file", async {
-            match self.store.put_opts(&key, payload.clone(), create).await {
-                Ok(_) => Ok(()),
+            match self.create(&key, payload.clone()).await {
                 Err(Error::AlreadyExists { .. }) => {
                     if self.store.head(&key).await?.size == blob.size {
                         return Ok(());
@@ -72,15 +101,79 @@ impl Bucket {
                     // Under its hash only these bytes can be right.
                     self.store.put(&key, payload).await.map(drop)
                 }
-                Err(error) => Err(error),
+                put => put,
             }
         })
     }
 
-    fn put_parts(&self, file: &mut File, path: &Path, blob: &Blob) -> Result<(), BucketError> {
+    /// Makes a blob young that is too large to be copied within the bucket: its bytes travel through this machine.
+    pub(super) fn put_again(&self, key: &Key, size: u64) -> Result<(), BucketError> {
+        let shown = "a copy of a blob";
+        let part = usize::try_from(PART.max(size / MOST_PARTS + 1)).unwrap_or(usize::MAX);
+        let mut upload = self.wait(shown, self.store.put_multipart(key))?;
+        let came = self.wait(shown, async {
+            let mut stream = self.store.get(key).await?.into_stream();
+            let (mut waiting, mut have) = (BytesMut::new(), 0);
+            while let Some(bytes) = stream.next().await {
+                let bytes = bytes?;
+                have += bytes.len() as u64;
+                waiting.extend_from_slice(&bytes);
+                while waiting.len() >= part {
+                    let full = waiting.split_to(part).freeze();
+                    upload.put_part(full.into()).await?;
+                }
+            }
+            if !waiting.is_empty() {
+                upload.put_part(waiting.freeze().into()).await?;
+            }
+            if have == size {
+                upload.complete().await?;
+            }
+            Ok(have == size)
+        });
+        if !matches!(came, Ok(true)) && !self.is_stopped() {
+            let _ = self.wait("giving a file up", upload.abort());
+        }
+        if came? {
+            return Ok(());
+        }
+        Err(BucketError::Away(format!(
+            "{}: a copy was cut short",
+            self.place
+        )))
+    }
+
+    /// Puts a file in parts, and hashes them on their way.
+    fn put_file(&self, file: &mut File, path: &Path, blob: &Blob) -> Result<(), BucketError> {
+        let part = PART.max(blob.size / MOST_PARTS + 1);
+        let hash = RefCell::new(Sha256::new());
+        let next = || {
+            let mut bytes = Vec::with_capacity(usize::try_from(part).unwrap_or_default());
+            let read = file.take(part).read_to_end(&mut bytes);
+            read.map_err(|error| BucketError::disk("read", path, error))?;
+            hash.borrow_mut().update(&bytes);
+            Ok((!bytes.is_empty()).then(|| bytes.into()))
+        };
+        let is_right = || {
+            if hex(&hash.take().finalize()) == blob.sha256 {
+                Ok(())
+            } else {
+                Err(changed(path))
+            }
+        };
+        self.put_parts(blob, next, is_right)
+    }
+
+    /// Puts parts, as many as `next` has; they take their name once `is_right` agrees.
+    fn put_parts(
+        &self,
+        blob: &Blob,
+        next: impl FnMut() -> Result<Option<Bytes>, BucketError>,
+        is_right: impl FnOnce() -> Result<(), BucketError>,
+    ) -> Result<(), BucketError> {
         let key = self.key_of(blob)?;
         let mut upload = self.wait("putting a file", self.store.put_multipart(&key))?;
-        let sent = self.attend(self.send_parts(upload.as_mut(), file, path, blob));
+        let sent = self.attend(self.send_parts(upload.as_mut(), next, is_right));
         if sent.is_err() && !self.is_stopped() {
             // What is left of it has no name; a rule of the bucket takes away what a dead worker began.
             let _ = self.wait("giving a file up", upload.abort());
@@ -91,22 +184,12 @@ impl Bucket {
     async fn send_parts(
         &self,
         upload: &mut dyn MultipartUpload,
-        file: &mut File,
-        path: &Path,
-        blob: &Blob,
+        mut next: impl FnMut() -> Result<Option<Bytes>, BucketError>,
+        is_right: impl FnOnce() -> Result<(), BucketError>,
     ) -> Result<(), BucketError> {
         let said = |error: &Error| told(error, &self.place.to_string(), "putting a file");
-        let part = PART.max(blob.size / MOST_PARTS + 1);
-        let mut hash = Sha256::new();
         let mut under_way = FuturesUnordered::new();
-        loop {
-            let mut bytes = Vec::with_capacity(usize::try_from(part).unwrap_or_default());
-            let read = file.take(part).read_to_end(&mut bytes);
-            let read = read.map_err(|error| BucketError::disk("read", path, error))?;
-            if read == 0 {
-                break;
-            }
-            hash.update(&bytes);
+        while let Some(bytes) = next()? {
             if under_way.len() >= AT_ONCE {
                 let done: Option<object_store::Result<()>> = under_way.next().await;
                 done.transpose().map_err(|error| said(&error))?;
@@ -116,9 +199,7 @@ impl Bucket {
         while let Some(done) = under_way.next().await {
             done.map_err(|error| said(&error))?;
         }
-        if hex(&hash.finalize()) != blob.sha256 {
-            return Err(changed(path));
-        }
+        is_right()?;
         fault::here("objects.parts_sent");
         upload.complete().await.map_err(|error| said(&error))?;
         Ok(())
@@ -126,11 +207,22 @@ impl Bucket {
 
     /// Fetches a blob to a path, which is there, whole and as it should be, or not at all.
     pub fn fetch(&self, blob: &Blob, to: &Path) -> Result<(), BucketError> {
+        self.fetch_with(blob, to, |_| Ok(()))
+    }
+
+    /// The same, and does something with the file before it has its name.
+    pub(super) fn fetch_with(
+        &self,
+        blob: &Blob,
+        to: &Path,
+        finish: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Result<(), BucketError> {
         let tag = uuid::Uuid::new_v4().simple().to_string();
         let part = durable::temporary_path(to, &tag);
         let fetched = self.fetch_part(blob, &part).and_then(|()| {
             fault::here("objects.fetched");
-            platform::rename_replace(&part, to)
+            finish(&part)
+                .and_then(|()| platform::rename_replace(&part, to))
                 .map_err(|error| BucketError::disk("write", to, error))
         });
         if fetched.is_err() {

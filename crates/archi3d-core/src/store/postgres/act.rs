@@ -28,6 +28,17 @@ impl Swept {
     }
 }
 
+/// Who takes expired leases back.
+#[derive(Debug, Clone, Copy)]
+pub struct Sweeper<'a> {
+    /// How long nobody is judged after the server's start, at least.
+    pub lease: Duration,
+    /// The worker, if it is one.
+    pub worker: Option<&'a str>,
+    /// Jobs that its own process runs: they are left alone, however late its beats are.
+    pub held: &'a [i64],
+}
+
 /// Takes expired leases back, of every run or of some jobs, at most so many. `lease` is how long nobody is judged after
 /// the server's start.
 pub fn sweep(
@@ -36,8 +47,25 @@ pub fn sweep(
     lease: Duration,
     only: Option<&[i64]>,
 ) -> PgResult<Swept> {
+    let nobody = Sweeper {
+        lease,
+        worker: None,
+        held: &[],
+    };
+    sweep_as(connection, most, &nobody, only)
+}
+
+/// The same for a worker, which leaves alone what it holds.
+pub fn sweep_as(
+    connection: &mut Connection,
+    most: usize,
+    by: &Sweeper<'_>,
+    only: Option<&[i64]>,
+) -> PgResult<Swept> {
+    connection.before_judging()?;
     let sql = &statements::SWEEP;
-    let rows = connection.rows(sql, &[&large(most), &lease.as_secs_f64(), &only])?;
+    let lease = by.lease.as_secs_f64();
+    let rows = connection.rows(sql, &[&large(most), &lease, &only, &by.worker, &by.held])?;
     let mut swept = Swept::default();
     for row in &rows {
         let mut cells = Reader::new(row, sql);
@@ -55,9 +83,9 @@ pub fn sweep(
 
 /// What became of a wish to take a job out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Withdrawn {
+pub enum Cancellation {
     /// It will not run.
-    TakenOut {
+    Cancelled {
         /// A purchase that was made for it and may be billed; it is kept.
         request_id: Option<String>,
     },
@@ -66,20 +94,20 @@ pub enum Withdrawn {
     /// It was to be made again: the older result stands.
     RedoStopped,
     /// It was out already.
-    AlreadyOut,
+    AlreadyCancelled,
     /// It has ended; this is how.
     Untouched(JobState),
 }
 
 /// Takes jobs of a run out: some, or all that wait or run, of some algorithms or of all. Expired leases are swept first,
 /// so that nobody is asked who is dead. Wakes the run's workers.
-pub fn withdraw(
+pub fn cancel(
     connection: &mut Connection,
     run_no: i64,
     only: Option<&[i64]>,
     algos: Option<&[String]>,
     lease: Duration,
-) -> PgResult<Vec<(i64, Withdrawn)>> {
+) -> PgResult<Vec<(i64, Cancellation)>> {
     connection.transaction(|connection| {
         sweep(connection, usize::MAX, lease, only)?;
         let sql = &statements::WITHDRAW;
@@ -91,11 +119,11 @@ pub fn withdraw(
                 (cells.take()?, cells.take()?, cells.take()?);
             let request_id = cells.take()?;
             let withdrawn = match outcome {
-                "taken_out" => Withdrawn::TakenOut { request_id },
-                "asked" => Withdrawn::Asked,
-                "redo_stopped" => Withdrawn::RedoStopped,
-                "already_out" => Withdrawn::AlreadyOut,
-                _ => Withdrawn::Untouched(state_of(status, cells.number()?, cells.take()?)),
+                "taken_out" => Cancellation::Cancelled { request_id },
+                "asked" => Cancellation::Asked,
+                "redo_stopped" => Cancellation::RedoStopped,
+                "already_out" => Cancellation::AlreadyCancelled,
+                _ => Cancellation::Untouched(state_of(status, cells.number()?, cells.take()?)),
             };
             Ok((job_no, withdrawn))
         };
@@ -109,7 +137,7 @@ pub enum Restored {
     /// It waits again.
     Waiting,
     /// Its holder had not stopped it yet and goes on.
-    RequestWithdrawn,
+    RequestRevoked,
     /// It waits or runs, and nobody had asked to stop it.
     NotCancelled,
     /// It has ended; this is how.
@@ -132,7 +160,7 @@ pub fn restore(
                 (cells.take()?, cells.take()?, cells.take()?);
             let restored = match outcome {
                 "waiting" => Restored::Waiting,
-                "request_withdrawn" => Restored::RequestWithdrawn,
+                "request_withdrawn" => Restored::RequestRevoked,
                 "not_cancelled" => Restored::NotCancelled,
                 _ => Restored::Untouched(state_of(status, cells.number()?, cells.take()?)),
             };
@@ -161,6 +189,26 @@ pub fn requeue(
         rows.iter()
             .map(|row| Reader::new(row, sql).take())
             .collect()
+    })
+}
+
+/// Has failed jobs of a run wait again, each with the attempt in which it failed or -1 for any; tells how many do, and wakes
+/// the run's workers.
+pub fn try_again(
+    connection: &mut Connection,
+    run_no: i64,
+    jobs: &[(i64, i32)],
+    resubmit: bool,
+) -> PgResult<usize> {
+    connection.transaction(|connection| {
+        let (numbers, attempts): (Vec<i64>, Vec<i32>) = jobs.iter().copied().unzip();
+        let sql = &statements::AGAIN;
+        let row = connection.one(sql, &[&run_no, &numbers, &attempts, &resubmit])?;
+        let waiting = Reader::new(&row, sql).count()?;
+        if waiting > 0 {
+            wake(connection, run_no, "requeued")?;
+        }
+        Ok(waiting)
     })
 }
 

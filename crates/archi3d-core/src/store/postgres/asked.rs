@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::act::{self, Restored as Back, Withdrawn};
+use super::act::{self, Cancellation as Cancelling, Restored as Back};
 use super::connect::Connection;
 use super::error::PgResult;
-use super::reader::Reader;
+use super::reader::{Reader, small};
 use super::statements;
 use super::worker::PgStore;
 use crate::domain::id::JobId;
 use crate::domain::job::JobState;
-use crate::store::{Restored, StoreError, Withdrawal};
+use crate::store::{Cancellation, FailedJob, Restored, StoreError};
 
 /// So many jobs are changed in one transaction.
 const AT_ONCE: usize = 20_000;
@@ -20,19 +20,19 @@ type Change<T> = dyn Fn(&mut Connection, &[i64]) -> PgResult<Vec<(i64, T)>>;
 
 impl PgStore {
     /// Takes jobs out; tells of each what became of it. What dead workers of this machine had finished goes first.
-    pub(super) fn withdraw_many(&self, jobs: &[JobId]) -> Result<Vec<Withdrawal>, StoreError> {
+    pub(super) fn cancel_many(&self, jobs: &[JobId]) -> Result<Vec<Cancellation>, StoreError> {
         self.send_left()?;
         let (run_no, lease) = (self.link.run_no, self.link.lease);
         let told = self.each_part(jobs, &move |c, numbers| {
-            act::withdraw(c, run_no, Some(numbers), None, lease)
+            act::cancel(c, run_no, Some(numbers), None, lease)
         })?;
         let told = told.into_iter().map(|told| match told {
-            Some(Withdrawn::TakenOut { request_id }) => Withdrawal::TakenOut { request_id },
-            Some(Withdrawn::Asked) => Withdrawal::Asked,
-            Some(Withdrawn::RedoStopped) => Withdrawal::RedoStopped,
-            Some(Withdrawn::AlreadyOut) => Withdrawal::AlreadyOut,
-            Some(Withdrawn::Untouched(state)) => Withdrawal::Untouched(state),
-            None => Withdrawal::Untouched(JobState::Enqueued { attempt: 0 }),
+            Some(Cancelling::Cancelled { request_id }) => Cancellation::Cancelled { request_id },
+            Some(Cancelling::Asked) => Cancellation::Asked,
+            Some(Cancelling::RedoStopped) => Cancellation::RedoStopped,
+            Some(Cancelling::AlreadyCancelled) => Cancellation::AlreadyCancelled,
+            Some(Cancelling::Untouched(state)) => Cancellation::Untouched(state),
+            None => Cancellation::Untouched(JobState::Enqueued { attempt: 0 }),
         });
         Ok(told.collect())
     }
@@ -45,11 +45,33 @@ impl PgStore {
         })?;
         let told = told.into_iter().map(|told| match told {
             Some(Back::Waiting) => Restored::Waiting,
-            Some(Back::RequestWithdrawn) => Restored::RequestWithdrawn,
+            Some(Back::RequestRevoked) => Restored::RequestRevoked,
             Some(Back::NotCancelled) | None => Restored::NotCancelled,
             Some(Back::Untouched(state)) => Restored::Untouched(state),
         });
         Ok(told.collect())
+    }
+
+    /// Has failed jobs wait again; tells how many do.
+    pub(super) fn try_many_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+    ) -> Result<usize, StoreError> {
+        let (run_no, run_id) = (self.link.run_no, self.link.run_id.as_str());
+        let mut waiting = 0;
+        for part in jobs.chunks(AT_ONCE) {
+            let ids: Vec<JobId> = part.iter().map(|job| job.job_id.clone()).collect();
+            waiting += self.link.ask(self.patience(), |c| {
+                let numbers = job_numbers(c, run_id, &ids)?;
+                let known = part.iter().filter_map(|job| {
+                    let attempt = job.attempt.map_or(-1, small);
+                    Some((*numbers.get(job.job_id.as_str())?, attempt))
+                });
+                act::try_again(c, run_no, &known.collect::<Vec<_>>(), resubmit)
+            })?;
+        }
+        Ok(waiting)
     }
 
     /// Changes jobs part by part; nothing is told of one that the run does not have.

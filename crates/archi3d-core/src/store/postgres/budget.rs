@@ -7,8 +7,8 @@ use super::claim::Hold;
 use super::error::PgResult;
 use super::link::{Link, nonce};
 use super::money::{self, Cap, OpenReservation, Reserved, Sums};
-use super::spool::Entry;
-use crate::domain::budget::{CapKind, Caps, Grant, Level, Stake, Standing};
+use super::spool::SpoolEntry;
+use crate::domain::budget::{AttemptKey, CapKind, Caps, Grant, Level, Usage};
 use crate::domain::id::{JobId, RunId, WorkerId};
 use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
@@ -47,9 +47,9 @@ impl PgBudget {
         Ok(settled > 0)
     }
 
-    fn hold(&self, stake: &Stake) -> Result<Hold, StoreError> {
-        let hold = self.0.hold_of(stake, PATIENCE)?;
-        hold.ok_or_else(|| fenced(&stake.job_id))
+    fn hold(&self, attempt_key: &AttemptKey) -> Result<Hold, StoreError> {
+        let hold = self.0.hold_of(attempt_key, PATIENCE)?;
+        hold.ok_or_else(|| fenced(&attempt_key.job_id))
     }
 
     fn grant(job: &JobId, caps: Caps, reserved: Reserved) -> Result<Grant, StoreError> {
@@ -103,10 +103,10 @@ impl Budget for PgBudget {
         Ok(levels(caps, run, day))
     }
 
-    fn standing(&self, _run: &RunId) -> Result<Standing, StoreError> {
+    fn usage(&self, _run: &RunId) -> Result<Usage, StoreError> {
         let run_no = self.0.run_no;
         let run = self.0.ask(PATIENCE, |c| money::run_sums(c, run_no))?;
-        Ok(Standing {
+        Ok(Usage {
             spent_usd: run.spent.dollars(),
             reserved_usd: run.reserved.dollars(),
         })
@@ -142,7 +142,11 @@ impl Budget for PgBudget {
         })
     }
 
-    fn open(&self, run: &RunId, today: Option<Timestamp>) -> Result<Vec<(Stake, f64)>, StoreError> {
+    fn open(
+        &self,
+        run: &RunId,
+        today: Option<Timestamp>,
+    ) -> Result<Vec<(AttemptKey, f64)>, StoreError> {
         let run_no = self.0.run_no;
         let open = self.0.ask(PATIENCE, |connection| {
             let mut open = money::open(connection, Some(run_no), None)?;
@@ -153,17 +157,17 @@ impl Budget for PgBudget {
             }
             Ok(open)
         })?;
-        Ok(open.into_iter().filter_map(stake).collect())
+        Ok(open.into_iter().filter_map(attempt_key).collect())
     }
 
     fn reserve(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         _now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let hold = self.hold(stake)?;
+        let hold = self.hold(attempt_key)?;
         let ask = || {
             self.0.ask(PATIENCE, |connection| {
                 money::reserve(connection, &hold, Usd::of(usd), in_micros(caps))
@@ -173,27 +177,32 @@ impl Budget for PgBudget {
         if matches!(reserved, Reserved::No(..)) && self.settle_left()? {
             reserved = ask()?;
         }
-        Self::grant(&stake.job_id, caps, reserved)
+        Self::grant(&attempt_key.job_id, caps, reserved)
     }
 
-    fn raise(&self, stake: &Stake, usd: f64, _now: Timestamp) -> Result<(), StoreError> {
-        let (hold, usd) = (self.hold(stake)?, Usd::of(usd));
+    fn raise(&self, attempt_key: &AttemptKey, usd: f64, _now: Timestamp) -> Result<(), StoreError> {
+        let (hold, usd) = (self.hold(attempt_key)?, Usd::of(usd));
         // The purchase is made; nobody waits with it for a server that is away.
         match self.0.ask(Duration::ZERO, |connection| {
             money::raise(connection, &hold, usd)
         }) {
             // Whoever took the job over accounts for what it hears of.
             Ok(_) => Ok(()),
-            Err(error) if error.is_retryable() => {
+            Err(error) if !error.is_of_one() => {
                 let micros = usd.micros();
-                self.0.keep(Entry::Raised { hold, micros })
+                self.0.keep(SpoolEntry::Raised { hold, micros })
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    fn settle(&self, stake: &Stake, usd: f64, _now: Timestamp) -> Result<(), StoreError> {
-        let Some(hold) = self.0.hold_of(stake, PATIENCE)? else {
+    fn settle(
+        &self,
+        attempt_key: &AttemptKey,
+        usd: f64,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Some(hold) = self.0.hold_of(attempt_key, PATIENCE)? else {
             return Ok(());
         };
         let usd = Usd::of(usd);
@@ -202,9 +211,9 @@ impl Budget for PgBudget {
         });
         match settled {
             // It goes with the ending, which waits too.
-            Err(error) if error.is_retryable() => {
+            Err(error) if !error.is_of_one() => {
                 let micros = usd.micros();
-                self.0.keep(Entry::Settled { hold, micros })
+                self.0.keep(SpoolEntry::Settled { hold, micros })
             }
             settled => settled.map_err(StoreError::from),
         }
@@ -212,20 +221,20 @@ impl Budget for PgBudget {
 
     fn reserve_additional(
         &self,
-        stake: &Stake,
+        attempt_key: &AttemptKey,
         usd: f64,
         caps: Caps,
         _now: Timestamp,
     ) -> Result<Grant, StoreError> {
-        let hold = self.hold(stake)?;
+        let hold = self.hold(attempt_key)?;
         let reserved = self.0.ask(PATIENCE, |connection| {
             money::reserve_beside(connection, &hold, Usd::of(usd), in_micros(caps))
         })?;
-        Self::grant(&stake.job_id, caps, reserved)
+        Self::grant(&attempt_key.job_id, caps, reserved)
     }
 
-    fn write_off(&self, stake: &Stake, _now: Timestamp) -> Result<(), StoreError> {
-        let Some(hold) = self.0.hold_of(stake, PATIENCE)? else {
+    fn write_off(&self, attempt_key: &AttemptKey, _now: Timestamp) -> Result<(), StoreError> {
+        let Some(hold) = self.0.hold_of(attempt_key, PATIENCE)? else {
             return Ok(());
         };
         let written = self
@@ -235,13 +244,13 @@ impl Budget for PgBudget {
     }
 }
 
-fn stake(open: OpenReservation) -> Option<(Stake, f64)> {
-    let stake = Stake {
+fn attempt_key(open: OpenReservation) -> Option<(AttemptKey, f64)> {
+    let attempt_key = AttemptKey {
         run_id: RunId::parse(&open.run_id).ok()?,
         job_id: JobId::parse(&open.job_id).ok()?,
         attempt: open.hold.number,
         nonce: nonce(open.hold.attempt_id),
         worker_id: WorkerId::named(&open.worker),
     };
-    Some((stake, open.amount.dollars()))
+    Some((attempt_key, open.amount.dollars()))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::claim::{Beaten, Hold};
@@ -9,6 +10,7 @@ use super::connect::Connection;
 use super::error::PgResult;
 use super::reader::{Reader, small};
 use super::statements;
+use crate::domain::job::Entry;
 use crate::domain::money::Usd;
 
 /// Notes that something is about to be bought. Only [`Beaten::Held`] lets anybody buy: the intent is on disk then, and
@@ -73,31 +75,43 @@ pub fn made(connection: &mut Connection, hold: &Hold, note: &str) -> PgResult<bo
     Ok(row.is_some())
 }
 
-/// A result that an attempt said it had made and did not come to publish.
+/// A result that an attempt of a dead worker said it had made and did not come to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeBefore {
+pub struct LeftMade {
+    /// The job's id.
+    pub job_id: String,
     /// The attempt.
     pub hold: Hold,
-    /// Its worker.
-    pub worker: String,
+    /// What was there before.
+    pub entry: Entry,
+    /// When it began.
+    pub started: DateTime<Utc>,
     /// What it said, as JSON.
     pub note: String,
 }
 
-/// Returns such results of a job, newest first.
-pub fn made_before(connection: &mut Connection, job_no: i64) -> PgResult<Vec<MadeBefore>> {
-    let sql = &statements::MADE_BEFORE;
-    let rows = connection.rows(sql, &[&job_no])?;
+/// Returns such results of a run that attempts of these workers left: of all jobs that they hold, or of some that nobody has
+/// begun since; never of jobs that are `held` by somebody who lives.
+pub fn left_made(
+    connection: &mut Connection,
+    run_no: i64,
+    workers: &[&str],
+    only: Option<&[i64]>,
+    held: &[i64],
+) -> PgResult<Vec<LeftMade>> {
+    let sql = &statements::LEFT_MADE;
+    let rows = connection.rows(sql, &[&run_no, &workers, &only, &held])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);
-        let hold = Hold {
-            job_no,
-            number: cells.number()?,
-            attempt_id: cells.take()?,
-        };
-        Ok(MadeBefore {
-            hold,
-            worker: cells.take()?,
+        Ok(LeftMade {
+            job_id: cells.take()?,
+            hold: Hold {
+                job_no: cells.take()?,
+                number: cells.number()?,
+                attempt_id: cells.take()?,
+            },
+            entry: cells.entry()?,
+            started: cells.take()?,
             note: cells.take()?,
         })
     };

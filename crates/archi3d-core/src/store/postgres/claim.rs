@@ -55,6 +55,8 @@ pub struct Claimed {
     pub purchases: u32,
     /// When it was taken, by the database's clock.
     pub at: DateTime<Utc>,
+    /// Whether a person who had it tried again said that what may have been billed is bought again.
+    pub resubmit: bool,
 }
 
 /// An algorithm with the room it has at this moment.
@@ -68,6 +70,8 @@ pub struct Lane {
     pub after: i64,
     /// Only jobs that were bought already: nothing new may be paid for.
     pub bought_only: bool,
+    /// Its jobs cost nothing: nobody need wait until a claim is on the server's disk.
+    pub free: bool,
 }
 
 impl Lane {
@@ -94,31 +98,42 @@ pub fn claim(
     most: usize,
     by: &Claimer<'_>,
 ) -> PgResult<Vec<Claimed>> {
-    let (algos, room) = (algos(lanes), room(lanes));
-    let after: Vec<i64> = lanes.iter().map(|lane| lane.after).collect();
-    let bought: Vec<bool> = lanes.iter().map(|lane| lane.bought_only).collect();
+    let (bought_only, open): (Vec<Lane>, Vec<Lane>) =
+        lanes.iter().cloned().partition(|lane| lane.bought_only);
+    let mut found = if bought_only.is_empty() || by.rehearsal {
+        Vec::new()
+    } else {
+        claim_bought(connection, run_no, &bought_only, most, by)?
+    };
+    if open.is_empty() || found.len() >= most {
+        return Ok(found);
+    }
+    let after: Vec<i64> = open.iter().map(|lane| lane.after).collect();
+    let free = open.iter().all(|lane| lane.free);
     let sql = &statements::CLAIM;
     let lease = by.lease.as_secs_f64();
     let rows = connection.rows(
         sql,
         &[
             &run_no,
-            &algos,
-            &room,
+            &algos(&open),
+            &room(&open),
             &after,
-            &bought,
-            &large(most),
+            &large(most - found.len()),
             &by.worker,
             &lease,
             &by.rehearsal,
+            &free,
         ],
     )?;
-    rows.iter().map(|row| read_claimed(row, sql)).collect()
+    for row in &rows {
+        found.push(read_claimed(row, sql)?);
+    }
+    Ok(found)
 }
 
-/// Takes up to `most` jobs whose retry is due or whose holder is silent. For when [`claim`] comes up short, at the
-/// start, and every few seconds; cursors do not matter here.
-pub fn claim_rare(
+/// Takes jobs of lanes that may not buy anything new.
+fn claim_bought(
     connection: &mut Connection,
     run_no: i64,
     lanes: &[Lane],
@@ -126,7 +141,28 @@ pub fn claim_rare(
     by: &Claimer<'_>,
 ) -> PgResult<Vec<Claimed>> {
     let (algos, room) = (algos(lanes), room(lanes));
+    let sql = &statements::CLAIM_BOUGHT;
+    let lease = by.lease.as_secs_f64();
+    let rows = connection.rows(
+        sql,
+        &[&run_no, &algos, &room, &large(most), &by.worker, &lease],
+    )?;
+    rows.iter().map(|row| read_claimed(row, sql)).collect()
+}
+
+/// Takes up to `most` jobs whose retry is due or whose holder is silent. For when [`claim`] comes up short, at the
+/// start, and every few seconds; cursors do not matter here. What is `held` here is left alone, however late its holder is.
+pub fn claim_rare(
+    connection: &mut Connection,
+    run_no: i64,
+    lanes: &[Lane],
+    most: usize,
+    by: &Claimer<'_>,
+    held: &[i64],
+) -> PgResult<Vec<Claimed>> {
+    let (algos, room) = (algos(lanes), room(lanes));
     let bought: Vec<bool> = lanes.iter().map(|lane| lane.bought_only).collect();
+    connection.before_judging()?;
     let sql = &statements::CLAIM_RARE;
     let lease = by.lease.as_secs_f64();
     let rows = connection.rows(
@@ -140,6 +176,7 @@ pub fn claim_rare(
             &by.worker,
             &lease,
             &by.rehearsal,
+            &held,
         ],
     )?;
     rows.iter().map(|row| read_claimed(row, sql)).collect()
@@ -152,6 +189,7 @@ pub fn claim_one(
     entry: Entry,
     by: &Claimer<'_>,
 ) -> PgResult<Option<Claimed>> {
+    connection.before_judging()?;
     let sql = &statements::CLAIM_ONE;
     let lease = by.lease.as_secs_f64();
     let row = connection.row(
@@ -211,10 +249,13 @@ pub fn beat(
     worker: &str,
     lease: Duration,
 ) -> PgResult<Vec<Beaten>> {
-    let jobs: Vec<i64> = pulses.iter().map(|pulse| pulse.hold.job_no).collect();
-    let attempts: Vec<Uuid> = pulses.iter().map(|pulse| pulse.hold.attempt_id).collect();
-    let progress: Vec<Option<f32>> = pulses.iter().map(|pulse| pulse.progress).collect();
-    let doing: Vec<Option<String>> = pulses
+    // In the order in which endings lock them: nobody waits for somebody who waits.
+    let mut sorted: Vec<&Pulse> = pulses.iter().collect();
+    sorted.sort_unstable_by_key(|pulse| pulse.hold.job_no);
+    let jobs: Vec<i64> = sorted.iter().map(|pulse| pulse.hold.job_no).collect();
+    let attempts: Vec<Uuid> = sorted.iter().map(|pulse| pulse.hold.attempt_id).collect();
+    let progress: Vec<Option<f32>> = sorted.iter().map(|pulse| pulse.progress).collect();
+    let doing: Vec<Option<String>> = sorted
         .iter()
         .map(|pulse| pulse.doing.as_deref().map(clean))
         .collect();
@@ -253,6 +294,13 @@ pub struct NextDue {
     pub lease: Option<Duration>,
     /// Whether jobs wait, with or without a pause.
     pub waiting: bool,
+}
+
+/// Tells whether anything of these algorithms waits, is to be tried again or runs.
+pub fn is_left(connection: &mut Connection, run_no: i64, algos: &[&str]) -> PgResult<bool> {
+    let sql = &statements::LEFT;
+    let row = connection.one(sql, &[&run_no, &algos])?;
+    Reader::new(&row, sql).take()
 }
 
 /// Tells when there may be something to take again; a run with none of it is drained.
@@ -314,5 +362,6 @@ fn read_claimed(row: &postgres::Row, sql: &'static Sql) -> PgResult<Claimed> {
         lost: cells.number()?,
         purchases: cells.number()?,
         at: cells.take()?,
+        resubmit: cells.take()?,
     })
 }

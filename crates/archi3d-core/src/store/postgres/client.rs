@@ -8,6 +8,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use postgres::error::SqlState;
 use postgres::tls::{MakeTlsConnect, TlsConnect};
 use postgres::types::{ToSql, Type};
 use postgres::{AsyncMessage, CancelToken, Config, Error, Row, Socket, Statement};
@@ -22,6 +23,13 @@ pub(super) enum Trouble {
     Silence(Duration),
     /// The system did not let us ask.
     System(io::Error),
+}
+
+impl Trouble {
+    /// Tells whether the server says that it only reads.
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Said(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION))
+    }
 }
 
 impl From<Error> for Trouble {
@@ -83,6 +91,11 @@ impl Client {
 
     pub(super) fn is_closed(&self) -> bool {
         self.given_up || self.asking.is_closed()
+    }
+
+    /// From now on it counts as closed.
+    pub(super) fn give_up(&mut self) {
+        self.given_up = true;
     }
 
     pub(super) fn cancel_token(&self) -> CancelToken {

@@ -24,10 +24,14 @@ const OLDEST_SERVER: i32 = 130_000;
 /// How long a server may take to let us in once it has been reached.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// How long a server may have no connection left for us.
+const FULL: Duration = Duration::from_secs(5);
+
 /// Settings of a direct connection. Plans that were made on empty tables would stay and join by reading whole tables, so
-/// only the ways by index are left open. What was acknowledged is on disk, whatever the server's default is.
+/// only the ways by index are left open, and no helpers are started for what looks dear because of that. What was
+/// acknowledged is on disk, whatever the server's default is.
 const DIRECT: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
-    SET enable_mergejoin = off; SET enable_bitmapscan = off; SET jit = off; SET statement_timeout = '30s'; \
+    SET enable_mergejoin = off; SET enable_bitmapscan = off; SET jit = off; SET max_parallel_workers_per_gather = 0; SET statement_timeout = '30s'; \
     SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on";
 
 /// A connection to the store.
@@ -37,9 +41,13 @@ pub struct Connection {
     name: String,
     prepared: Option<HashMap<&'static str, Statement>>,
     in_transaction: bool,
+    /// Whether the server acknowledges what is not on its disk, unless it is told otherwise.
+    hasty: bool,
     times: Option<Times>,
     /// How long a statement may take.
     limit: Option<Duration>,
+    /// Whether something could be written over it before: a server that only reads is on its way out or in then.
+    let_in: bool,
 }
 
 impl std::fmt::Debug for Connection {
@@ -60,15 +68,17 @@ pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 impl Connection {
     /// Connects as `name`, which people see in `pg_stat_activity`. Nothing is kept on the server yet.
     pub fn open(url: &StoreUrl, name: &str) -> PgResult<Self> {
-        let client = connect(url, name)?;
+        let client = connect_patiently(url, name)?;
         let mut connection = Self {
             client,
             url: url.clone(),
             name: name.to_owned(),
             prepared: None,
             in_transaction: false,
+            hasty: false,
             times: Times::wanted(),
             limit: None,
+            let_in: false,
         };
         connection.refuse_old_server()?;
         if url.prepare == Some(true) {
@@ -80,7 +90,8 @@ impl Connection {
     /// Connects again after the connection was lost, and notes a fail-over.
     pub fn reopen(&mut self) -> PgResult<()> {
         let direct = self.is_direct();
-        let mut fresh = Self::open(&self.url, &self.name)?;
+        let mut fresh = Self::open(&self.url, &self.name).map_err(PgError::while_away)?;
+        fresh.let_in = self.let_in;
         if direct && !fresh.is_direct() {
             fresh.keep_plans()?;
         }
@@ -94,6 +105,12 @@ impl Connection {
     pub fn limit(&mut self, limit: Option<Duration>) {
         self.limit = limit;
         self.client.limit(limit);
+    }
+
+    /// From now on a server that only reads counts as one that is away: after a fail-over it is the old one, or the new one
+    /// before its time.
+    pub(super) fn note_let_in(&mut self) {
+        self.let_in = true;
     }
 
     /// Connects again to look on: nothing is noted on the server.
@@ -125,6 +142,11 @@ impl Connection {
     /// Tells whether it is known to be gone.
     pub fn is_closed(&self) -> bool {
         self.client.is_closed()
+    }
+
+    /// Tells whether a transaction is open, which a statement that fails would end.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.in_transaction
     }
 
     /// From now on statements are prepared and plans are kept: nobody stands between us and the server.
@@ -161,6 +183,9 @@ impl Connection {
         sql: &'static Sql,
         parameters: &[Parameter<'_>],
     ) -> PgResult<Vec<Row>> {
+        if self.is_hasty() && !self.in_transaction {
+            return self.transaction(|connection| connection.rows(sql, parameters));
+        }
         let began = self.times.is_some().then(Instant::now);
         let answer = self.try_rows(sql, parameters);
         if let (Some(times), Some(began)) = (&mut self.times, began) {
@@ -233,7 +258,12 @@ impl Connection {
         if self.in_transaction {
             return self.part(body);
         }
-        self.batch("BEGIN", "BEGIN")?;
+        let begin = if self.is_hasty() {
+            "BEGIN; SET LOCAL synchronous_commit = on"
+        } else {
+            "BEGIN"
+        };
+        self.batch("BEGIN", begin)?;
         self.in_transaction = true;
         let done = body(self);
         self.in_transaction = false;
@@ -260,20 +290,34 @@ impl Connection {
         Ok(value)
     }
 
+    /// Tells whether each transaction has to say that it waits for the disk: nothing else can be set behind a pooler.
+    fn is_hasty(&self) -> bool {
+        self.hasty && !self.is_direct()
+    }
+
     /// Runs text without parameters.
     pub(super) fn batch(&mut self, what: &'static str, text: &str) -> PgResult<()> {
         let done = self.client.batch_execute(text);
         done.map_err(|error| self.named(what, &error))
     }
 
-    /// Notes a fail-over before any lease is judged through this connection.
+    /// Notes that the server came back or is another one. A connection of our own is made anew then, and notes it.
     pub fn note_serving(&mut self) -> PgResult<()> {
         self.rows(&statements::SERVING, &[]).map(drop)
     }
 
+    /// Notes it before a lease is judged, where somebody between us may have changed servers.
+    pub(super) fn before_judging(&mut self) -> PgResult<()> {
+        if self.is_direct() {
+            return Ok(());
+        }
+        self.note_serving()
+    }
+
     fn refuse_old_server(&mut self) -> PgResult<()> {
         let answer = self.client.query_typed(
-            "SELECT current_setting('server_version_num')::int, current_setting('server_version')",
+            "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+             current_setting('synchronous_commit') = 'off'",
             &[],
         );
         let rows = answer.map_err(|error| self.named("the server's version", &error))?;
@@ -286,10 +330,18 @@ impl Connection {
                 version: row.get(1),
             });
         }
+        self.hasty = row.get(2);
         Ok(())
     }
 
-    pub(super) fn named(&self, statement: &'static str, error: &Trouble) -> PgError {
+    pub(super) fn named(&mut self, statement: &'static str, error: &Trouble) -> PgError {
+        if self.let_in && error.is_read_only() {
+            // This connection leads to nothing any more.
+            self.client.give_up();
+            return PgError::Lost {
+                reason: "the server only reads (a standby?)".to_owned(),
+            };
+        }
         error::of_statement(
             error,
             statement,
@@ -329,6 +381,21 @@ fn forgot(error: &Trouble) -> bool {
     error
         .code()
         .is_some_and(|code| matches!(code.code(), "26000" | "42P05" | "08P01"))
+}
+
+/// Connects; where a server has no connection left, others may be about to leave.
+fn connect_patiently(url: &StoreUrl, name: &str) -> PgResult<Client> {
+    let end = Instant::now() + FULL;
+    loop {
+        match connect(url, name) {
+            Err(PgError::Full { .. }) if Instant::now() < end => {
+                // Many start at once, and are not to ask at once again.
+                let chance = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
+                std::thread::sleep(Duration::from_millis(100) + FULL.mul_f64(chance / 8.0));
+            }
+            connected => return connected,
+        }
+    }
 }
 
 fn connect(url: &StoreUrl, name: &str) -> PgResult<Client> {

@@ -9,13 +9,16 @@ use uuid::Uuid;
 
 use super::claim::Hold;
 use super::connect::Connection;
-use super::error::PgResult;
+use super::error::{PgError, PgResult};
 use super::reader::{Reader, clean, small};
 use super::statements;
 use crate::domain::money::Usd;
 use crate::domain::patch::Patch;
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
+
+/// What the server says where a row is there already.
+const THERE_ALREADY: &str = "23505";
 
 /// A file of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +76,7 @@ pub enum Published {
 /// Publishes results, many at once, and answers one for one. Told again (after a lost connection, or from a spool) a
 /// result is [`Published::Already`]. One that is fenced stays on record only after [`fenced`].
 pub fn succeed(connection: &mut Connection, successes: &[Success]) -> PgResult<Vec<Published>> {
-    let mut found = succeed_once(connection, successes)?;
+    let mut found = succeed_bare(connection, successes)?;
     let behind = |found: &HashMap<i64, bool>| -> Vec<Success> {
         successes
             .iter()
@@ -81,7 +84,11 @@ pub fn succeed(connection: &mut Connection, successes: &[Success]) -> PgResult<V
             .cloned()
             .collect()
     };
-    let rest = behind(&found);
+    let mut rest = behind(&found);
+    if !rest.is_empty() {
+        found.extend(succeed_once(connection, &rest)?);
+        rest.retain(|one| !found.contains_key(&one.hold.job_no));
+    }
     if rest.is_empty() {
         return Ok(successes
             .iter()
@@ -117,6 +124,44 @@ fn answer(adopted: bool) -> Published {
     }
 }
 
+/// Publishes the results without files whose jobs are held; whoever is none of these is not among the answers.
+fn succeed_bare(connection: &mut Connection, all: &[Success]) -> PgResult<HashMap<i64, bool>> {
+    let mut bare: Vec<&Success> = all.iter().filter(|one| one.files.is_empty()).collect();
+    // A result that is there already ends the statement, and a transaction with it.
+    if bare.is_empty() || connection.is_in_transaction() {
+        return Ok(HashMap::new());
+    }
+    bare.sort_unstable_by_key(|one| one.hold.job_no);
+    let (jobs, attempts, numbers) = holds(bare.iter().map(|one| &one.hold));
+    let patches: Vec<String> = bare.iter().map(|one| text(&one.patch)).collect();
+    let hashes: Vec<&[u8]> = bare.iter().map(|one| one.content_hash.as_slice()).collect();
+    let costs: Vec<Option<i64>> = bare.iter().map(|one| one.cost_micros).collect();
+    let keys: Vec<Option<&[u8]>> = bare.iter().map(|one| one.content_key.as_deref()).collect();
+    let versions: Vec<Option<String>> = bare.iter().map(|one| version(one)).collect();
+    let simulated: Vec<bool> = bare.iter().map(|one| one.simulated).collect();
+    let seconds: Vec<Option<f64>> = bare.iter().map(|one| one.seconds).collect();
+    let sources: Vec<Option<&str>> = bare.iter().map(|one| one.price_source.as_deref()).collect();
+    let sql = &statements::SUCCEED_BARE;
+    let rows = connection.rows(
+        sql,
+        &[
+            &jobs, &attempts, &numbers, &patches, &hashes, &costs, &keys, &versions, &simulated,
+            &seconds, &sources,
+        ],
+    );
+    let rows = match rows {
+        Err(PgError::Failed { code, .. }) if code == THERE_ALREADY => return Ok(HashMap::new()),
+        rows => rows?,
+    };
+    let read = |row| Ok((Reader::new(row, sql).take()?, false));
+    rows.iter().map(read).collect()
+}
+
+/// Returns what made a result, as a program said it.
+fn version(one: &Success) -> Option<String> {
+    one.algo_version.as_deref().map(clean)
+}
+
 fn succeed_once(connection: &mut Connection, all: &[Success]) -> PgResult<HashMap<i64, bool>> {
     let (jobs, attempts, numbers) = holds(all.iter().map(|one| &one.hold));
     let patches: Vec<String> = all.iter().map(|one| text(&one.patch)).collect();
@@ -124,7 +169,7 @@ fn succeed_once(connection: &mut Connection, all: &[Success]) -> PgResult<HashMa
     let refs: Vec<Option<&str>> = all.iter().map(|one| one.result_ref.as_deref()).collect();
     let costs: Vec<Option<i64>> = all.iter().map(|one| one.cost_micros).collect();
     let keys: Vec<Option<&[u8]>> = all.iter().map(|one| one.content_key.as_deref()).collect();
-    let versions: Vec<Option<&str>> = all.iter().map(|one| one.algo_version.as_deref()).collect();
+    let versions: Vec<Option<String>> = all.iter().map(version).collect();
     let simulated: Vec<bool> = all.iter().map(|one| one.simulated).collect();
     let seconds: Vec<Option<f64>> = all.iter().map(|one| one.seconds).collect();
     let sources: Vec<Option<&str>> = all.iter().map(|one| one.price_source.as_deref()).collect();
@@ -306,7 +351,7 @@ pub struct PutOff {
 }
 
 /// Gives a job back after a failure that is not its end.
-pub fn put_off(connection: &mut Connection, setback: &PutOff) -> PgResult<Ended> {
+pub fn requeue(connection: &mut Connection, setback: &PutOff) -> PgResult<Ended> {
     let hold = &setback.hold;
     let sql = &statements::PUT_OFF;
     let row = connection.row(
@@ -444,6 +489,8 @@ pub enum Bill {
     Billed(Option<Usd>),
     /// It is over and was surely not billed.
     NotBilled,
+    /// Its worker died, and neither an intent nor a purchase is on record.
+    Unsaid,
     /// It goes on, or nobody can tell.
     Open,
 }
@@ -472,6 +519,7 @@ pub fn bills(connection: &mut Connection, all: &[(i64, Uuid)]) -> PgResult<Vec<B
             "failed" | "put_off" if class == Some(ErrorClass::Unknown) => Bill::Open,
             "failed" | "put_off" => Bill::NotBilled,
             "released" | "cancelled" if !intended => Bill::NotBilled,
+            "lost" if !bought && !intended => Bill::Unsaid,
             _ => Bill::Open,
         };
         found.insert(key, bill);

@@ -26,6 +26,14 @@ pub enum PgError {
         /// What the system said.
         reason: String,
     },
+    /// The server has no connection left for us.
+    #[error("PostgreSQL at {server} has no connection left: {reason}")]
+    Full {
+        /// Where, without the password.
+        server: String,
+        /// What the server said.
+        reason: String,
+    },
     /// The server answered and refused the user or the password.
     #[error("PostgreSQL at {server} refuses the login: {reason}")]
     WrongPassword {
@@ -122,6 +130,9 @@ impl PgError {
             Self::CannotConnect { .. } => {
                 "check host and port of the URL and that the server runs: `pg_isready -d URL`".to_owned()
             }
+            Self::Full { .. } => {
+                "every worker has two connections: raise max_connections of the server, or put PgBouncer between".to_owned()
+            }
             Self::WrongPassword { .. } => {
                 "check user and password: in the URL, in PGPASSWORD or in ~/.pgpass (mode 600)".to_owned()
             }
@@ -147,10 +158,19 @@ impl PgError {
         }
     }
 
+    /// Returns what an error of connecting means to somebody who was let in before: a server that only reads will be promoted,
+    /// or is the old one.
+    pub(super) fn while_away(self) -> Self {
+        match self {
+            Self::ReadOnly { reason, .. } => Self::Lost { reason },
+            other => other,
+        }
+    }
+
     /// Tells whether the same call may work a moment later.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Lost { .. } | Self::CannotConnect { .. } => true,
+            Self::Lost { .. } | Self::CannotConnect { .. } | Self::Full { .. } => true,
             // Deadlocks and serialization failures; a timeout; a server that stops or is full.
             Self::Failed { code, .. } => {
                 matches!(code.as_str(), "40001" | "40P01" | "55P03" | "57014")
@@ -158,6 +178,13 @@ impl PgError {
             }
             _ => false,
         }
+    }
+
+    /// Tells whether the server refuses what a statement says of one row: a value that it cannot keep. Of many rows in one
+    /// statement the others would be taken.
+    pub fn is_of_one(&self) -> bool {
+        let of_one = |code: &str| ["22", "23", "54"].contains(&code.get(..2).unwrap_or_default());
+        matches!(self, Self::Failed { code, .. } if of_one(code))
     }
 
     /// Tells whether the request or the set-up is wrong, rather than the server.
@@ -274,6 +301,7 @@ pub(super) fn of_connecting(error: &Trouble, server: &str, database: &str) -> Pg
         {
             PgError::WrongPassword { server, reason }
         }
+        Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => PgError::Full { server, reason },
         Some(code) if *code == SqlState::INVALID_CATALOG_NAME => PgError::Url { what: reason },
         // The client refuses a server without a password of its own, and one whose proof is wrong.
         None if reason.contains("password") || reason.contains("authentication") => {

@@ -8,11 +8,12 @@ use std::sync::PoisonError;
 use super::claim::Hold;
 use super::ending::{self, Published, Success};
 use super::record;
-use super::spool::Entry as Spooled;
+use super::spool::SpoolEntry as Spooled;
 use super::worker::PgStore;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
+use crate::domain::time::Timestamp;
 use crate::store::Finish;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::shelf;
@@ -70,6 +71,7 @@ impl PgStore {
         lease: &Lease,
         hold: Hold,
         success: Success,
+        at: Timestamp,
     ) -> Result<Finish, StoreError> {
         if !success.files.is_empty() {
             self.publish(lease, &success)?;
@@ -82,10 +84,15 @@ impl PgStore {
             }
             // A disk that cannot take it is no reason to lose it.
         }
-        match self
-            .endings
-            .succeed(&self.link, self.patience(), success.clone())
-        {
+        let publish = |successes: &[Success]| {
+            let told = self
+                .link
+                .ask(self.patience(), |c| ending::succeed(c, successes))?;
+            self.follow(successes.len(), at);
+            Ok(told)
+        };
+        let published = self.endings.succeed(&self.link, success.clone(), publish);
+        match published {
             Ok(published) => {
                 let kept_at = self.shelve(&success, published != Published::Fenced)?;
                 self.over(lease, hold);
@@ -95,12 +102,21 @@ impl PgStore {
                     Published::Fenced => Finish::Fenced { kept_at },
                 })
             }
-            Err(error) if error.is_retryable() => {
+            Err(error) if error.is_of_one() => {
+                // The server will never take it: kept as it is, and the trouble of this job alone.
+                let spool = self.link.spool();
+                let entry = Spooled::Succeeded { success };
+                let aside = spool.set_aside(&entry);
+                let aside = aside.context("write beside the spool", spool.path())?;
+                let refused = io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+                Err(refused).context("publish the result that is kept in", &aside)
+            }
+            // Whatever the server's trouble is, the result is not lost with it; who asks for more hears of the trouble.
+            Err(_) => {
                 self.spool_up(Spooled::Succeeded { success })?;
                 self.over(lease, hold);
                 Ok(Finish::Published)
             }
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -152,21 +152,39 @@ pub struct ClosedProvider {
     pub wait: Option<Duration>,
 }
 
+/// Returns the providers that are closed now, and the algorithms that pause.
+pub fn shut(connection: &mut Connection) -> PgResult<(Vec<ClosedProvider>, Vec<PausedAlgo>)> {
+    let sql = &statements::GATES;
+    let (mut closed, mut paused) = (Vec::new(), Vec::new());
+    for row in &connection.rows(sql, &[])? {
+        let mut cells = Reader::new(row, sql);
+        let is_algo: bool = cells.take()?;
+        let (key, since): (String, DateTime<Utc>) = (cells.take()?, cells.take()?);
+        let (until, reason): (Option<DateTime<Utc>>, String) = (cells.take()?, cells.take()?);
+        let wait = cells.take::<Option<f64>>()?.map(span);
+        if is_algo {
+            paused.push(PausedAlgo {
+                algo: key,
+                failures: cells.number()?,
+                since,
+                reason,
+            });
+        } else {
+            closed.push(ClosedProvider {
+                provider: key,
+                since,
+                until,
+                reason,
+                wait,
+            });
+        }
+    }
+    Ok((closed, paused))
+}
+
 /// Returns the providers that are closed now.
 pub fn closed(connection: &mut Connection) -> PgResult<Vec<ClosedProvider>> {
-    let sql = &statements::CLOSED_PROVIDERS;
-    let rows = connection.rows(sql, &[])?;
-    let read = |row| {
-        let mut cells = Reader::new(row, sql);
-        Ok(ClosedProvider {
-            provider: cells.take()?,
-            since: cells.take()?,
-            until: cells.take()?,
-            reason: cells.take()?,
-            wait: cells.take::<Option<f64>>()?.map(span),
-        })
-    };
-    rows.iter().map(read).collect()
+    Ok(shut(connection)?.0)
 }
 
 /// How an algorithm does, over all workers.
@@ -218,18 +236,7 @@ pub struct PausedAlgo {
 
 /// Returns the algorithms that pause.
 pub fn paused(connection: &mut Connection) -> PgResult<Vec<PausedAlgo>> {
-    let sql = &statements::PAUSED_ALGOS;
-    let rows = connection.rows(sql, &[])?;
-    let read = |row| {
-        let mut cells = Reader::new(row, sql);
-        Ok(PausedAlgo {
-            algo: cells.take()?,
-            failures: cells.number()?,
-            since: cells.take()?,
-            reason: cells.take()?,
-        })
-    };
-    rows.iter().map(read).collect()
+    Ok(shut(connection)?.1)
 }
 
 /// How an algorithm's first jobs of a run do, over all workers.

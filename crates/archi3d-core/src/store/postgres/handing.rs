@@ -1,8 +1,8 @@
 //! How a worker gets jobs: by lane, from where it was, and what is due or was left by the dead.
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::act;
@@ -21,13 +21,35 @@ use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::store::error::StoreError;
-use crate::store::{Claim, JobRecord, Lane, Next, ReleaseReason, Standing, Want, WorkerStore as _};
+use crate::store::{
+    Claim, JobRecord, JobSnapshot, Lane, Next, ReleaseReason, Want, WorkerStore as _,
+};
 
 /// So many expired leases are taken back at a time.
 const SWEPT: usize = 5_000;
 
 /// How long cursors are followed before claims begin anew: at least, and at most.
 const FOLLOWED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+
+/// How often is looked for what is due and what the dead left, at least.
+const RARELY: Duration = Duration::from_secs(5);
+
+/// When is looked next for what is due and what the dead left.
+#[derive(Debug)]
+pub(super) struct Rare {
+    next: Instant,
+    /// Whether something that dead workers of this machine ended could not be sent.
+    waits: bool,
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Self {
+            next: Instant::now(),
+            waits: false,
+        }
+    }
+}
 
 /// Where the next claim of each algorithm begins.
 #[derive(Debug)]
@@ -58,7 +80,7 @@ impl PgStore {
     }
 
     /// Has jobs of these algorithms performed that were only rehearsed; tells how many.
-    pub fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
+    pub(super) fn perform(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
         if self.rehearsal {
             return Ok(0);
         }
@@ -71,7 +93,7 @@ impl PgStore {
     }
 
     /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made.
-    pub fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+    pub(super) fn waiting_algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
         let run_no = self.link.run_no;
         let counts = self
             .link
@@ -85,76 +107,140 @@ impl PgStore {
             .collect())
     }
 
-    /// Claims by lane, and now and then what is due or was left by the dead.
+    /// Claims what is due or was left by the dead now and then, else by lane, and where that comes up short both.
     pub(super) fn claim_some(&self, want: &Want<'_>) -> PgResult<Vec<claim::Claimed>> {
-        self.give_back_unanswered()?;
+        let unanswered = self.unanswered.lock();
+        let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
+        self.give_back_unanswered(&mut unanswered)?;
+        let on_trial = want.lanes.iter().any(|lane| lane.trial.is_some());
+        // First of all now and then, because there may be other jobs without end.
+        let first = self.is_rare_due(true);
+        let mut found = Vec::new();
+        if first {
+            self.look_for_left();
+            if !on_trial {
+                let lanes = self.lanes(want, false);
+                found = self.claim_rare(&mut unanswered, &lanes, want.most)?;
+                if found.len() >= want.most {
+                    // There may be more of it.
+                    self.rare().next = Instant::now();
+                    return Ok(found);
+                }
+            }
+            // Whom nobody may take over, is out or has failed for good.
+            if !self.rare().waits
+                && self
+                    .sweep_within(Duration::ZERO, None)
+                    .is_ok_and(|swept| swept.requeued > 0)
+            {
+                // They wait before the cursors.
+                self.news.store(true, Ordering::SeqCst);
+            }
+        }
         // Before the claim: what is said while it runs is news again.
         let news = self.news.swap(false, Ordering::SeqCst);
-        let mut lanes = self.lanes(want, news);
-        let by = self.claimer();
-        let rare_due = {
-            let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
-            let due = *rare <= Instant::now();
-            if due {
-                *rare = Instant::now() + (self.link.lease / 6).min(Duration::from_secs(5));
-            }
-            due
+        let lanes = less(&self.lanes(want, news), &found);
+        let most = want.most - found.len();
+        let waiting = self.claim_waiting(&mut unanswered, want, &lanes, most);
+        let waiting = match waiting {
+            Err(error) if found.is_empty() => return Err(error),
+            // What was lost is given back before the next claim.
+            Err(_) => return Ok(found),
+            Ok(waiting) => waiting,
         };
-        // Asked once: a claim that was committed without an answer is given back before the next one.
-        let patience = Duration::ZERO;
+        let lanes = less(&lanes, &waiting);
+        found.extend(waiting);
+        if found.len() < want.most && (!first || on_trial) {
+            match self.claim_rare(&mut unanswered, &lanes, want.most - found.len()) {
+                Ok(rare) => found.extend(rare),
+                Err(error) if found.is_empty() => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn rare(&self) -> MutexGuard<'_, Rare> {
+        self.rare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether it is time to look for what is due and what the dead left; if so and `begin`, the next time is set.
+    pub(super) fn is_rare_due(&self, begin: bool) -> bool {
+        let mut rare = self.rare();
+        let due = rare.next <= Instant::now();
+        if due && begin {
+            rare.next = Instant::now() + (self.link.lease / 6).min(RARELY);
+        }
+        due
+    }
+
+    /// Sends what the dead of this machine ended, which is not to be made again: where that fails, nothing is taken from
+    /// the dead.
+    fn look_for_left(&self) {
+        let sent = self.look_after_left();
+        if let Err(error) = &sent {
+            let what = error.to_string();
+            self.link
+                .warn(format!("nothing is taken over from the dead: {what}"));
+        }
+        self.rare().waits = sent.map_or(true, |sent| sent.waits);
+    }
+
+    /// Claims what is due and what was left by the dead.
+    fn claim_rare(
+        &self,
+        unanswered: &mut bool,
+        lanes: &[claim::Lane],
+        most: usize,
+    ) -> PgResult<Vec<claim::Claimed>> {
+        if self.rare().waits || lanes.iter().all(|lane| lane.most == 0) {
+            return Ok(Vec::new());
+        }
+        let (by, held) = (self.claimer(), self.link.held());
+        let found = self.link.ask(Duration::ZERO, |c| {
+            *unanswered = true;
+            claim::claim_rare(c, self.link.run_no, lanes, most, &by, &held)
+        })?;
+        self.know(&found);
+        *unanswered = false;
+        Ok(found)
+    }
+
+    /// Claims what waits, by lane.
+    fn claim_waiting(
+        &self,
+        unanswered: &mut bool,
+        want: &Want<'_>,
+        lanes: &[claim::Lane],
+        most: usize,
+    ) -> PgResult<Vec<claim::Claimed>> {
+        let by = self.claimer();
         let anew = lanes.iter().all(|lane| lane.after == claim::Lane::START);
         let began = Instant::now();
-        self.unanswered.store(true, Ordering::SeqCst);
-        let mut found = self.link.ask(patience, |c| {
+        // Asked once: a claim that was committed without an answer is given back before the next one.
+        let found = self.link.ask(Duration::ZERO, |c| {
+            *unanswered = true;
             if want.lanes.iter().any(|lane| lane.trial.is_some()) {
-                let lanes = from_the_start(&lanes);
+                let lanes = from_the_start(lanes);
                 return self.claim_on_trial(c, want, lanes, &by);
             }
-            let mut found = claim::claim(c, self.link.run_no, &lanes, want.most, &by)?;
-            if found.len() < want.most && lanes.iter().any(|lane| lane.after > claim::Lane::START) {
+            let mut found = claim::claim(c, self.link.run_no, lanes, most, &by)?;
+            if found.len() < most && lanes.iter().any(|lane| lane.after > claim::Lane::START) {
                 // What was given back stands before the cursors.
-                let anew = from_the_start(&less(&lanes, &found));
-                let rest = want.most - found.len();
+                let anew = from_the_start(&less(lanes, &found));
+                let rest = most - found.len();
                 found.extend(claim::claim(c, self.link.run_no, &anew, rest, &by)?);
             }
             Ok(found)
         })?;
-        self.unanswered.store(false, Ordering::SeqCst);
+        self.know(&found);
+        *unanswered = false;
         if anew {
             // Where many jobs have ended that the server may not forget yet, beginning anew is what costs.
             let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
             cursors.long = (began.elapsed() * 20).clamp(FOLLOWED.0, FOLLOWED.1);
         }
-        self.move_cursors(&found, found.len() < want.most);
-        if found.len() < want.most || rare_due {
-            lanes = less(&lanes, &found);
-            let rest = want.most - found.len().min(want.most);
-            if rest > 0 && lanes.iter().any(|lane| lane.most > 0) {
-                // What the dead had ended is not to be made again.
-                match self.send_left() {
-                    Ok(sent) if !sent.waits => {}
-                    Ok(_) => return Ok(found),
-                    Err(error) => {
-                        let what = error.to_string();
-                        self.link
-                            .warn(format!("nothing is taken over from the dead: {what}"));
-                        return Ok(found);
-                    }
-                }
-                self.unanswered.store(true, Ordering::SeqCst);
-                let rare = self.link.ask(patience, |c| {
-                    claim::claim_rare(c, self.link.run_no, &lanes, rest, &by)
-                });
-                match rare {
-                    Ok(rare) => {
-                        self.unanswered.store(false, Ordering::SeqCst);
-                        found.extend(rare);
-                    }
-                    Err(error) if found.is_empty() => return Err(error),
-                    Err(_) => {}
-                }
-            }
-        }
+        self.move_cursors(&found, found.len() < most);
         Ok(found)
     }
 
@@ -219,10 +305,10 @@ impl PgStore {
             .link
             .ask(patience, |c| view::jobs_named(c, run_id, job.as_str(), 2))?;
         let found = found.into_iter().find(|view| view.job_no == job_no);
-        let standing = found.and_then(record::of_view).map(|job| job.standing);
-        let Some(Standing::Known {
+        let snapshot = found.and_then(record::of_view).map(|job| job.snapshot);
+        let Some(JobSnapshot::Known {
             state, not_before, ..
-        }) = standing
+        }) = snapshot
         else {
             return Ok(Claim::Busy);
         };
@@ -241,10 +327,18 @@ impl PgStore {
 
     /// Takes expired leases back, all or that of one job.
     pub(super) fn sweep(&self, job_no: Option<i64>) -> PgResult<act::Swept> {
+        self.sweep_within(self.patience(), job_no)
+    }
+
+    fn sweep_within(&self, patience: Duration, job_no: Option<i64>) -> PgResult<act::Swept> {
         let only = job_no.map(|job_no| vec![job_no]);
-        let lease = self.link.lease;
-        self.link.ask(self.patience(), |c| {
-            act::sweep(c, SWEPT, lease, only.as_deref())
+        let sweeper = act::Sweeper {
+            lease: self.link.lease,
+            worker: Some(&self.link.worker),
+            held: &self.link.held(),
+        };
+        self.link.ask(patience, |c| {
+            act::sweep_as(c, SWEPT, &sweeper, only.as_deref())
         })
     }
 
@@ -313,8 +407,8 @@ impl PgStore {
     }
 
     /// Gives back what was claimed for us without our hearing of it: nothing of it has begun.
-    fn give_back_unanswered(&self) -> PgResult<()> {
-        if !self.unanswered.load(Ordering::SeqCst) {
+    fn give_back_unanswered(&self, unanswered: &mut bool) -> PgResult<()> {
+        if !*unanswered {
             return Ok(());
         }
         let (run_no, worker) = (self.link.run_no, self.link.worker.as_str());
@@ -331,11 +425,20 @@ impl PgStore {
             self.link
                 .ask(Duration::ZERO, |c| ending::release(c, &unknown, &how))?;
         }
-        self.unanswered.store(false, Ordering::SeqCst);
+        *unanswered = false;
         Ok(())
     }
 
-    fn lanes(&self, want: &Want<'_>, news: bool) -> Vec<claim::Lane> {
+    /// Notes jobs as ours, before anybody looks for some that nobody here knows of.
+    pub(super) fn know(&self, found: &[claim::Claimed]) {
+        for one in found {
+            if let Ok(job) = JobId::parse(&one.job_id) {
+                self.link.note_job(&job, one.hold.job_no);
+            }
+        }
+    }
+
+    pub(super) fn lanes(&self, want: &Want<'_>, news: bool) -> Vec<claim::Lane> {
         let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
         // Jobs that were given back stand before the cursor; who begins anew finds them.
         if cursors.since.elapsed() > cursors.long || news {
@@ -351,6 +454,7 @@ impl PgStore {
                 .copied()
                 .unwrap_or(claim::Lane::START),
             bought_only: lane.bought_only,
+            free: lane.free,
         };
         want.lanes
             .iter()
@@ -359,7 +463,7 @@ impl PgStore {
             .collect()
     }
 
-    fn move_cursors(&self, found: &[claim::Claimed], short: bool) {
+    pub(super) fn move_cursors(&self, found: &[claim::Claimed], short: bool) {
         let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
         if short {
             cursors.after.clear();
@@ -374,17 +478,12 @@ impl PgStore {
     /// Tells whether anything is left for the lanes that were asked for.
     pub(super) fn left_for(&self, want: &Want<'_>) -> PgResult<Next> {
         let run_no = self.link.run_no;
-        let counts = self.link.ask(Duration::ZERO, |c| view::counts(c, run_no))?;
-        let ours = |count: &&view::AlgoCounts| {
-            let mut lanes = want.lanes.iter().filter(|lane| !lane.bought_only);
-            lanes.any(|lane| lane.algo.as_str() == count.algo)
-        };
-        let left: usize = counts
-            .iter()
-            .filter(ours)
-            .map(|count| count.pending + count.retryable + count.running)
-            .sum();
-        if left == 0 {
+        let lanes = want.lanes.iter().filter(|lane| !lane.bought_only);
+        let algos: Vec<&str> = lanes.map(|lane| lane.algo.as_str()).collect();
+        let left = self
+            .link
+            .ask(Duration::ZERO, |c| claim::is_left(c, run_no, &algos))?;
+        if !left {
             // What the dead ended and did not settle may be all that keeps a lane short.
             return Ok(match self.settle_left()? {
                 0 => Next::Drained,

@@ -1,6 +1,6 @@
 //! What a worker's store gives to the other parts of its worker.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::earlier::PgReuse;
@@ -52,7 +52,7 @@ impl PgStore {
         (self.link.lease / 4).min(Duration::from_secs(10))
     }
 
-    pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
+    pub(super) fn spool(&self) -> &Spool {
         self.link.spool()
     }
 }

@@ -8,6 +8,9 @@ use super::error::PgResult;
 use super::reader::{Reader, small};
 use super::statements::{self, Sql};
 
+/// Jobs that take more workers than this with them fail for good.
+pub(super) const MAX_ATTEMPTS: u32 = 5;
+
 /// A run as it is handed over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun<'a> {

@@ -3,25 +3,31 @@
 //! Before the first byte leaves, the ending is written beside the folder of the attempt. So whatever dies, the next start in
 //! this folder knows all that is to be told, puts the bytes, and tells it. What came too late is put as well.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::claim::Hold;
-use super::ending::{self, File, Published, Success};
+use super::ending::{self, Became, File, Published, Success};
+use super::keep;
 use super::left::{Dead, Sent};
 use super::record;
+use super::spool::SpoolEntry as Spooled;
 use super::view;
 use super::worker::PgStore;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::lease::Lease;
 use crate::platform::fault;
 use crate::store::WorkerStore as _;
-use crate::store::artifacts::Patience;
+use crate::store::artifacts::{INPUTS, Patience};
 use crate::store::error::{IoContext, StoreError};
+use crate::workspace::paths::RunPaths;
 use crate::workspace::{artifact, durable};
 
 /// An ending is small; a larger file is none.
@@ -34,6 +40,31 @@ const ENDING: &str = ".ending";
 struct Waiting {
     worker: String,
     success: Success,
+}
+
+/// Why what a spool tells of cannot be told yet.
+pub(super) enum NotPut {
+    /// The server or the bucket is away.
+    Waits,
+    /// The bytes are neither here nor in the bucket: what is missing.
+    Gone(String),
+}
+
+/// Returns the endings that wait in the folder of a run, with the names of their attempts' folders.
+fn staged_endings(paths: &RunPaths) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(paths.staging());
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_str()?.strip_suffix(ENDING)?.to_owned();
+            Some((name, entry.path()))
+        })
+        .collect()
+}
+
+/// Tells whether a result waits in the folder of a run on this machine.
+pub(super) fn waits_in(paths: &RunPaths) -> bool {
+    !staged_endings(paths).is_empty()
 }
 
 impl PgStore {
@@ -96,6 +127,49 @@ impl PgStore {
         })
     }
 
+    /// Removes the pictures that were fetched for attempts that are over: their workers did not live to do it.
+    pub(super) fn tidy_inputs(&self, dead: &HashSet<&str>) -> Result<(), StoreError> {
+        if !self.artifacts.is_remote() {
+            return Ok(());
+        }
+        let mut over = Vec::new();
+        let mut holds = Vec::new();
+        let folder = self.paths.outputs().join(INPUTS);
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some((job_id, attempt, nonce)) = record::split_staging(&name) else {
+                continue;
+            };
+            let attempt_key = AttemptKey {
+                run_id: self.link.run_id.clone(),
+                job_id,
+                attempt,
+                nonce,
+                worker_id: self.identity.worker_id.clone(),
+            };
+            match self.link.hold_of(&attempt_key, self.patience())? {
+                Some(hold) => holds.push((hold, entry.path())),
+                None => over.push(entry.path()),
+            }
+        }
+        let asked: Vec<Hold> = holds.iter().map(|(hold, _)| *hold).collect();
+        let jobs: Vec<i64> = asked.iter().map(|hold| hold.job_no).collect();
+        let (known, attempts) = self.link.ask(self.patience(), |c| {
+            Ok((ending::became(c, &asked)?, view::attempts(c, &jobs)?))
+        })?;
+        let is_over = |hold: &Hold| match known.get(hold) {
+            Some(Became::Running) => false,
+            // Its holder may be at it still.
+            Some(Became::Lost) => self.is_of_dead(*hold, &attempts, dead),
+            _ => true,
+        };
+        let ended = holds.into_iter().filter(|(hold, _)| is_over(hold));
+        for path in over.into_iter().chain(ended.map(|(_, path)| path)) {
+            let _ = artifact::discard(&path);
+        }
+        Ok(())
+    }
+
     /// Says of a job that its result is made and lies here.
     fn left_behind(&self, lease: &Lease, success: &Success, error: &StoreError) -> StoreError {
         let host = &self.identity.facts.host;
@@ -120,12 +194,54 @@ impl PgStore {
         }
     }
 
+    /// Puts the files of results from a spool once more, before the commit that names them: since they were put, so long may have
+    /// passed that `prune` took them. Returns how many of the entries can be told, from the first on.
+    pub(super) fn put_again(
+        &self,
+        entries: &[Arc<Spooled>],
+        patience: Option<Duration>,
+    ) -> Result<usize, NotPut> {
+        let success = |entry: &Arc<Spooled>| match &**entry {
+            Spooled::Succeeded { success } => Some(success.clone()),
+            _ => None,
+        };
+        // What cost nothing and is kept on purpose was put moments ago.
+        let is_fresh =
+            |success: &Success| patience.is_none() && success.cost_micros.is_none_or(|c| c == 0);
+        let results: Vec<Success> = entries.iter().filter_map(success).collect();
+        if !self.artifacts.is_remote() || results.iter().all(is_fresh) {
+            return Ok(entries.len());
+        }
+        // While the server is away the bucket need not be asked time and again.
+        let answers = self.link.ask(patience.unwrap_or_default(), keep::now);
+        answers.map_err(|_| NotPut::Waits)?;
+        for (at, success) in results.iter().enumerate() {
+            let name = success.result_ref.as_deref().unwrap_or_default();
+            let folder = self.paths.staging().join(name);
+            let files = record::artifacts(&success.files);
+            let Err(error) = self.artifacts.publish(&folder, &files, Patience::None) else {
+                continue;
+            };
+            if at > 0 {
+                return Ok(at);
+            }
+            if !folder.exists() && matches!(self.artifacts.holds(&files), Ok(false)) {
+                return Err(NotPut::Gone(error.to_string()));
+            }
+            let shown = folder.display();
+            self.link
+                .warn(format!("a result waits in {shown}: {error}"));
+            return Err(NotPut::Waits);
+        }
+        Ok(entries.len())
+    }
+
     /// Puts and tells what workers that are gone had made in this folder.
     pub(super) fn send_endings(&self, dead: &Dead, sent: &mut Sent) -> Result<(), StoreError> {
         if !self.artifacts.is_remote() {
             return Ok(());
         }
-        for (name, path) in self.staged_endings() {
+        for (name, path) in staged_endings(&self.paths) {
             let read = durable::read_plain(&path, LONGEST);
             let Some(waiting) = read
                 .ok()
@@ -160,21 +276,11 @@ impl PgStore {
         Ok(())
     }
 
-    fn staged_endings(&self) -> Vec<(String, PathBuf)> {
-        let entries = fs::read_dir(self.paths.staging());
-        let entries = entries.into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| {
-                let name = entry.file_name().to_str()?.strip_suffix(ENDING)?.to_owned();
-                Some((name, entry.path()))
-            })
-            .collect()
-    }
-
-    /// Tells whether a worker of this folder lives: it holds the lock of its spool, which nobody else could open.
+    /// Tells whether another worker of this folder lives: it holds the lock of its spool, which nobody else could open. What
+    /// has our own name is of an earlier start: we have begun nothing yet.
     fn is_at_work(&self, worker: &str, dead: &Dead) -> bool {
         let folder = self.spools.join(worker);
-        worker == self.link.worker || folder.is_dir() && !dead.has(&folder)
+        worker != self.link.worker && folder.is_dir() && !dead.has(&folder)
     }
 
     /// Moves what an attempt made out of the way, never away; returns where it is, relative to the workspace.

@@ -6,17 +6,19 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
+use super::claim::Hold;
 use super::ending::{self, Became};
 use super::error::PgResult;
+use super::leaving::NotPut;
 use super::money;
 use super::record;
-use super::spool::{Entry as Spooled, Replayed, Spool};
+use super::spool::{Replayed, Spool, SpoolEntry as Spooled, Tidy};
 use super::view;
 use super::worker::PgStore;
-use crate::domain::budget::Stake;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::JobId;
 use crate::domain::naming;
 use crate::store::error::{IoContext, StoreError};
@@ -37,12 +39,12 @@ pub(super) struct Sent {
 
 /// The spools of dead workers of this machine; ours as long as we have them open.
 #[derive(Debug, Default)]
-pub(super) struct Dead(Vec<(PathBuf, Mutex<Spool>)>);
+pub(super) struct Dead(Vec<(PathBuf, Spool)>);
 
 impl Dead {
-    fn names(&self) -> HashSet<&str> {
+    pub(super) fn names(&self) -> HashSet<&str> {
         // Whose endings are all sent: nothing of theirs will be asked for any more.
-        let told = self.0.iter().filter(|(_, spool)| is_told(&lock(spool)));
+        let told = self.0.iter().filter(|(_, spool)| is_told(spool));
         let names = told.filter_map(|(path, _)| path.file_name());
         names.filter_map(|name| name.to_str()).collect()
     }
@@ -54,37 +56,30 @@ impl Dead {
 
     /// Removes those that are empty and whole.
     fn remove(self) {
-        for (folder, spool) in self.0 {
-            if is_told(&lock(&spool)) {
-                // Only what is empty goes.
-                drop(fs::remove_file(folder.join("spool.jsonl")));
-                drop(fs::remove_file(folder.join("spool.lock")));
-                drop(fs::remove_dir(&folder));
+        for (_, spool) in self.0 {
+            if is_told(&spool) {
+                spool.remove();
             }
         }
     }
 }
 
-fn lock(spool: &Mutex<Spool>) -> MutexGuard<'_, Spool> {
-    spool.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn is_told(spool: &Spool) -> bool {
-    spool.waiting().is_empty() && spool.damaged() == 0
+    spool.is_empty() && spool.damaged() == 0
 }
 
 impl PgStore {
     /// Sends what waits in our own spool; tells whether all of it is sent.
     pub(super) fn send_spooled(&self, patience: Duration) -> Result<bool, StoreError> {
         let mut sent = Sent::default();
-        self.send(self.link.own_spool(), Some(patience), &mut sent)?;
+        self.send(self.link.spool(), Some(patience), &mut sent)?;
         Ok(!sent.waits)
     }
 
     /// Sends endings that were kept on purpose; tells how many.
     pub(super) fn send_waiting(&self) -> Result<usize, StoreError> {
         let mut sent = Sent::default();
-        self.send(self.link.own_spool(), None, &mut sent)?;
+        self.send(self.link.spool(), None, &mut sent)?;
         Ok(sent.count)
     }
 
@@ -98,12 +93,20 @@ impl PgStore {
         self.send_all(&dead)
     }
 
+    /// The same, and tells what they had made before anybody makes it again.
+    pub(super) fn look_after_left(&self) -> Result<Sent, StoreError> {
+        let dead = self.dead(|_| true);
+        let mut sent = self.send_all(&dead)?;
+        self.adopt_made(&dead, false, None, &mut sent)?;
+        Ok(sent)
+    }
+
     /// Sends what the dead of this machine left, and tidies the folders of attempts. The second number says how many
     /// results were put in their place.
     pub(super) fn take_over_left(&self) -> Result<(Sent, usize), StoreError> {
         let dead = self.dead(|_| true);
         for (folder, spool) in &dead.0 {
-            let damaged = lock(spool).damaged();
+            let damaged = spool.damaged();
             if damaged > 0 {
                 self.link.warn(format!(
                     "{damaged} lines of the spool in {} could not be read and lie beside it",
@@ -113,8 +116,10 @@ impl PgStore {
         }
         let mut sent = self.send_all(&dead)?;
         self.send_endings(&dead, &mut sent)?;
+        self.adopt_made(&dead, true, None, &mut sent)?;
         self.sweep(None)?;
-        let finished = self.tidy_staging(&dead)?;
+        let finished = self.tidy_staging(&dead, &mut sent)?;
+        self.tidy_inputs(&dead.names())?;
         self.send_late();
         dead.remove();
         Ok((sent, finished))
@@ -131,12 +136,14 @@ impl PgStore {
     }
 
     fn dead(&self, is_of_interest: impl Fn(&Path) -> bool) -> Dead {
-        let entries = fs::read_dir(&self.spools).into_iter().flatten().flatten();
+        let of_all = std::iter::once(&self.spools).chain(&self.spools_before);
+        let entries =
+            of_all.flat_map(|spools| fs::read_dir(spools).into_iter().flatten().flatten());
         let folders = entries.map(|entry| entry.path());
         let open = |folder: PathBuf| {
             // Whose worker lives sends it itself.
-            let spool = Spool::open(&folder).ok()?;
-            Some((folder, Mutex::new(spool)))
+            let spool = Spool::take_over(&folder).ok()?;
+            Some((folder, spool))
         };
         Dead(
             folders
@@ -157,18 +164,48 @@ impl PgStore {
     /// Sends what a spool holds at this moment. Others may add to it meanwhile.
     fn send(
         &self,
-        spool: &Mutex<Spool>,
+        spool: &Spool,
         patience: Option<Duration>,
         sent: &mut Sent,
     ) -> Result<(), StoreError> {
         // One at a time: whoever sends takes the oldest out.
         let _turn = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left = lock(spool).waiting().len();
+        let mut left = spool.len();
+        // What is kept on purpose comes and goes all the time.
+        let tidy = if patience.is_some() {
+            Tidy::Now
+        } else {
+            Tidy::Later
+        };
+        // So many are sent one by one, because the server refused them together.
+        let mut singly: usize = 0;
         while left > 0 {
-            let some = lock(spool).first(left);
-            let told = self.link.send_some(&some, patience);
+            let some = spool.first(if singly > 0 { 1 } else { left });
+            let ready = match self.put_again(&some, patience) {
+                Ok(ready) => ready,
+                Err(NotPut::Waits) => break,
+                Err(NotPut::Gone(what)) => {
+                    self.set_refused_aside(spool, &what)?;
+                    (left, singly) = (left - 1, singly.saturating_sub(1));
+                    continue;
+                }
+            };
+            let some = &some[..ready];
+            let told = match self.link.send_some(some, patience) {
+                Err(error) if error.is_of_one() && some.len() > 1 => {
+                    singly = some.len();
+                    continue;
+                }
+                Err(error) if error.is_of_one() => {
+                    self.set_refused_aside(spool, &error.to_string())?;
+                    (left, singly) = (left - 1, singly.saturating_sub(1));
+                    continue;
+                }
+                told => told,
+            };
+            singly = singly.saturating_sub(some.len());
             let answers = told.as_ref().map_or(0, Vec::len);
-            let forgotten = lock(spool).forget(answers, false);
+            let forgotten = spool.forget(answers, tidy);
             left -= answers;
             sent.count += answers;
             let told = match told {
@@ -182,6 +219,17 @@ impl PgStore {
             forgotten.context("write the spool of", &self.paths.outputs())?;
         }
         sent.waits |= left > 0;
+        Ok(())
+    }
+
+    /// Puts the oldest entry of a spool aside: the server can never take it, and the others must not wait for it.
+    fn set_refused_aside(&self, spool: &Spool, error: &str) -> Result<(), StoreError> {
+        let aside = spool.refuse_first();
+        let aside = aside.context("write beside the spool", spool.path())?;
+        self.link.warn(format!(
+            "{error}; what was to be told lies in {}, and its job is taken again when its lease expires",
+            aside.display()
+        ));
         Ok(())
     }
 
@@ -210,26 +258,41 @@ impl PgStore {
     }
 
     /// Finishes moves that died, and ends what the dead left in their folders.
-    fn tidy_staging(&self, dead: &Dead) -> Result<usize, StoreError> {
+    fn tidy_staging(&self, dead: &Dead, sent: &mut Sent) -> Result<usize, StoreError> {
         let folders: Vec<(PathBuf, String)> = fs::read_dir(self.paths.staging())
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|entry| Some((entry.path(), entry.file_name().to_str()?.to_owned())))
             .collect();
-        let names = dead.names();
         let mut finished = 0;
         for (path, name) in folders {
-            finished += usize::from(self.tidy_folder(&path, &name, &names)?);
+            finished += usize::from(self.tidy_folder(&path, &name, dead, sent)?);
         }
         Ok(finished)
+    }
+
+    /// Tells whether the holder of an attempt was a worker of this machine that is dead.
+    pub(super) fn is_of_dead(
+        &self,
+        hold: Hold,
+        attempts: &[view::AttemptView],
+        dead: &HashSet<&str>,
+    ) -> bool {
+        let host = Some(self.identity.facts.host.as_str());
+        attempts.iter().any(|other| {
+            other.hold == hold
+                && other.host.as_deref() == host
+                && dead.contains(other.worker.as_str())
+        })
     }
 
     fn tidy_folder(
         &self,
         path: &Path,
         name: &str,
-        dead: &HashSet<&str>,
+        dead: &Dead,
+        sent: &mut Sent,
     ) -> Result<bool, StoreError> {
         let Some((job, attempt, nonce)) = record::split_staging(name) else {
             return Ok(false);
@@ -243,14 +306,14 @@ impl PgStore {
             self.drop_folder(path, &job, attempt, &nonce)?;
             return Ok(false);
         }
-        let stake = Stake {
+        let attempt_key = AttemptKey {
             run_id: self.link.run_id.clone(),
             job_id: job.clone(),
             attempt,
             nonce: nonce.clone(),
             worker_id: self.identity.worker_id.clone(),
         };
-        let Some(hold) = self.link.hold_of(&stake, self.patience())? else {
+        let Some(hold) = self.link.hold_of(&attempt_key, self.patience())? else {
             return Ok(false);
         };
         let (known, attempts) = self.link.ask(self.patience(), |c| {
@@ -272,17 +335,14 @@ impl PgStore {
                 Ok(true)
             }
             Some(Became::Lost) => {
-                let host = Some(self.identity.facts.host.as_str());
-                let is_dead = |other: &view::AttemptView| {
-                    other.hold == hold
-                        && other.host.as_deref() == host
-                        && dead.contains(other.worker.as_str())
-                };
-                if !attempts.iter().any(is_dead) {
+                if !self.is_of_dead(hold, &attempts, &dead.names()) {
                     // Its holder may come back and tell.
                     return Ok(false);
                 }
-                if artifact::may_hold_model(path) {
+                self.adopt_made(dead, false, Some(&[hold.job_no]), sent)?;
+                if !path.exists() {
+                    // It was told and put in its place.
+                } else if artifact::may_hold_model(path) {
                     self.keep_late(path, &job, &nonce, hold)?;
                 } else {
                     let _ = artifact::discard(path);

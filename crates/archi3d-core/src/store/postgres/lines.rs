@@ -1,18 +1,21 @@
 //! The two connections of a worker process: one for work, one for beats and news. All runs that it serves share them.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::claim::Hold;
 use super::connect::Connection;
 use super::error::PgResult;
 use super::listen::Pulse;
 use super::migrate;
 use super::url::StoreUrl;
 use super::worker::POLL;
+use crate::domain::id::JobId;
 
 /// How long the thread that listens keeps beats waiting at most, and how long it leaves the connection to them.
-const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(40));
+const HEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(200));
 
 /// How long nobody may say anything before the server counts as away: at least, and at most.
 const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
@@ -24,28 +27,73 @@ pub struct Lines {
     pub(super) pulse: Arc<Mutex<Pulse>>,
     /// Who is told that something may be new.
     listeners: Arc<Mutex<Vec<Weak<AtomicBool>>>>,
+    held: Arc<Mutex<Held>>,
     heard: bool,
+    /// When it began to connect.
+    began: Instant,
+}
+
+/// The jobs of all runs that are in the hands of this process, by run and id, as the database numbers them.
+#[derive(Debug, Default)]
+pub(super) struct Held(HashMap<i64, HashMap<JobId, i64>>);
+
+impl Held {
+    pub(super) fn add(&mut self, run_no: i64, job: &JobId, job_no: i64) {
+        self.0
+            .entry(run_no)
+            .or_default()
+            .insert(job.clone(), job_no);
+    }
+
+    pub(super) fn remove(&mut self, run_no: i64, job: &JobId) -> Option<(JobId, i64)> {
+        self.0.get_mut(&run_no)?.remove_entry(job)
+    }
+
+    pub(super) fn forget(&mut self, holds: &[Hold]) {
+        let is_kept = |job_no: i64| holds.iter().all(|hold| hold.job_no != job_no);
+        for jobs in self.0.values_mut() {
+            jobs.retain(|_, job_no| is_kept(*job_no));
+        }
+    }
+
+    pub(super) fn job_no(&self, run_no: i64, job: &JobId) -> Option<i64> {
+        self.0.get(&run_no)?.get(job).copied()
+    }
+
+    pub(super) fn numbers(&self) -> impl Iterator<Item = i64> {
+        self.0.values().flat_map(HashMap::values).copied()
+    }
 }
 
 impl Lines {
     /// Connects for a worker of this name, and requires a schema that fits.
     pub fn open(url: &StoreUrl, worker: &str) -> PgResult<Self> {
+        let began = Instant::now();
         let name = format!("archi3d/{worker}");
         let mut work = Connection::open(url, &name)?;
         migrate::require(&mut work)?;
         let mut pulse = Pulse::new(Connection::open(url, &format!("{name} pulse"))?);
         let heard = pulse.probe(&mut work)?;
         work.note_serving()?;
+        work.note_let_in();
+        pulse.connection().note_let_in();
         let lines = Self {
             work: Arc::new(Mutex::new(work)),
             pulse: Arc::new(Mutex::new(pulse)),
             listeners: Arc::default(),
+            held: Arc::default(),
             heard,
+            began,
         };
         if heard {
             lines.hear();
         }
         Ok(lines)
+    }
+
+    /// Tells for how long there has been somebody to answer.
+    pub(super) fn age(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// Tells whether the server's messages arrive.
@@ -64,11 +112,20 @@ impl Lines {
     pub(super) fn listen(&self, run_no: i64, news: &Arc<AtomicBool>) -> PgResult<()> {
         if self.heard {
             self.pulse().listen(run_no)?;
-            let listeners = self.listeners.lock();
-            let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
-            listeners.push(Arc::downgrade(news));
+            self.tell(news);
         }
         Ok(())
+    }
+
+    /// Has a flag raised whenever anything is heard.
+    pub(super) fn tell(&self, news: &Arc<AtomicBool>) {
+        let listeners = self.listeners.lock();
+        let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Arc::downgrade(news));
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn work(&self) -> MutexGuard<'_, Connection> {

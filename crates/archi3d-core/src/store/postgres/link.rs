@@ -3,7 +3,7 @@
 //! `work` carries claims and endings, `pulse` beats and news. Either is made again when it is
 //! lost, and the same question is asked again: every question must bear that.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,11 @@ use super::connect::Connection;
 use super::error::{PgError, PgResult};
 use super::lines::Lines;
 use super::listen::Pulse;
-use super::spool::{self, Entry, Spool};
+use super::spool::{self, Spool, SpoolEntry};
+use super::telling;
 use super::together::Together;
 use super::view;
-use crate::domain::budget::Stake;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::{JobId, Nonce, RunId};
 use crate::domain::lease::Lease;
 use crate::store::error::IoContext as _;
@@ -42,15 +43,16 @@ pub struct Link {
     pub(super) worker: String,
     pub(super) lease: Duration,
     lines: Lines,
-    jobs: Mutex<HashMap<JobId, i64>>,
     /// Jobs that have just ended: their money may still be on its way.
     ended: Mutex<VecDeque<(JobId, i64)>>,
-    spool: Mutex<Spool>,
+    spool: Spool,
     /// What several threads want kept goes to the disk in one piece.
-    keeping: Together<(Entry, Vec<u8>), Kept>,
+    keeping: Together<(SpoolEntry, Vec<u8>), Kept>,
     notices: NoticeSink,
     hurry: AtomicBool,
     away: AtomicBool,
+    /// Raised when something was heard: what is closed may be open, and the other way round.
+    pub(super) gates: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Link {
@@ -69,19 +71,21 @@ impl Link {
         lease: Duration,
         notices: NoticeSink,
     ) -> Self {
+        let gates = Arc::new(AtomicBool::new(false));
+        lines.tell(&gates);
         Self {
             run_no,
             run_id,
             worker,
             lease,
             lines,
-            jobs: Mutex::default(),
             ended: Mutex::default(),
-            spool: Mutex::new(spool),
+            spool,
             keeping: Together::default(),
             notices,
             hurry: AtomicBool::new(false),
             away: AtomicBool::new(false),
+            gates,
         }
     }
 
@@ -114,6 +118,11 @@ impl Link {
         }
     }
 
+    /// Waits until nobody asks the server.
+    pub(super) fn await_turn(&self) {
+        drop(self.lines.work());
+    }
+
     /// Asks over the connection that beats, and once more if that was lost.
     pub(super) fn beat<T>(
         &self,
@@ -134,36 +143,33 @@ impl Link {
     }
 
     /// Returns what waits to be sent.
-    pub(super) fn spool(&self) -> MutexGuard<'_, Spool> {
-        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn own_spool(&self) -> &Mutex<Spool> {
+    pub(super) fn spool(&self) -> &Spool {
         &self.spool
     }
 
     /// Keeps what could not be sent, durably.
-    pub(super) fn keep(&self, entry: Entry) -> Result<(), StoreError> {
+    pub(super) fn keep(&self, entry: SpoolEntry) -> Result<(), StoreError> {
         let line = spool::line(&entry);
-        let line = line.context("write the spool", self.spool().path())?;
-        let kept = self.keeping.join((entry, line), |all| {
+        let line = line.context("write the spool", self.spool.path())?;
+        let add = |all: Vec<_>| {
             let count = all.len();
-            let kept = self.spool().add_all(all);
+            let kept = self.spool.add_all(all);
             let kept = kept.map_err(|error| (error.kind(), error.to_string()));
             vec![kept; count]
-        });
+        };
+        let kept = self.keeping.join((entry, line), || (), add);
         let kept = kept.unwrap_or(Err((io::ErrorKind::Other, "no answer".to_owned())));
         let kept = kept.map_err(|(kind, text)| io::Error::new(kind, text));
-        kept.context("write the spool", self.spool().path())
+        kept.context("write the spool", self.spool.path())
     }
 
     /// Sends what waits in a spool, over either connection; tells what became of each, and what stopped it.
     pub(super) fn send_some(
         &self,
-        some: &[Arc<Entry>],
+        some: &[Arc<SpoolEntry>],
         patience: Option<Duration>,
     ) -> PgResult<Vec<spool::Replayed>> {
-        let send = |connection: &mut Connection| match spool::send_some(connection, some) {
+        let send = |connection: &mut Connection| match telling::send_some(connection, some) {
             (_, Some(error)) => Err(error),
             (answers, None) => Ok(answers),
         };
@@ -214,21 +220,21 @@ impl Link {
 
     /// Tells whether a job is in our hands.
     pub(super) fn has(&self, job_no: i64) -> bool {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.values().any(|held| *held == job_no)
+        self.lines.held().numbers().any(|held| held == job_no)
+    }
+
+    /// Returns the jobs that this process has in its hands, of all runs.
+    pub(super) fn held(&self) -> Vec<i64> {
+        self.lines.held().numbers().collect()
     }
 
     /// Remembers how the database numbers a job.
     pub(super) fn note_job(&self, job: &JobId, job_no: i64) {
-        let jobs = self.jobs.lock();
-        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-        jobs.insert(job.clone(), job_no);
+        self.lines.held().add(self.run_no, job, job_no);
     }
 
     pub(super) fn forget_job(&self, job: &JobId) {
-        let jobs = self.jobs.lock();
-        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = jobs.remove_entry(job) {
+        if let Some(known) = self.lines.held().remove(self.run_no, job) {
             let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
             ended.truncate(ENDED - 1);
             ended.push_front(known);
@@ -237,18 +243,14 @@ impl Link {
 
     /// The same for jobs by number.
     pub(super) fn forget(&self, holds: &[Hold]) {
-        let jobs = self.jobs.lock();
-        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-        jobs.retain(|_, job_no| holds.iter().all(|hold| hold.job_no != *job_no));
+        self.lines.held().forget(holds);
     }
 
     /// Returns how the database numbers a job of the run.
     pub(super) fn job_no(&self, patience: Duration, job: &JobId) -> PgResult<Option<i64>> {
-        let known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(job_no) = known.get(job) {
-            return Ok(Some(*job_no));
+        if let Some(job_no) = self.lines.held().job_no(self.run_no, job) {
+            return Ok(Some(job_no));
         }
-        drop(known);
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, job_no)) = ended.iter().find(|(known, _)| known == job) {
             return Ok(Some(*job_no));
@@ -261,23 +263,27 @@ impl Link {
     }
 
     /// Returns what every write of an attempt names; nothing for an attempt of another store.
-    pub(super) fn hold_of(&self, stake: &Stake, patience: Duration) -> PgResult<Option<Hold>> {
+    pub(super) fn hold_of(
+        &self,
+        attempt_key: &AttemptKey,
+        patience: Duration,
+    ) -> PgResult<Option<Hold>> {
         let (Ok(attempt_id), Some(job_no)) = (
-            Uuid::parse_str(stake.nonce.as_str()),
-            self.job_no(patience, &stake.job_id)?,
+            Uuid::parse_str(attempt_key.nonce.as_str()),
+            self.job_no(patience, &attempt_key.job_id)?,
         ) else {
             return Ok(None);
         };
         Ok(Some(Hold {
             job_no,
-            number: stake.attempt,
+            number: attempt_key.attempt,
             attempt_id,
         }))
     }
 
     /// Returns what every write of a lease names.
     pub(super) fn hold(&self, lease: &Lease) -> Result<Hold, StoreError> {
-        let hold = self.hold_of(&Stake::from(lease), self.lease / 2)?;
+        let hold = self.hold_of(&AttemptKey::from(lease), self.lease / 2)?;
         hold.ok_or_else(|| StoreError::Closed {
             run_id: self.run_id.to_string(),
             reason: format!("job {} is not in the database", lease.job_id),

@@ -36,6 +36,18 @@ pub static MIGRATIONS: &[Migration] = &[
         text: include_str!("migrations/0002_service.sql"),
         min_program: 1,
     },
+    Migration {
+        version: 3,
+        name: "again",
+        text: include_str!("migrations/0003_again.sql"),
+        min_program: 1,
+    },
+    Migration {
+        version: 4,
+        name: "wanted",
+        text: include_str!("migrations/0004_wanted.sql"),
+        min_program: 1,
+    },
 ];
 
 /// The key of the lock; any number will do that nobody else uses ("archi3d").

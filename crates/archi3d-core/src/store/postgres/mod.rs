@@ -3,9 +3,9 @@
 //! - [`url`], [`connect`], [`migrate`]: how to get in, and the schema.
 //! - [`claim`], [`ending`], [`buying`], [`act`]: the life of a job, one function per statement.
 //! - [`money`], [`gate`], [`reuse`]: what all workers share: caps, providers, breakers, earlier results.
-//! - [`crew`], [`import`], [`hand_over`], [`export`], [`view`], [`keep`]: workers, runs that arrive and go, what people look
+//! - [`membership`], [`import`], [`hand_over`], [`export`], [`view`], [`keep`]: workers, runs that arrive and go, what people look
 //!   at, what is forgotten.
-//! - [`PgRuns`]: runs as people look at them, over all of these.
+//! - [`PgRuns`]: runs as people look at them, over all of these. [`fleet`]: what people ask of a server.
 //! - [`spool`]: what could not be sent yet, on the worker's own disk. [`listen`]: what is new, if anybody tells.
 //!
 //! What holds whoever calls:
@@ -15,6 +15,7 @@
 //! - after [`PgError::Lost`] nobody knows whether the last call was committed: ask [`ending::became`] first.
 
 pub mod act;
+mod adopting;
 mod ahead;
 mod asked;
 mod budget;
@@ -22,12 +23,13 @@ pub mod buying;
 pub mod claim;
 mod client;
 pub mod connect;
-pub mod crew;
 mod earlier;
 pub mod ending;
 pub mod error;
 pub mod export;
+pub mod fleet;
 mod folders;
+mod following;
 pub mod gate;
 pub mod hand_over;
 mod handing;
@@ -40,6 +42,7 @@ mod left;
 mod lines;
 mod link;
 pub mod listen;
+pub mod membership;
 pub mod migrate;
 pub mod money;
 pub mod notices;
@@ -53,6 +56,7 @@ pub mod reuse;
 mod runs;
 pub mod spool;
 pub mod statements;
+mod telling;
 mod times;
 mod tls;
 mod together;
@@ -65,6 +69,7 @@ pub use budget::PgBudget;
 pub use claim::{Claimed, Hold, Lane};
 pub use connect::Connection;
 pub use error::{PgError, PgResult};
+pub use fleet::PgFleet;
 pub use lines::Lines;
 pub use link::Link;
 pub use opening::{Hand, PgStoreOptions, UNHEARD};

@@ -204,6 +204,19 @@ pub fn settle(
     })
 }
 
+/// Tells whether a later attempt went on with what this one bought: the bill is that one's.
+pub fn is_a_successors(connection: &mut Connection, hold: &Hold) -> PgResult<bool> {
+    let attempts = view::attempts(connection, &[hold.job_no])?;
+    let own = attempts
+        .iter()
+        .find(|one| one.hold.attempt_id == hold.attempt_id);
+    let bought = own.and_then(|own| own.request_id.as_ref().or(own.resumed.as_ref()));
+    Ok(bought.is_some()
+        && attempts
+            .iter()
+            .any(|other| other.hold.number > hold.number && other.resumed.as_ref() == bought))
+}
+
 /// Counts what an earlier attempt of the same job has reserved as spent.
 pub fn write_off(connection: &mut Connection, hold: &Hold) -> PgResult<bool> {
     connection.transaction(|connection| {
@@ -431,7 +444,7 @@ pub fn settle_ended(connection: &mut Connection, run_no: Option<i64>) -> PgResul
     let mut settled = 0;
     for (one, bill) in open.iter().zip(bills) {
         let (hold, amount) = match bill {
-            Bill::Open => match brought_later(connection, &one.hold)? {
+            Bill::Unsaid | Bill::Open => match brought_later(connection, &one.hold)? {
                 Some((hold, amount)) => (hold, amount.unwrap_or(one.amount)),
                 None => continue,
             },

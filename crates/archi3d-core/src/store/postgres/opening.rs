@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::claim;
 use super::connect::Connection;
-use super::crew;
 use super::error::PgResult;
+use super::following::Following;
 use super::import;
 use super::lines::Lines;
 use super::link::Link;
+use super::membership;
 use super::spool::Spool;
 use super::together::Endings;
 use super::url::StoreUrl;
@@ -30,8 +31,9 @@ pub const UNHEARD: &str = "the server's messages do not arrive (a connection poo
 /// How long a lease lasts that is only held ahead: so soon others have the jobs of a worker that was killed.
 const AHEAD: Duration = Duration::from_secs(10);
 
-/// So often a spool is tried that another worker looks into this moment, every 20 ms.
-const LOOKS: u32 = 50;
+/// How long a spool is tried that is on its way out, and how long one that another worker sends for its dead worker.
+const SOON: Duration = Duration::from_secs(1);
+const USUAL_LEASE: Duration = Duration::from_secs(60);
 
 /// What is needed to work on a run in PostgreSQL.
 #[derive(Clone)]
@@ -56,23 +58,28 @@ pub struct PgStoreOptions {
     pub artifacts: Arc<dyn Artifacts>,
     /// A folder on this machine's own disk for what cannot be sent.
     pub spool: PathBuf,
+    /// Where earlier versions kept it, if that is another folder.
+    pub spool_before: Option<PathBuf>,
     /// The connections of a worker that serves many runs; its own for one that serves this run alone.
     pub lines: Option<Lines>,
     /// Where notices go.
     pub notices: NoticeSink,
 }
 
-/// Opens the spool of a worker, whose lock is that of its name on this machine.
-fn own_spool(folder: &Path, worker: &str) -> Result<Spool, StoreError> {
-    let mut looks = 0;
+/// Opens the spool of a worker, whose lock is that of its name on this machine. Whoever starts looks for what the dead
+/// left, sends it and removes what is empty: one that comes back under its name waits for that, a lease at most.
+fn own_spool(folder: &Path, worker: &str, lease: Option<Duration>) -> Result<Spool, StoreError> {
+    let end = Instant::now() + lease.unwrap_or(USUAL_LEASE);
+    let mut patience = Instant::now() + SOON;
     loop {
+        if Spool::is_taken_over(folder) {
+            patience = end.min(Instant::now() + SOON);
+        }
         match Spool::open(folder) {
-            // Whoever starts looks for what the dead left, and removes what is empty.
             Err(error)
-                if looks < LOOKS
+                if Instant::now() < patience
                     && matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotFound) =>
             {
-                looks += 1;
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(name_in_use(worker)),
@@ -112,7 +119,7 @@ impl Hand {
         spool: &Path,
     ) -> Result<Self, StoreError> {
         let worker = identity.worker_id.to_string();
-        let name = own_spool(&spool.join(&worker), &worker)?;
+        let name = own_spool(&spool.join(&worker), &worker, Some(lease))?;
         let lines = Lines::open(url, &worker)?;
         lines.limit(lease);
         introduce(&lines, identity, None, slots, lease)?;
@@ -145,7 +152,7 @@ impl Hand {
 
     /// Says goodbye.
     pub fn end(&self) -> PgResult<()> {
-        self.ask(|c| crew::end(c, &self.worker))
+        self.ask(|c| membership::end(c, &self.worker))
     }
 }
 
@@ -158,9 +165,9 @@ fn introduce(
     lease: Duration,
 ) -> Result<(), StoreError> {
     let worker = identity.worker_id.to_string();
-    let registered = crew::register(
+    let registered = membership::register(
         &mut lines.work(),
-        &crew::Worker {
+        &membership::Worker {
             worker_id: &worker,
             host: &identity.facts.host,
             pid: identity.pid,
@@ -168,6 +175,7 @@ fn introduce(
             run_no,
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
             lease,
+            connecting: lines.age(),
             facts: "{}",
         },
     )?;
@@ -182,7 +190,10 @@ impl PgStore {
     /// Connects to the store of a run and introduces this worker, unless that was done for all runs.
     pub fn open(options: PgStoreOptions) -> Result<Self, StoreError> {
         let worker = options.identity.worker_id.to_string();
-        let spool = own_spool(&options.spool.join(&worker), &worker)?;
+        let spool = own_spool(&options.spool.join(&worker), &worker, options.lease)?;
+        if options.ahead {
+            spool.is_busy();
+        }
         let shared = options.lines.is_some();
         let lines = match options.lines {
             Some(lines) => lines,
@@ -236,12 +247,14 @@ impl PgStore {
             cursors: Mutex::default(),
             progress: Mutex::default(),
             endings: Endings::default(),
+            following: Following::default(),
             sending: Mutex::default(),
             ahead: options.ahead.then(|| AHEAD.min(lease)),
             spools: options.spool,
+            spools_before: options.spool_before,
             news,
-            rare: Mutex::new(Instant::now()),
-            unanswered: AtomicBool::new(false),
+            rare: Mutex::default(),
+            unanswered: Mutex::default(),
             ended: Arc::new(AtomicBool::new(false)),
             closed: AtomicBool::new(false),
         })
@@ -255,6 +268,34 @@ impl PgStore {
             return Ok(());
         }
         let worker = &self.link.worker;
-        self.link.ask(POLL, |c| crew::end(c, worker))
+        self.link.ask(POLL, |c| membership::end(c, worker))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+
+    use super::*;
+
+    #[test]
+    fn who_comes_back_waits_for_whoever_sends_what_it_left_and_not_for_a_namesake_at_work() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("w");
+        drop(Spool::open(&path).expect("opened"));
+        let taken = Spool::take_over(&path).expect("taken over");
+        let (told, heard) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let opened = own_spool(&path, "w", Some(Duration::from_secs(60)));
+                told.send(opened.is_ok()).expect("heard");
+            });
+            let early = heard.recv_timeout(SOON + Duration::from_millis(200));
+            assert_eq!(early, Err(RecvTimeoutError::Timeout));
+            drop(taken);
+            assert_eq!(heard.recv(), Ok(true));
+        });
+        let _at_work = Spool::open(&path).expect("opened");
+        assert!(own_spool(&path, "w", Some(Duration::from_secs(60))).is_err());
     }
 }

@@ -5,9 +5,15 @@ use uuid::Uuid;
 
 use super::connect::Connection;
 use super::error::PgResult;
+use super::import::{self, MAX_ATTEMPTS, NewJob, NewRun, Run};
 use super::reader::{Reader, clean};
-use super::statements;
+use super::{export, hand_over, statements, view};
 use crate::domain::money::Usd;
+use crate::store::orders::Orders;
+use crate::store::overview::RunCounts;
+
+/// So many jobs are sent or asked for at a time.
+const PAGE: usize = 5_000;
 
 /// A run that the same parameters lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,14 +38,20 @@ pub struct Kept {
 }
 
 /// Something that workers are to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Open {
     /// The run.
     pub run_id: String,
     /// Whether failed jobs of it are to be tried again; else the run itself is meant.
     pub is_retry: bool,
+    /// Whether these were put back.
+    pub is_taken: bool,
     /// What was asked for, as JSON.
     pub body: String,
+    /// What the run's orders to retry take of caps.
+    pub retried: Usd,
+    /// What the run may cost since one of these said so.
+    pub raised_usd: Option<f64>,
 }
 
 /// An order, as it is written down.
@@ -125,7 +137,10 @@ pub fn open(connection: &mut Connection) -> PgResult<Vec<Open>> {
         Ok(Open {
             run_id: cells.take()?,
             is_retry: cells.take()?,
+            is_taken: cells.take()?,
             body: cells.take()?,
+            retried: Usd::from_micros(cells.take()?),
+            raised_usd: cells.take()?,
         })
     };
     rows.iter().map(read).collect()
@@ -142,7 +157,15 @@ pub fn runs(connection: &mut Connection, only: Option<&str>) -> PgResult<Vec<(St
     rows.iter().map(read).collect()
 }
 
-/// Takes an order to try again; of several workers one gets it.
+/// Returns what the orders to retry jobs of a run take of caps, and what the run may cost since one of them said so.
+pub fn again(connection: &mut Connection, run_id: &str) -> PgResult<(Usd, Option<f64>)> {
+    let sql = &statements::ORDERS_AGAIN;
+    let row = connection.one(sql, &[&run_id])?;
+    let mut cells = Reader::new(&row, sql);
+    Ok((Usd::from_micros(cells.take()?), cells.take()?))
+}
+
+/// Notes that the jobs of an order to retry wait again; tells whether nobody did before.
 pub fn take_retry(connection: &mut Connection, id: Uuid) -> PgResult<bool> {
     let taken = connection.rows(&statements::RETRY_TAKE, &[&id])?;
     Ok(!taken.is_empty())
@@ -185,4 +208,98 @@ pub fn keep(
     connection
         .one(&statements::REQUEST_KEY_ADD, &parameters)
         .map(drop)
+}
+
+impl Orders for Connection {
+    fn place(&self) -> (String, String) {
+        (self.url().to_string(), self.url().database.clone())
+    }
+
+    fn prepare(&mut self) -> PgResult<()> {
+        hand_over::prepare(self)
+    }
+
+    fn take_turns(&mut self, names: &[String]) -> PgResult<()> {
+        take_turns(self, names)
+    }
+
+    fn run(&mut self, run_id: &str) -> PgResult<Option<Run>> {
+        import::run(self, run_id)
+    }
+
+    fn same(&mut self, payload_hash: &[u8]) -> PgResult<Option<Same>> {
+        same(self, payload_hash)
+    }
+
+    fn forget_same(&mut self, run_no: i64) -> PgResult<()> {
+        forget_same(self, run_no)
+    }
+
+    fn counts(&mut self, run_no: i64) -> PgResult<RunCounts> {
+        let mut sum = RunCounts::default();
+        for algo in view::counts(self, run_no)? {
+            sum.rehearsed += algo.rehearsed;
+            for (sum, count) in sum.counts.iter_mut().zip(algo.by_status()) {
+                *sum += count;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn ordered_today(&mut self, by: &str) -> PgResult<Usd> {
+        ordered_today(self, by)
+    }
+
+    fn add_run(&mut self, run: &NewRun<'_>, jobs: &[NewJob]) -> PgResult<i64> {
+        let run_no = import::add_run(self, run)?.run_no;
+        for page in jobs.chunks(PAGE) {
+            import::add_jobs(self, run_no, run.run_id, page, 0, MAX_ATTEMPTS)?;
+        }
+        Ok(run_no)
+    }
+
+    fn tell_of_jobs(&mut self, run_no: i64) -> PgResult<()> {
+        import::added(self, run_no).map(drop)
+    }
+
+    fn add(&mut self, order: &NewOrder<'_>) -> PgResult<()> {
+        add(self, order)
+    }
+
+    fn kept(&mut self, key: &str) -> PgResult<Option<Kept>> {
+        kept(self, key)
+    }
+
+    fn keep(&mut self, key: &str, run_no: i64, answer: &Kept, seconds: f64) -> PgResult<()> {
+        keep(self, key, run_no, answer, seconds)
+    }
+
+    fn runs(&mut self, only: Option<&str>) -> PgResult<Vec<(String, String)>> {
+        runs(self, only)
+    }
+
+    fn open(&mut self) -> PgResult<Vec<Open>> {
+        open(self)
+    }
+
+    fn again(&mut self, run_id: &str) -> PgResult<(Usd, Option<f64>)> {
+        again(self, run_id)
+    }
+
+    fn take_retry(&mut self, id: Uuid) -> PgResult<bool> {
+        take_retry(self, id)
+    }
+
+    fn rows(&mut self, run_no: i64) -> PgResult<Vec<Vec<u8>>> {
+        let (mut rows, mut after) = (Vec::new(), -1);
+        loop {
+            let page = export::page(self, run_no, after, PAGE)?;
+            let full = page.len() == PAGE;
+            after = page.last().map_or(after, |last| last.position);
+            rows.extend(page.into_iter().map(|row| row.row));
+            if !full {
+                return Ok(rows);
+            }
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! What workers share about providers, in PostgreSQL, as the engine asks for it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::act;
 use super::connect::Connection;
 use super::error::PgResult;
 use super::gate::{self, Admitted};
@@ -17,9 +19,20 @@ use crate::store::providers::{Admission, Closable, Closure, Permit, Providers, W
 /// How long a question waits for a server that is away.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// For so long what was closed or open stays so, unless we hear otherwise.
+const SEEN_FOR: Duration = Duration::from_secs(1);
+
 /// Closings, slots, paces and breakers of the whole fleet.
 #[derive(Debug)]
-pub struct PgProviders(Arc<Link>, Arc<Mutex<Places>>);
+pub struct PgProviders(Arc<Link>, Arc<Mutex<Places>>, Mutex<Option<Seen>>);
+
+/// What was closed when somebody looked.
+#[derive(Debug)]
+struct Seen {
+    at: Instant,
+    providers: Vec<Closure>,
+    algos: Vec<Closure>,
+}
 
 /// The places at providers that this worker has.
 #[derive(Debug, Default)]
@@ -32,11 +45,23 @@ struct Places {
 impl PgProviders {
     /// Asks over a worker's link.
     pub fn new(link: Arc<Link>) -> Self {
-        Self(link, Arc::default())
+        Self(link, Arc::default(), Mutex::default())
     }
 
-    fn all(&self, what: Closable, now: Timestamp) -> PgResult<Vec<Closure>> {
-        self.0.ask(PATIENCE, |c| all_closed(c, what, now))
+    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.2.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is closed, and has the next look ask the server, and that of other workers of the run too. What was
+    /// seen is dropped only when the connection is free again: whoever looks holds it while waiting for the connection.
+    fn change<T>(&self, act: impl Fn(&mut Connection) -> PgResult<T>) -> PgResult<T> {
+        let changed = self.0.ask(PATIENCE, |connection| {
+            let changed = act(connection)?;
+            act::wake(connection, self.0.run_no, "gates")?;
+            Ok(changed)
+        });
+        *self.seen() = None;
+        changed
     }
 
     fn take(&self, provider: &str, limits: gate::Limits) -> PgResult<(Admitted, Option<Permit>)> {
@@ -72,6 +97,20 @@ pub(super) fn all_closed(
     what: Closable,
     now: Timestamp,
 ) -> PgResult<Vec<Closure>> {
+    let (closed, paused) = gate::shut(connection)?;
+    let (providers, algos) = closures(closed, paused, now);
+    Ok(match what {
+        Closable::Provider => providers,
+        Closable::Algo => algos,
+    })
+}
+
+/// Returns what is closed in the words of the store: providers, and algorithms.
+fn closures(
+    closed: Vec<gate::ClosedProvider>,
+    paused: Vec<gate::PausedAlgo>,
+    now: Timestamp,
+) -> (Vec<Closure>, Vec<Closure>) {
     let closure = |key: &str, since, until, reason| {
         Some(Closure {
             provider: AlgoKey::parse(key).ok()?,
@@ -80,20 +119,13 @@ pub(super) fn all_closed(
             reason,
         })
     };
-    Ok(match what {
-        Closable::Provider => {
-            let closed = gate::closed(connection)?.into_iter().filter_map(|one| {
-                let until = one.wait.map(|wait| now.plus(wait));
-                closure(&one.provider, one.since, until, one.reason)
-            });
-            closed.collect()
-        }
-        Closable::Algo => {
-            let paused = gate::paused(connection)?.into_iter();
-            let paused = paused.filter_map(|one| closure(&one.algo, one.since, None, one.reason));
-            paused.collect()
-        }
-    })
+    let closed = closed.into_iter().filter_map(|one| {
+        let until = one.wait.map(|wait| now.plus(wait));
+        closure(&one.provider, one.since, until, one.reason)
+    });
+    let paused = paused.into_iter();
+    let paused = paused.filter_map(|one| closure(&one.algo, one.since, None, one.reason));
+    (closed.collect(), paused.collect())
 }
 
 /// A place at a provider, given back when it is dropped. If that fails it goes before the next one is taken.
@@ -139,30 +171,51 @@ impl Providers for PgProviders {
         key: &AlgoKey,
         now: Timestamp,
     ) -> Result<Option<Closure>, StoreError> {
-        let all = self.all(what, now)?;
-        Ok(all.into_iter().find(|closure| closure.provider == *key))
+        let mut seen = self.seen();
+        if self.0.gates.swap(false, Ordering::SeqCst) {
+            *seen = None;
+        }
+        let known = match seen.take() {
+            Some(known) if known.at.elapsed() < SEEN_FOR => known,
+            _ => {
+                let at = Instant::now();
+                let (closed, paused) = self.0.ask(PATIENCE, gate::shut)?;
+                let (providers, algos) = closures(closed, paused, now);
+                Seen {
+                    at,
+                    providers,
+                    algos,
+                }
+            }
+        };
+        let known = seen.insert(known);
+        let all = match what {
+            Closable::Provider => &known.providers,
+            Closable::Algo => &known.algos,
+        };
+        let is_it =
+            |one: &&Closure| one.provider == *key && one.until.is_none_or(|until| until > now);
+        Ok(all.iter().find(is_it).cloned())
     }
 
     fn all_closed(&self, what: Closable, now: Timestamp) -> Result<Vec<Closure>, StoreError> {
-        Ok(self.all(what, now)?)
+        Ok(self.0.ask(PATIENCE, |c| all_closed(c, what, now))?)
     }
 
     fn close(&self, what: Closable, closure: &Closure) -> Result<bool, StoreError> {
         let (key, reason) = (closure.provider.as_str(), closure.reason.as_str());
         let wait = closure.until.map(|until| until.since(closure.closed_at));
-        let changed = self.0.ask(PATIENCE, |c| match what {
+        Ok(self.change(|c| match what {
             Closable::Provider => gate::close(c, key, wait, reason),
             Closable::Algo => gate::trip(c, key, 1, reason).map(|breaker| breaker.paused),
-        });
-        Ok(changed?)
+        })?)
     }
 
     fn open(&self, what: Closable, key: &AlgoKey) -> Result<bool, StoreError> {
-        let opened = self.0.ask(PATIENCE, |c| match what {
+        Ok(self.change(|c| match what {
             Closable::Provider => gate::open(c, key.as_str()),
             Closable::Algo => gate::resume(c, key.as_str()),
-        });
-        Ok(opened?)
+        })?)
     }
 
     fn try_probe(&self, algo: &AlgoKey) -> Result<Option<Permit>, StoreError> {

@@ -16,7 +16,7 @@ use crate::domain::purchase::OpenIntent;
 use crate::domain::text::{hex, one_line};
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Artifact, Beat, Blob, Ending, Holder, JobRecord, Outcome, Progress, ReleaseReason, Standing,
+    Artifact, Beat, Blob, Ending, Holder, JobRecord, JobSnapshot, Outcome, Progress, ReleaseReason,
 };
 
 /// A picture of a job.
@@ -128,6 +128,7 @@ pub(super) fn of_claim(
             let at = Timestamp::new(at);
             Box::new(OpenIntent { correlation, at })
         }),
+        resubmit: claimed.resubmit,
         failures: claimed.failures,
         idempotency_key: idempotency_key(&link.run_id, &job_id, &payload, claimed.purchases),
         redone: false,
@@ -143,7 +144,7 @@ pub(super) fn of_claim(
         algo: AlgoKey::parse(&claimed.algo).map_err(|error| error.to_string()),
         images,
         blobs,
-        standing: Standing::Known {
+        snapshot: JobSnapshot::Known {
             state: crate::domain::job::JobState::Running {
                 attempt: claimed.hold.number,
             },
@@ -174,7 +175,7 @@ pub(super) fn of_view(view: JobView) -> Option<JobRecord> {
         algo: AlgoKey::parse(&view.algo).map_err(|error| error.to_string()),
         images,
         blobs,
-        standing: Standing::Known {
+        snapshot: JobSnapshot::Known {
             state: view.state,
             holder,
             error: view.error,

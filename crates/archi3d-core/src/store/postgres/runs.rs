@@ -1,7 +1,6 @@
 //! Runs that live in PostgreSQL, to be looked at.
 //!
-//! One connection, made again when it was lost: every question may be asked twice. What was tried before a run was
-//! handed over is in its journals, and told with the rest.
+//! One connection, made again when it was lost: questions may be asked twice. Attempts before a push come from journals.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,7 +18,7 @@ use super::link::nonce;
 use super::reader::{Reader, large};
 use super::view::{self, JobView};
 use super::{gate, history, money, providers, record, reuse, statements};
-use crate::domain::budget::{Balance, ByHand, Stake, Standing};
+use crate::domain::budget::{AttemptKey, Balance, ByHand, Usage};
 use crate::domain::id::{AlgoKey, JobId, Nonce, RunId, WorkerId};
 use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
@@ -239,15 +238,15 @@ impl Runs for PgRuns {
             let today: HashSet<Hold> = today.into_iter().map(|one| one.hold).collect();
             let mut reserved = BTreeMap::new();
             for one in money::open(c, Some(run.run_no), None)? {
-                let Some(stake) = stake(run_id, &one.job_id, one.hold, &one.worker) else {
+                let Some(key) = key_of(run_id, &one.job_id, one.hold, &one.worker) else {
                     continue;
                 };
                 let own = Reserved {
                     usd: one.amount.dollars(),
                     today: today.contains(&one.hold),
-                    stake,
+                    attempt_key: key,
                 };
-                reserved.insert(own.stake.job_id.clone(), own);
+                reserved.insert(own.attempt_key.job_id.clone(), own);
             }
             let (said, settled) = by_hand(c, run_id, run.run_no)?;
             Ok(RunMoney {
@@ -324,8 +323,8 @@ fn glance(connection: &mut Connection, run_no: i64) -> PgResult<Glance> {
     let row = connection.one(sql, &[&run_no])?;
     let mut cells = Reader::new(&row, sql);
     let (now, worker_lives) = (cells.take()?, cells.take()?);
-    let mut standing = || -> PgResult<Standing> {
-        Ok(Standing {
+    let mut usage = || -> PgResult<Usage> {
+        Ok(Usage {
             spent_usd: Usd::from_micros(cells.take()?).dollars(),
             reserved_usd: Usd::from_micros(cells.take()?).dollars(),
         })
@@ -334,8 +333,8 @@ fn glance(connection: &mut Connection, run_no: i64) -> PgResult<Glance> {
         now,
         worker_lives,
         balance: Balance {
-            run: standing()?,
-            day: standing()?,
+            run: usage()?,
+            day: usage()?,
         },
     })
 }
@@ -555,8 +554,8 @@ fn jobs_like(connection: &mut Connection, run: &Run, word: &str) -> PgResult<Vec
     Ok(found)
 }
 
-fn stake(run: &RunId, job: &str, hold: Hold, worker: &str) -> Option<Stake> {
-    Some(Stake {
+fn key_of(run: &RunId, job: &str, hold: Hold, worker: &str) -> Option<AttemptKey> {
+    Some(AttemptKey {
         run_id: run.clone(),
         job_id: JobId::parse(job).ok()?,
         attempt: hold.number,
@@ -583,7 +582,11 @@ fn by_hand(connection: &mut Connection, run: &RunId, run_no: i64) -> PgResult<Sa
         let usd = Usd::from_micros(cells.take()?).dollars();
         let at = Timestamp::new(cells.take()?);
         jobs.push(hold.job_no);
-        said.extend(stake(run, job, hold, worker).map(|stake| ByHand { stake, usd, at }));
+        said.extend(key_of(run, job, hold, worker).map(|attempt_key| ByHand {
+            attempt_key,
+            usd,
+            at,
+        }));
     }
     if jobs.is_empty() {
         return Ok((said, Vec::new()));

@@ -4,21 +4,21 @@
 //! and count exactly once: an ending that the server has already is found by its attempt. What cannot be written is an error: the
 //! caller buys nothing new then. A line that was cut short by a power loss was never acknowledged and is passed over.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::buying;
 use super::claim::Hold;
 use super::connect::Connection;
-use super::ending::{self, Became, Ended, Failure, Published, PutOff, Release, Success};
-use super::error::{PgError, PgResult};
-use super::money::{self, Settled};
-use crate::domain::money::Usd;
+use super::ending::{Failure, PutOff, Release, Success};
+use super::error::PgError;
+use super::telling::send_some;
 use crate::domain::text::hex;
 use crate::platform;
 use crate::workspace::durable;
@@ -26,7 +26,7 @@ use crate::workspace::durable;
 /// One thing to tell the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum Entry {
+pub enum SpoolEntry {
     /// A provider accepted.
     Submitted {
         /// The attempt.
@@ -74,7 +74,7 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl SpoolEntry {
     /// Returns the attempt it is about.
     pub fn hold(&self) -> &Hold {
         match self {
@@ -100,24 +100,53 @@ pub enum Replayed {
     Fenced,
 }
 
-/// A folder's spool. One process at a time has it open.
+/// A folder's spool. One process at a time has it open; its threads may add and send at once.
 #[derive(Debug)]
 pub struct Spool {
+    folder: PathBuf,
     path: PathBuf,
-    file: File,
     /// Held for life; the file of lines itself is replaced now and then.
     _lock: File,
-    waiting: Vec<Arc<Entry>>,
+    /// Held by whoever looks into the spool of another worker, which is dead.
+    _taking: Option<File>,
+    /// Whoever writes holds it, also while the disk takes its time; taken before `waiting`.
+    disk: Mutex<Disk>,
+    /// How long the file is; changed by whoever holds `disk`.
+    length: AtomicU64,
+    waiting: Mutex<VecDeque<Arc<SpoolEntry>>>,
     damaged: usize,
+    /// Whether entries come all the time, so that room is reserved for them.
+    busy: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Disk {
+    file: File,
+    /// So far the file was filled with zeros, which lines take the place of.
+    reserved: u64,
     /// After a failed sync nobody knows what the disk has: nothing more is taken.
     broken: bool,
+}
+
+/// What is done with the file when entries are forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tidy {
+    /// It is emptied as soon as nothing waits.
+    Now,
+    /// It is emptied when it has grown; until then it may tell of what the server has.
+    Later,
+    /// It is written again without them.
+    Whole,
 }
 
 /// More than this is no spool.
 const LONGEST: u64 = 1 << 30;
 
-/// A file with more than this is written anew without what was sent.
+/// A file with more than this is written again without what was sent.
 const TIDY: u64 = 8 << 20;
+
+/// So many bytes are reserved at a time.
+const RESERVE: usize = 1 << 20;
 
 /// So many results are sent in one statement.
 const TOGETHER: usize = 500;
@@ -126,11 +155,19 @@ const NAME: &str = "spool.jsonl";
 
 const LOCK: &str = "spool.lock";
 
+const TAKING: &str = "spool.taking";
+
 const DAMAGED: &str = "spool.damaged";
+
+const REFUSED: &str = "spool.refused";
 
 impl Spool {
     /// Opens the spool of a folder, which is made if needed, and reads what waits in it.
     pub fn open(folder: &Path) -> io::Result<Self> {
+        Self::open_with(folder, None)
+    }
+
+    fn open_with(folder: &Path, taking: Option<File>) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let lock = durable::open_append(&folder.join(LOCK))?;
         lock.try_lock().map_err(|error| match error {
@@ -146,56 +183,105 @@ impl Spool {
             return Err(io::ErrorKind::NotFound.into());
         }
         let path = folder.join(NAME);
-        let file = durable::open_append(&path)?;
+        let file = durable::open_to_write(&path)?;
         platform::sync_dir(folder)?;
         let bytes = durable::read_plain(&path, LONGEST)?;
-        let (waiting, damaged) = read(&bytes);
+        let (waiting, damaged) = read(without_reserve(&bytes));
         if !damaged.is_empty() {
             // Most likely a line that nobody was told of; but it may hold what somebody paid for.
-            let mut aside = durable::open_append(&folder.join(DAMAGED))?;
-            aside.write_all(&damaged.concat())?;
-            aside.sync_all()?;
+            add_beside(folder, DAMAGED, &damaged.concat())?;
         }
-        let mut spool = Self {
-            path,
+        let bytes = without_reserve(&bytes);
+        let disk = Disk {
             file,
-            _lock: lock,
-            waiting,
-            damaged: damaged.len(),
+            reserved: 0,
             broken: false,
+        };
+        let spool = Self {
+            folder: folder.to_owned(),
+            path,
+            _lock: lock,
+            _taking: taking,
+            disk: Mutex::new(disk),
+            length: AtomicU64::new(bytes.len() as u64),
+            waiting: Mutex::new(waiting.into()),
+            damaged: damaged.len(),
+            busy: AtomicBool::new(false),
         };
         if spool.damaged > 0 {
             // The next line must not be glued to a torn one.
-            spool.rewrite()?;
+            spool.rewrite(&mut spool.disk())?;
         }
         Ok(spool)
     }
 
+    /// Opens the spool of a dead worker, to send what it left.
+    pub(super) fn take_over(folder: &Path) -> io::Result<Self> {
+        let taking = durable::open_append(&folder.join(TAKING))?;
+        taking.try_lock()?;
+        Self::open_with(folder, Some(taking))
+    }
+
+    /// Tells whether somebody looks into it after the death of its worker, rather than its worker itself.
+    pub(super) fn is_taken_over(folder: &Path) -> bool {
+        let taking = durable::open_plain(&folder.join(TAKING));
+        taking.is_ok_and(|taking| matches!(taking.try_lock(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// Removes the files of a spool that nothing waits in.
+    pub(super) fn remove(&self) {
+        // Only what is empty goes.
+        for name in [NAME, TAKING, LOCK] {
+            drop(fs::remove_file(self.folder.join(name)));
+        }
+        drop(fs::remove_dir(&self.folder));
+    }
+
+    /// From now on entries come all the time.
+    pub(super) fn is_busy(&self) {
+        self.busy.store(true, Ordering::Relaxed);
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Arc<SpoolEntry>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds an entry; when this returns it survives a power loss.
-    pub fn add(&mut self, entry: Entry) -> io::Result<()> {
+    pub fn add(&self, entry: SpoolEntry) -> io::Result<()> {
         let line = line(&entry)?;
         self.add_all(vec![(entry, line)])
     }
 
     /// Adds entries with their lines, in one piece: all of them, or none.
-    pub(super) fn add_all(&mut self, entries: Vec<(Entry, Vec<u8>)>) -> io::Result<()> {
-        if self.broken {
+    pub(super) fn add_all(&self, entries: Vec<(SpoolEntry, Vec<u8>)>) -> io::Result<()> {
+        let (entries, lines): (Vec<SpoolEntry>, Vec<Vec<u8>>) = entries.into_iter().unzip();
+        let lines = lines.concat();
+        let mut disk = self.disk();
+        if disk.broken {
             return Err(io::Error::other(
                 "the spool's disk failed before; nothing more is taken",
             ));
         }
-        let before = self.file.metadata()?.len();
-        let (entries, lines): (Vec<Entry>, Vec<Vec<u8>>) = entries.into_iter().unzip();
-        if let Err(error) = self.file.write_all(&lines.concat()) {
+        let before = self.length.load(Ordering::Relaxed);
+        if self.busy.load(Ordering::Relaxed) {
+            disk.reserve(before + lines.len() as u64);
+        }
+        if let Err(error) = disk.write_at(before, &lines) {
             // A full disk may have taken half of it.
-            self.broken = self.file.set_len(before).is_err();
+            disk.broken = disk.file.set_len(before).is_err();
+            disk.reserved = 0;
             return Err(error);
         }
-        if let Err(error) = self.file.sync_data() {
-            self.broken = true;
+        if let Err(error) = disk.file.sync_data() {
+            disk.broken = true;
             return Err(error);
         }
-        self.waiting.extend(entries.into_iter().map(Arc::new));
+        self.length.fetch_add(lines.len() as u64, Ordering::Relaxed);
+        self.queue().extend(entries.into_iter().map(Arc::new));
         Ok(())
     }
 
@@ -205,8 +291,18 @@ impl Spool {
     }
 
     /// Returns what waits, oldest first.
-    pub fn waiting(&self) -> &[Arc<Entry>] {
-        &self.waiting
+    pub fn waiting(&self) -> Vec<Arc<SpoolEntry>> {
+        self.queue().iter().cloned().collect()
+    }
+
+    /// Returns how many entries wait.
+    pub fn len(&self) -> usize {
+        self.queue().len()
+    }
+
+    /// Tells whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue().is_empty()
     }
 
     /// Returns how many lines could not be read when it was opened; they lie beside it as `spool.damaged`. None of them
@@ -218,20 +314,24 @@ impl Spool {
     /// Sends what waits, in order, and forgets what the server has. Stops at the first error; what was sent by then is
     /// not sent again in effect, because the server knows it by its attempt. `told` hears what became of each.
     pub fn replay(
-        &mut self,
+        &self,
         connection: &mut Connection,
-        told: &mut dyn FnMut(&Entry, Replayed),
+        told: &mut dyn FnMut(&SpoolEntry, Replayed),
     ) -> Result<usize, ReplayError> {
         let mut sent = 0;
-        while !self.waiting.is_empty() {
-            let some = self.first(self.waiting.len());
+        while !self.is_empty() {
+            let some = self.first(usize::MAX);
             let (answers, failure) = send_some(connection, &some);
             for (entry, replayed) in some.iter().zip(&answers) {
                 told(entry, *replayed);
             }
             sent += answers.len();
-            let cut_short = failure.is_some();
-            self.forget(answers.len(), cut_short)
+            let tidy = if failure.is_some() {
+                Tidy::Whole
+            } else {
+                Tidy::Now
+            };
+            self.forget(answers.len(), tidy)
                 .map_err(ReplayError::Disk)?;
             if let Some(error) = failure {
                 return Err(ReplayError::Server(error));
@@ -241,39 +341,102 @@ impl Spool {
     }
 
     /// Returns the oldest entries, as many as one statement takes and no more than `most`.
-    pub(super) fn first(&self, most: usize) -> Vec<Arc<Entry>> {
-        let is_result = |entry: &&Arc<Entry>| matches!(***entry, Entry::Succeeded { .. });
-        let results = self.waiting.iter().take_while(is_result).count();
-        let some = results.clamp(1, TOGETHER).min(most);
-        self.waiting.iter().take(some).cloned().collect()
+    pub(super) fn first(&self, most: usize) -> Vec<Arc<SpoolEntry>> {
+        let waiting = self.queue();
+        let is_result = |entry: &&Arc<SpoolEntry>| matches!(***entry, SpoolEntry::Succeeded { .. });
+        let results = waiting.iter().take(TOGETHER).take_while(is_result).count();
+        let some = results.max(1).min(most);
+        waiting.iter().take(some).cloned().collect()
     }
 
-    /// Forgets the oldest entries: the server has them. What the file still says of them until it is written anew or
+    /// Forgets the oldest entries: the server has them. What the file still says of them until it is written again or
     /// empty changes nothing when it is told again.
-    pub(super) fn forget(&mut self, sent: usize, tidy: bool) -> io::Result<()> {
-        if sent == 0 {
+    pub(super) fn forget(&self, sent: usize, tidy: Tidy) -> io::Result<()> {
+        self.queue().drain(..sent);
+        let length = || self.length.load(Ordering::Relaxed);
+        let mut disk = self.disk();
+        let later = tidy == Tidy::Later && length() <= TIDY || tidy == Tidy::Whole && sent == 0;
+        if later && !disk.broken {
             return Ok(());
         }
-        self.waiting.drain(..sent);
-        if self.waiting.is_empty() && !self.broken {
-            return self.file.set_len(0);
+        if self.is_empty() && !disk.broken {
+            if length() > 0 {
+                disk.file.set_len(0)?;
+                disk.reserved = 0;
+                self.length.store(0, Ordering::Relaxed);
+            }
+            return Ok(());
         }
-        if tidy || self.broken || self.file.metadata()?.len() > TIDY {
-            return self.rewrite();
+        if tidy == Tidy::Whole || disk.broken || length() > TIDY {
+            return self.rewrite(&mut disk);
         }
         Ok(())
     }
 
-    fn rewrite(&mut self) -> io::Result<()> {
+    /// Puts the oldest entry beside the spool: the server refuses it, and nothing else may wait for that. Returns where.
+    pub(super) fn refuse_first(&self) -> io::Result<PathBuf> {
+        if let Some(entry) = self.first(1).first() {
+            self.set_aside(entry)?;
+            self.forget(1, Tidy::Now)?;
+        }
+        Ok(self.folder.join(REFUSED))
+    }
+
+    /// Keeps an entry beside the spool that the server refuses, durably. Returns where.
+    pub(super) fn set_aside(&self, entry: &SpoolEntry) -> io::Result<PathBuf> {
+        add_beside(&self.folder, REFUSED, &line(entry)?)?;
+        Ok(self.folder.join(REFUSED))
+    }
+
+    fn rewrite(&self, disk: &mut Disk) -> io::Result<()> {
         let mut bytes = Vec::new();
-        for entry in &self.waiting {
+        for entry in self.queue().iter() {
             bytes.extend(line(entry)?);
         }
         durable::replace(&self.path, &bytes, "spool")?;
-        self.file = durable::open_append(&self.path)?;
-        self.broken = false;
+        disk.file = durable::open_to_write(&self.path)?;
+        disk.reserved = 0;
+        self.length.store(bytes.len() as u64, Ordering::Relaxed);
+        disk.broken = false;
         Ok(())
     }
+}
+
+impl Disk {
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.write_all(bytes)
+    }
+
+    /// Fills the file with zeros beyond `end`: a sync of what takes their place has no more to write than that. A disk
+    /// without room for it may have some for the lines.
+    fn reserve(&mut self, end: u64) {
+        if end <= self.reserved {
+            return;
+        }
+        let filled = self.write_at(end, &vec![0; RESERVE]);
+        let filled = filled.and_then(|()| self.file.sync_all());
+        self.reserved = if filled.is_ok() {
+            end + RESERVE as u64
+        } else {
+            let _ = self.file.set_len(end);
+            u64::MAX
+        };
+    }
+}
+
+/// Returns the lines of a file without the room that was reserved for more.
+fn without_reserve(bytes: &[u8]) -> &[u8] {
+    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    &bytes[..bytes.len() - zeros]
+}
+
+/// Adds lines to a file beside the spool, durably.
+fn add_beside(folder: &Path, name: &str, lines: &[u8]) -> io::Result<()> {
+    let mut aside = durable::open_append(&folder.join(name))?;
+    aside.write_all(lines)?;
+    aside.sync_all()?;
+    platform::sync_dir(folder)
 }
 
 /// Why a replay stopped.
@@ -287,108 +450,14 @@ pub enum ReplayError {
     Disk(io::Error),
 }
 
-/// Sends what [`Spool::first`] gave; answers for as many as were sent, and says what stopped it.
-pub(super) fn send_some(
-    connection: &mut Connection,
-    some: &[Arc<Entry>],
-) -> (Vec<Replayed>, Option<PgError>) {
-    let success = |entry: &Arc<Entry>| match &**entry {
-        Entry::Succeeded { success } => Some(success.clone()),
-        _ => None,
-    };
-    let results: Vec<Success> = some.iter().filter_map(success).collect();
-    let answers = match some {
-        [one] if results.is_empty() => send(connection, one).map(|answer| vec![answer]),
-        _ => ending::succeed(connection, &results)
-            .map(|answers| answers.into_iter().map(of_published).collect()),
-    };
-    match answers {
-        Ok(answers) => (answers, None),
-        Err(error) => (Vec::new(), Some(error)),
-    }
-}
-
-fn of_published(published: Published) -> Replayed {
-    match published {
-        Published::Yes | Published::Adopted => Replayed::Sent,
-        Published::Already => Replayed::Already,
-        Published::Fenced => Replayed::Fenced,
-    }
-}
-
-/// Sends one entry; whoever sends it twice changes nothing.
-fn send(connection: &mut Connection, entry: &Entry) -> PgResult<Replayed> {
-    match entry {
-        Entry::Submitted {
-            hold,
-            request_id,
-            cost_micros,
-        } => {
-            let cost = cost_micros.map(Usd::from_micros);
-            buying::submitted(connection, hold, request_id, cost).map(|_| Replayed::Sent)
-        }
-        Entry::Succeeded { success } => {
-            let answers = ending::succeed(connection, std::slice::from_ref(success))?;
-            let answer = answers.first().copied();
-            Ok(of_published(answer.unwrap_or(Published::Fenced)))
-        }
-        Entry::Failed { failure } => unless_over(connection, &failure.hold, |connection| {
-            ending::fail(connection, failure)
-        }),
-        Entry::PutOff { setback } => unless_over(connection, &setback.hold, |connection| {
-            ending::put_off(connection, setback)
-        }),
-        Entry::Released { hold, how } => {
-            let back = ending::release(connection, &[*hold], how)?;
-            Ok(if back.is_empty() {
-                Replayed::Already
-            } else {
-                Replayed::Sent
-            })
-        }
-        Entry::Raised { hold, micros } => {
-            let raised = money::raise(connection, hold, Usd::from_micros(*micros))?;
-            Ok(if raised {
-                Replayed::Sent
-            } else {
-                Replayed::Fenced
-            })
-        }
-        Entry::Settled { hold, micros } => {
-            let settled = money::settle(connection, hold, Usd::from_micros(*micros), false)?;
-            Ok(if settled == Settled::Before {
-                Replayed::Already
-            } else {
-                Replayed::Sent
-            })
-        }
-    }
-}
-
-fn unless_over(
-    connection: &mut Connection,
-    hold: &Hold,
-    end: impl FnOnce(&mut Connection) -> PgResult<Ended>,
-) -> PgResult<Replayed> {
-    let known = ending::became(connection, &[*hold])?;
-    if matches!(known.get(hold), Some(Became::Over | Became::Succeeded)) {
-        return Ok(Replayed::Already);
-    }
-    Ok(if end(connection)? == Ended::Fenced {
-        Replayed::Fenced
-    } else {
-        Replayed::Sent
-    })
-}
-
 /// A line is a checksum, a blank, and JSON.
-pub(super) fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+pub(super) fn line(entry: &SpoolEntry) -> io::Result<Vec<u8>> {
     let json = serde_json::to_string(entry)?;
     Ok(format!("{} {json}\n", checksum(json.as_bytes())).into_bytes())
 }
 
 /// Returns the entries, and the lines that are none.
-fn read(bytes: &[u8]) -> (Vec<Arc<Entry>>, Vec<&[u8]>) {
+fn read(bytes: &[u8]) -> (Vec<Arc<SpoolEntry>>, Vec<&[u8]>) {
     let mut entries = Vec::new();
     let mut damaged = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -400,7 +469,7 @@ fn read(bytes: &[u8]) -> (Vec<Arc<Entry>>, Vec<&[u8]>) {
     (entries, damaged)
 }
 
-fn entry_of(line: &[u8]) -> Option<Entry> {
+fn entry_of(line: &[u8]) -> Option<SpoolEntry> {
     let text = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
     let (sum, json) = text.split_once(' ')?;
     (sum == checksum(json.as_bytes()))
@@ -416,13 +485,13 @@ fn checksum(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn bought(id: &str) -> Entry {
+    fn bought(id: &str) -> SpoolEntry {
         let hold = Hold {
             job_no: 1,
             number: 2,
             attempt_id: uuid::Uuid::nil(),
         };
-        Entry::Submitted {
+        SpoolEntry::Submitted {
             hold,
             request_id: id.to_owned(),
             cost_micros: Some(3),
@@ -432,7 +501,7 @@ mod tests {
     #[test]
     fn what_was_added_is_there_after_a_restart() {
         let folder = tempfile::tempdir().expect("temp folder");
-        let mut spool = Spool::open(folder.path()).expect("opened");
+        let spool = Spool::open(folder.path()).expect("opened");
         spool.add(bought("a")).expect("added");
         spool.add(bought("b\n c")).expect("added");
         drop(spool);
@@ -447,7 +516,7 @@ mod tests {
     #[test]
     fn a_torn_tail_is_passed_over_and_said_and_the_next_line_is_whole() {
         let folder = tempfile::tempdir().expect("temp folder");
-        let mut spool = Spool::open(folder.path()).expect("opened");
+        let spool = Spool::open(folder.path()).expect("opened");
         spool.add(bought("a")).expect("added");
         spool.add(bought("b")).expect("added");
         drop(spool);
@@ -458,7 +527,7 @@ mod tests {
             let torn = fs::read(&path).expect("readable");
             let (entries, damaged) = read(&torn);
             assert_eq!((entries.len(), damaged.len()), (1, 1), "cut by {cut}");
-            let mut spool = Spool::open(folder.path()).expect("opened");
+            let spool = Spool::open(folder.path()).expect("opened");
             spool.add(bought("c")).expect("added");
             drop(spool);
             let spool = Spool::open(folder.path()).expect("opened");

@@ -35,14 +35,17 @@ macro_rules! statements {
 #[rustfmt::skip]
 statements! {
     CLAIM = "claim",
-        [INT8, TEXT_ARRAY, INT4_ARRAY, INT8_ARRAY, BOOL_ARRAY, INT8, TEXT, FLOAT8, BOOL]
-        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+        [INT8, TEXT_ARRAY, INT4_ARRAY, INT8_ARRAY, INT8, TEXT, FLOAT8, BOOL, BOOL]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ, BOOL];
+    CLAIM_BOUGHT = "claim_bought",
+        [INT8, TEXT_ARRAY, INT4_ARRAY, INT8, TEXT, FLOAT8]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ, BOOL];
     CLAIM_RARE = "claim_rare",
-        [INT8, TEXT_ARRAY, INT4_ARRAY, BOOL_ARRAY, INT8, TEXT, FLOAT8, BOOL]
-        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+        [INT8, TEXT_ARRAY, INT4_ARRAY, BOOL_ARRAY, INT8, TEXT, FLOAT8, BOOL, INT8_ARRAY]
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ, BOOL];
     CLAIM_ONE = "claim_one",
         [INT8, TEXT, TEXT, FLOAT8, BOOL]
-        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ];
+        => [INT8, TEXT, TEXT, TEXT, TEXT, TEXT, INT4, UUID, INT8, TEXT, BOOL, TEXT, TEXT, TIMESTAMPTZ, INT4, INT4, INT4, TIMESTAMPTZ, BOOL];
     MINE = "mine",
         [INT8, TEXT]
         => [INT8, INT4, UUID];
@@ -58,12 +61,15 @@ statements! {
     MADE = "made",
         [INT8, UUID, INT4, TEXT]
         => [BOOL];
-    MADE_BEFORE = "made_before",
-        [INT8]
-        => [INT4, UUID, TEXT, TEXT];
+    LEFT_MADE = "left_made",
+        [INT8, TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY]
+        => [TEXT, INT8, INT4, UUID, TEXT, TIMESTAMPTZ, TEXT];
     SUCCEED = "succeed",
         [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY, TEXT_ARRAY, BOOL_ARRAY, FLOAT8_ARRAY, TEXT_ARRAY, INT8_ARRAY, INT4_ARRAY, TEXT_ARRAY, INT8_ARRAY, BYTEA_ARRAY, TEXT_ARRAY]
         => [INT8, BOOL];
+    SUCCEED_BARE = "succeed_bare",
+        [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, INT8_ARRAY, BYTEA_ARRAY, TEXT_ARRAY, BOOL_ARRAY, FLOAT8_ARRAY, TEXT_ARRAY]
+        => [INT8];
     FENCED = "fenced",
         [INT8_ARRAY, UUID_ARRAY, INT4_ARRAY, TEXT_ARRAY]
         => [INT8];
@@ -107,17 +113,20 @@ statements! {
         [INT8, UUID]
         => [INT4];
     SWEEP = "sweep",
-        [INT8, FLOAT8, INT8_ARRAY]
+        [INT8, FLOAT8, INT8_ARRAY, TEXT, INT8_ARRAY]
         => [TEXT, INT8];
     WITHDRAW = "withdraw",
         [INT8, INT8_ARRAY, TEXT_ARRAY]
         => [INT8, TEXT, TEXT, TEXT, INT4, BOOL];
     RUNS_TO_SERVE = "runs_to_serve",
-        [TEXT_ARRAY, TEXT_ARRAY]
-        => [INT8, TEXT, TEXT, INT8];
+        [TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY]
+        => [INT8, TEXT, TEXT, BOOL, INT8];
     RESTORE = "restore",
         [INT8, INT8_ARRAY]
         => [INT8, TEXT, TEXT, INT4, BOOL];
+    AGAIN = "again",
+        [INT8, INT8_ARRAY, INT4_ARRAY, BOOL]
+        => [INT8];
     REQUEUE = "requeue",
         [INT8, INT8_ARRAY, TEXT, BOOL]
         => [INT8];
@@ -208,18 +217,15 @@ statements! {
     OPEN_PROVIDER = "open_provider",
         [TEXT]
         => [TEXT];
-    CLOSED_PROVIDERS = "closed_providers",
+    GATES = "gates",
         []
-        => [TEXT, TIMESTAMPTZ, TIMESTAMPTZ, TEXT, FLOAT8];
+        => [BOOL, TEXT, TIMESTAMPTZ, TIMESTAMPTZ, TEXT, FLOAT8, INT4];
     TRIP = "trip",
         [TEXT, BOOL, INT4, TEXT]
         => [INT4, BOOL];
     RESUME_ALGO = "resume_algo",
         [TEXT]
         => [TEXT];
-    PAUSED_ALGOS = "paused_algos",
-        []
-        => [TEXT, INT4, TIMESTAMPTZ, TEXT];
     TRIAL = "trial",
         [INT8, TEXT, INT8, BOOL, TEXT]
         => [INT8, INT8, INT8];
@@ -245,7 +251,7 @@ statements! {
         []
         => [TEXT];
     WORKER_REGISTER = "worker_register",
-        [TEXT, TEXT, INT4, TEXT, INT8, INT4, FLOAT8, TEXT]
+        [TEXT, TEXT, INT4, TEXT, INT8, INT4, FLOAT8, TEXT, FLOAT8]
         => [TEXT];
     WORKER_STATE = "worker_state",
         [TEXT, TEXT]
@@ -346,12 +352,21 @@ statements! {
     NEXT_DUE = "next_due",
         [INT8]
         => [FLOAT8, FLOAT8, BOOL];
+    LEFT = "left",
+        [INT8, TEXT_ARRAY]
+        => [BOOL];
     ALGO_VERSIONS = "algo_versions",
         [INT8]
         => [TEXT, TEXT];
-    NOTICE_NONE = "notice_none",
+    NOTICE_HEARING = "notice_hearing",
         []
-        => [BOOL];
+        => [TEXT, TEXT];
+    NOTICE_FORGET = "notice_forget",
+        [TEXT_ARRAY, TEXT_ARRAY]
+        => [TEXT];
+    NOTICE_UNKNOWN = "notice_unknown",
+        [TEXT_ARRAY]
+        => [TEXT];
     NOTICE_ADD = "notice_add",
         [TEXT_ARRAY, TEXT_ARRAY, TEXT_ARRAY, BOOL]
         => [TEXT];
@@ -378,10 +393,13 @@ statements! {
         => [INT8];
     ORDERS_OPEN = "orders_open",
         []
-        => [TEXT, BOOL, TEXT];
+        => [TEXT, BOOL, BOOL, TEXT, INT8, FLOAT8];
     ORDERS = "orders",
         [TEXT]
         => [TEXT, TEXT];
+    ORDERS_AGAIN = "orders_again",
+        [TEXT]
+        => [INT8, FLOAT8];
     RETRY_TAKE = "retry_take",
         [UUID]
         => [INT8];

@@ -9,17 +9,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::claim::{self, Hold};
 use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
-use super::handing::Cursors;
+use super::following::Following;
+use super::handing::{Cursors, Rare};
 use super::link::Link;
 use super::record;
-use super::spool::Entry as Spooled;
+use super::spool::{SpoolEntry as Spooled, Tidy};
 use super::together::Endings;
 use super::{buying, gate, view};
-use crate::domain::budget::Stake;
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
@@ -27,8 +28,8 @@ use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Artifacts, Beat, Billing, Claim, Ending, Finish, Made, Next, Outcome, Progress, Recovery,
-    ReleaseReason, Restored, RunJobs, Setback, Trial, Want, Withdrawal, WorkerIdentity,
+    Artifacts, Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, Next, Outcome,
+    Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, Trial, Want, WorkerIdentity,
     WorkerStore,
 };
 use crate::workspace::artifact;
@@ -56,20 +57,30 @@ pub struct PgStore {
     pub(super) cursors: Mutex<Cursors>,
     pub(super) progress: Mutex<HashMap<Hold, Progress>>,
     pub(super) endings: Endings,
+    pub(super) following: Following,
     pub(super) sending: Mutex<()>,
     /// How long a lease lasts that is only held ahead, if any are.
     pub(super) ahead: Option<Duration>,
     /// The folder of the spools of all workers of the run on this machine.
     pub(super) spools: PathBuf,
+    pub(super) spools_before: Option<PathBuf>,
     pub(super) news: Arc<AtomicBool>,
-    pub(super) rare: Mutex<Instant>,
-    /// The answer to a claim was lost: jobs may be ours that nobody here knows of.
-    pub(super) unanswered: AtomicBool,
+    pub(super) rare: Mutex<Rare>,
+    /// Whoever claims holds it. Whether the answer to a claim was lost: jobs may be ours that nobody here knows of.
+    pub(super) unanswered: Mutex<bool>,
     pub(super) ended: Arc<AtomicBool>,
     pub(super) closed: AtomicBool,
 }
 
 impl WorkerStore for PgStore {
+    fn algos(&self) -> Result<Option<Vec<(String, usize)>>, StoreError> {
+        self.waiting_algos().map(Some)
+    }
+
+    fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
+        self.perform(algos)
+    }
+
     fn run_id(&self) -> &RunId {
         &self.link.run_id
     }
@@ -115,11 +126,15 @@ impl WorkerStore for PgStore {
             return Ok(Next::Drained);
         }
         if self.ahead.is_some() {
-            if self.spool().waiting().len() > BACKLOG {
+            if self.spool().len() > BACKLOG {
                 return Ok(Next::Nothing(Duration::from_millis(5)));
             }
         } else if !self.send_spooled(Duration::ZERO)? {
             return Ok(Next::Nothing(POLL));
+        }
+        let taken = self.taken_along(want);
+        if !taken.is_empty() {
+            return Ok(Next::Jobs(taken));
         }
         let found = match self.claim_some(want) {
             Ok(found) => found,
@@ -127,6 +142,7 @@ impl WorkerStore for PgStore {
             Err(error) if error.is_retryable() => return Ok(Next::Nothing(POLL)),
             Err(error) => return Err(error.into()),
         };
+        self.following.note(want, found.len() >= want.most);
         if found.is_empty() {
             return match self.left_for(want) {
                 Ok(next) => Ok(next),
@@ -157,8 +173,9 @@ impl WorkerStore for PgStore {
     }
 
     fn send_kept(&self) -> Result<Option<usize>, StoreError> {
-        let none = self.spool().waiting().is_empty();
-        (!none).then(|| self.send_waiting()).transpose()
+        (!self.spool().is_empty())
+            .then(|| self.send_waiting())
+            .transpose()
     }
 
     fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
@@ -174,10 +191,11 @@ impl WorkerStore for PgStore {
     }
 
     fn has_news(&self) -> bool {
-        self.news.load(Ordering::SeqCst)
+        self.news.load(Ordering::SeqCst) || self.following.is_ready()
     }
 
     fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.give_back_following(true);
         let run_no = self.link.run_no;
         let counts = self
             .link
@@ -218,6 +236,8 @@ impl WorkerStore for PgStore {
             let beaten = self.link.beat(|c| claim::beat(c, &pulses, worker, lease));
             beaten.map_err(StoreError::from)
         });
+        // Afterwards: it waits for the connection of the work, which a beat never does.
+        self.give_back_following(false);
         match beaten {
             Ok(beaten) => beaten
                 .into_iter()
@@ -267,7 +287,7 @@ impl WorkerStore for PgStore {
         });
         match told {
             Ok(_) => Ok(()),
-            Err(error) if error.is_retryable() => self.spool_up(Spooled::Submitted {
+            Err(error) if !error.is_of_one() => self.spool_up(Spooled::Submitted {
                 hold,
                 request_id: request_id.to_owned(),
                 cost_micros: cost.map(Usd::micros),
@@ -317,8 +337,9 @@ impl WorkerStore for PgStore {
         let seconds = Some(ending.at.since(lease.claimed_at).as_secs_f64());
         let (class, error_text, cut_off, purchase) = match ending.outcome {
             Outcome::Completed { .. } => {
+                let at = ending.at;
                 let success = record::success(lease, hold, ending, seconds);
-                return self.finish_made(lease, hold, success);
+                return self.finish_made(lease, hold, success, at);
             }
             Outcome::Failed {
                 class,
@@ -343,7 +364,7 @@ impl WorkerStore for PgStore {
             .ask(self.patience(), |c| ending::fail(c, &failure));
         let ended = match ended {
             Ok(ended) => ended,
-            Err(error) if error.is_retryable() => {
+            Err(error) if !error.is_of_one() => {
                 self.spool_up(Spooled::Failed { failure })?;
                 Ended::Yes
             }
@@ -383,7 +404,7 @@ impl WorkerStore for PgStore {
         match released {
             Ok(_) => {}
             // Left to its lease, it would look as if we had died with it.
-            Err(error) if error.is_retryable() => self.spool_up(Spooled::Released { hold, how })?,
+            Err(error) if !error.is_of_one() => self.spool_up(Spooled::Released { hold, how })?,
             Err(error) => return Err(error.into()),
         }
         self.clear(lease);
@@ -391,7 +412,7 @@ impl WorkerStore for PgStore {
         Ok(())
     }
 
-    fn put_off(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
+    fn requeue(&self, lease: &Lease, setback: Setback, now: Timestamp) -> Result<(), StoreError> {
         let hold = self.link.hold(lease)?;
         let setback = PutOff {
             hold,
@@ -410,10 +431,10 @@ impl WorkerStore for PgStore {
         };
         let told = self
             .link
-            .ask(self.patience(), |c| ending::put_off(c, &setback));
+            .ask(self.patience(), |c| ending::requeue(c, &setback));
         match told {
             Ok(_) => {}
-            Err(error) if error.is_retryable() => self.spool_up(Spooled::PutOff { setback })?,
+            Err(error) if !error.is_of_one() => self.spool_up(Spooled::PutOff { setback })?,
             Err(error) => return Err(error.into()),
         }
         self.clear(lease);
@@ -451,7 +472,7 @@ impl WorkerStore for PgStore {
         match stopped {
             Ok(()) => {}
             // Whoever was asked to stop is out when it gives the job back.
-            Err(error) if error.is_retryable() => self.spool_up(Spooled::Released { hold, how })?,
+            Err(error) if !error.is_of_one() => self.spool_up(Spooled::Released { hold, how })?,
             Err(error) => return Err(error.into()),
         }
         self.clear(lease);
@@ -459,9 +480,9 @@ impl WorkerStore for PgStore {
         Ok(())
     }
 
-    fn withdraw(&self, job: &JobId, _now: Timestamp) -> Result<Withdrawal, StoreError> {
-        let told = self.withdraw_many(std::slice::from_ref(job))?.pop();
-        Ok(told.unwrap_or(Withdrawal::Untouched(JobState::Enqueued { attempt: 0 })))
+    fn cancel_job(&self, job: &JobId, _now: Timestamp) -> Result<Cancellation, StoreError> {
+        let told = self.cancel_many(std::slice::from_ref(job))?.pop();
+        Ok(told.unwrap_or(Cancellation::Untouched(JobState::Enqueued { attempt: 0 })))
     }
 
     fn restore(&self, job: &JobId, _now: Timestamp) -> Result<Restored, StoreError> {
@@ -469,12 +490,21 @@ impl WorkerStore for PgStore {
         Ok(told.unwrap_or(Restored::NotCancelled))
     }
 
-    fn withdraw_all(
+    fn cancel_jobs(
         &self,
         jobs: &[JobId],
         _now: &dyn Fn() -> Timestamp,
-    ) -> Result<Vec<Withdrawal>, StoreError> {
-        self.withdraw_many(jobs)
+    ) -> Result<Vec<Cancellation>, StoreError> {
+        self.cancel_many(jobs)
+    }
+
+    fn try_again(
+        &self,
+        jobs: &[FailedJob],
+        resubmit: bool,
+        _now: &dyn Fn() -> Timestamp,
+    ) -> Result<usize, StoreError> {
+        self.try_many_again(jobs, resubmit)
     }
 
     fn restore_all(
@@ -489,11 +519,15 @@ impl WorkerStore for PgStore {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        self.give_back_following(true);
         let sent = self.send_spooled(self.patience());
         self.ended.store(true, Ordering::SeqCst);
         let ended = self.leave();
-        let waiting = self.spool().waiting().len();
-        if waiting > 0 {
+        let waiting = self.spool().len();
+        if waiting == 0 {
+            // What a file still tells of is told again by the next start, to no effect.
+            let _ = self.spool().forget(0, Tidy::Now);
+        } else {
             return Err(StoreError::Server {
                 what: format!(
                     "{waiting} records could not be sent and wait on this machine's disk"
@@ -510,10 +544,10 @@ impl WorkerStore for PgStore {
         }
     }
 
-    fn billings(&self, stakes: &[Stake]) -> Result<Vec<Billing>, StoreError> {
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
         let mut keys = Vec::new();
-        for stake in stakes {
-            let hold = self.link.hold_of(stake, self.patience())?;
+        for attempt_key in attempt_keys {
+            let hold = self.link.hold_of(attempt_key, self.patience())?;
             keys.push(hold.map_or((0, uuid::Uuid::nil()), |hold| {
                 (hold.job_no, hold.attempt_id)
             }));
@@ -524,6 +558,7 @@ impl WorkerStore for PgStore {
         let billing = |bill: Bill| match bill {
             Bill::Billed(usd) => Billing::Billed(usd.map(Usd::dollars)),
             Bill::NotBilled => Billing::NotBilled,
+            Bill::Unsaid => Billing::Unsaid,
             Bill::Open => Billing::Open,
         };
         Ok(bills.into_iter().map(billing).collect())

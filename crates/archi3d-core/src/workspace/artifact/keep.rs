@@ -48,7 +48,7 @@ pub fn holds_model(folder: &Path) -> bool {
 /// Tells whether a folder holds a whole model that somebody made, or something that
 /// cannot be looked into.
 pub fn may_hold_model(folder: &Path) -> bool {
-    is_own_folder(folder).is_err() || open_up(folder).is_err() || holds_model(folder)
+    is_own_folder(folder).is_err() || platform::open_up(folder).is_err() || holds_model(folder)
 }
 
 /// Tells whether a folder holds a whole model of any kind.
@@ -98,27 +98,12 @@ pub fn discard(folder: &Path) -> io::Result<()> {
     };
     match removed {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(folder)?;
+            platform::open_up(folder)?;
             fs::remove_dir_all(folder)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
-}
-
-/// Lets us read and change everything below a folder of ours; follows no link.
-pub fn open_up(folder: &Path) -> io::Result<()> {
-    platform::make_accessible(folder)?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            open_up(&entry.path())?;
-        } else if kind.is_file() {
-            platform::make_accessible(&entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// Moves a folder to a name that is free; tells whether it was. One that its maker

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::keep::{open_up, own_files};
+use super::keep::own_files;
 use super::standard::free_name;
 use super::{
     ArtifactError, CheckedFile, Standard, inventory_of, io_error, is_intact, is_own_folder, look,
@@ -65,7 +65,7 @@ pub fn take(
         Err(ArtifactError::Io { source, .. })
             if source.kind() == io::ErrorKind::PermissionDenied =>
         {
-            open_up(staging).map_err(|source| io_error(staging, source))?;
+            platform::open_up(staging).map_err(|source| io_error(staging, source))?;
             let again = Named {
                 again: true,
                 ..named

@@ -12,6 +12,7 @@ use sha1::{Digest as _, Sha1};
 use crate::domain::text::hex;
 use crate::workspace::durable;
 
+use super::LedgerLock;
 use super::pair::Pair;
 
 /// More than any workspace has journals for.
@@ -54,9 +55,13 @@ pub(super) fn read(folder: &Path, pair: &Pair) -> io::Result<Journals> {
     })
 }
 
-/// Notes that the ledger as it is accounts for these journals; the caller holds the
-/// lock and has read the ledger to its end.
-pub(super) fn write(folder: &Path, pair: &Pair, journals: Journals) -> io::Result<()> {
+/// Notes that the ledger, which was read to its end, accounts for these journals.
+pub(super) fn write(
+    _lock: &LedgerLock,
+    folder: &Path,
+    pair: &Pair,
+    journals: Journals,
+) -> io::Result<()> {
     let (ledger_length, tail) = pair.end();
     let note = Note {
         ledger_length,

@@ -8,11 +8,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::domain::budget::{Change, Entry};
+use crate::domain::budget::{Change, LedgerEntry};
 use crate::domain::id::Nonce;
 use crate::platform::{self, fault};
 use crate::workspace::durable;
 use crate::workspace::paths::Workspace;
+
+use super::LedgerLock;
 
 /// How much of what was read is compared again: the last line and more.
 const TAIL: usize = 512;
@@ -39,10 +41,10 @@ pub(super) enum News {
 }
 
 /// The ledger as it is again after one copy was harmed.
-pub(super) struct Mended {
+pub(super) struct Repaired {
     pub(super) bytes: Vec<u8>,
     /// Lines that the ledger had lost.
-    pub(super) lost: Vec<Entry>,
+    pub(super) lost: Vec<LedgerEntry>,
 }
 
 /// What a copy has beyond what was read of it.
@@ -161,7 +163,7 @@ impl Pair {
 
     /// Puts both together as they must have been; writes nothing. An error means that
     /// both have lost what was read before.
-    pub(super) fn put_together(&self) -> io::Result<Mended> {
+    pub(super) fn put_together(&self) -> io::Result<Repaired> {
         let knows = |path| Ok::<_, io::Error>(matches!(self.beyond(path)?, Beyond::Rest(_)));
         if !self.is_unread() && !knows(&self.ledger)? && !knows(&self.double)? {
             return Err(io::Error::other(
@@ -175,13 +177,13 @@ impl Pair {
             let mut bytes = ledger;
             end_line(&mut bytes);
             let lost = Vec::new();
-            return Ok(Mended { bytes, lost });
+            return Ok(Repaired { bytes, lost });
         };
         let (in_ledger, in_double): (HashSet<&[u8]>, HashSet<&[u8]>) =
             (lines(&ledger).collect(), lines(&double).collect());
         // Lines that only the ledger has: changed afterwards, or added by hand or by an
         // earlier version.
-        let mut only_here: Vec<(Entry, &[u8])> = lines(&ledger)
+        let mut only_here: Vec<(LedgerEntry, &[u8])> = lines(&ledger)
             .filter(|line| !in_double.contains(line))
             .filter_map(|line| Some((parse(line)?, line)))
             .collect();
@@ -212,17 +214,17 @@ impl Pair {
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         }
-        Ok(Mended { bytes, lost })
+        Ok(Repaired { bytes, lost })
     }
 
-    /// Writes both copies anew; the caller holds the lock.
-    pub(super) fn rewrite(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes both copies anew.
+    pub(super) fn rewrite(&mut self, lock: &LedgerLock, bytes: &[u8]) -> io::Result<()> {
         let tag = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
         self.make_folder()?;
         for path in [&self.double, &self.ledger] {
             let same = read(path)?.map_or(bytes.is_empty(), |found| found == bytes);
             if !same {
-                durable::sweep_temporaries(path)?;
+                durable::sweep_temporaries(path, &lock.0)?;
                 durable::replace(path, bytes, &tag)?;
             }
             fault::here("ledger.rewritten");
@@ -234,7 +236,7 @@ impl Pair {
 
     /// Appends one line to both, which agree and were read to their ends; returns the
     /// ledger, still open.
-    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<File> {
+    pub(super) fn append(&mut self, _lock: &LedgerLock, line: &[u8]) -> io::Result<File> {
         let created = !self.ledger.exists();
         if self.is_unread() {
             self.make_folder()?;
@@ -262,18 +264,18 @@ impl Pair {
 }
 
 /// Which attempt a line is about, and whether it ends its money.
-fn key(entry: &Entry) -> (Nonce, bool) {
+fn key(entry: &LedgerEntry) -> (Nonce, bool) {
     let settles = matches!(entry.change, Change::Settled { .. });
-    (entry.stake.nonce.clone(), settles)
+    (entry.attempt_key.nonce.clone(), settles)
 }
 
-fn usd(entry: &Entry) -> f64 {
+fn usd(entry: &LedgerEntry) -> f64 {
     match entry.change {
         Change::Reserved { usd } | Change::Settled { usd } => usd,
     }
 }
 
-fn parse(line: &[u8]) -> Option<Entry> {
+fn parse(line: &[u8]) -> Option<LedgerEntry> {
     serde_json::from_slice(line).ok()
 }
 

@@ -109,12 +109,14 @@ pub(super) struct Rows {
     /// What completed jobs of each took.
     took_s: Vec<Vec<f64>>,
     latest: Latest,
+    /// The earliest time at which a row was made; times of our own making sort like their texts.
+    created: Vec<u8>,
     /// A row cannot be a job.
     pub(super) odd: bool,
 }
 
 /// The columns that are read, in the order of [`Cells`].
-pub(super) const COLUMNS: [&str; 7] = [
+pub(super) const COLUMNS: [&str; 8] = [
     "run_id",
     "job_id",
     "algo",
@@ -122,6 +124,7 @@ pub(super) const COLUMNS: [&str; 7] = [
     "generation_end",
     "generation_duration_s",
     "price_source",
+    "created_at",
 ];
 
 /// Where one row has the columns that are read; empty where it has none.
@@ -155,6 +158,11 @@ impl Rows {
                 ..AlgoOverview::default()
             })
             .collect()
+    }
+
+    /// Returns when the first row was made.
+    pub(super) fn created(&self) -> Option<Timestamp> {
+        Timestamp::parse(std::str::from_utf8(&self.created).ok()?)
     }
 
     /// Returns the latest endings, newest first.
@@ -197,6 +205,10 @@ impl Rows {
                 .parse()
                 .ok()
         };
+        let created = &record[cells[7].clone()];
+        if self.created.is_empty() || !created.is_empty() && created < self.created.as_slice() {
+            self.created = created.to_vec();
+        }
         let status = status_of(&cell(3));
         let rehearsal = *cell(6) == *DRY_RUN.as_bytes();
         let algo = self.algo(&cell(2));

@@ -1,11 +1,12 @@
 -- Jobs of a run that was closed (everything exported) so many days ago, at most $2 at a time; specs and results go with
--- them. Money stays in the ledger. A job stays that waits, runs, ended after the export, or has an open purchase, a
--- doubt or a reservation.
+-- them. Money stays in the ledger. A job stays that waits, runs, ended after the export, has files that were kept aside after it, or
+-- has an open purchase, a doubt or a reservation.
 WITH old AS (
   SELECT s.job_no FROM archi3d.runs r JOIN archi3d.job_specs s ON s.run_no = r.run_no JOIN archi3d.jobs j ON j.id = s.job_no
   WHERE r.closed_at < now() - make_interval(days => $1) AND j.status IN ('succeeded','failed_terminal','cancelled')
     AND COALESCE(j.completed_at, r.closed_at) <= r.closed_at AND j.request_id IS NULL AND j.intent IS NULL
     AND NOT (j.status = 'failed_terminal' AND j.last_class IS NOT DISTINCT FROM 'unknown')
+    AND NOT EXISTS (SELECT FROM archi3d.attempts a WHERE a.job_no = j.id AND a.kept_at IS NOT NULL AND a.ended_at > r.closed_at)
     AND NOT EXISTS (SELECT FROM archi3d.reservations v WHERE v.job_no = j.id)
     AND NOT EXISTS (SELECT FROM archi3d.purchases p WHERE p.job_no = j.id AND p.state = 'open')
   LIMIT $2

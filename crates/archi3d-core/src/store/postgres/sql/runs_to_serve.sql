@@ -1,7 +1,8 @@
 -- Runs that have something for a worker of these algorithms, the most urgent first: what waits, what is due again, what the
--- dead held, what was only rehearsed. One row of an index for each; claim_key begins with the priority, turned around.
--- $1 algos  $2 only these runs, or null
-SELECT r.run_no, r.run_id, r.parameters::text, min(job.claim_key) >> 44
+-- dead held, what was only rehearsed; and runs of which results wait on the worker's own disk, whatever their jobs became. One
+-- row of an index for each; claim_key begins with the priority, turned around.
+-- $1 algos  $2 only these runs, or null  $3 runs whose results wait on the worker's disk
+SELECT r.run_no, r.run_id, r.parameters::text, r.artifacts_url IS NOT NULL, min(job.claim_key) >> 44
 FROM archi3d.runs r JOIN archi3d.run_algos a ON a.run_no = r.run_no AND a.algo = ANY ($1)
 CROSS JOIN LATERAL (
   (SELECT j.claim_key FROM archi3d.jobs j
@@ -15,6 +16,8 @@ CROSS JOIN LATERAL (
   UNION ALL
   (SELECT j.claim_key FROM archi3d.jobs j
    WHERE j.run_no = r.run_no AND j.algo = a.algo AND j.status = 'succeeded' AND j.simulated LIMIT 1)
+  UNION ALL
+  (SELECT j.claim_key FROM archi3d.jobs j WHERE r.run_id = ANY ($3) AND j.run_no = r.run_no AND j.algo = a.algo LIMIT 1)
 ) job
-WHERE r.closed_at IS NULL AND ($2::text[] IS NULL OR r.run_id = ANY ($2))
-GROUP BY r.run_no ORDER BY 4, 1
+WHERE (r.closed_at IS NULL OR r.run_id = ANY ($3)) AND ($2::text[] IS NULL OR r.run_id = ANY ($2))
+GROUP BY r.run_no ORDER BY 5, 1

@@ -1,4 +1,8 @@
 -- $1 worker  $2 host  $3 pid  $4 version  $5 run or null  $6 slots  $7 lease seconds  $8 facts
+-- $9 seconds that connecting took: as long as half a lease, and the server stood still meanwhile (beat.sql)
+WITH stood_still AS (
+  UPDATE archi3d.serving SET since = clock_timestamp() WHERE $9::float8 > $7 / 2
+)
 INSERT INTO archi3d.workers AS w (worker_id, host, pid, version, run_no, slots, state, lease_seconds, facts)
 VALUES ($1, $2, $3, $4, $5, $6, 'starting', $7, $8::text::jsonb)
 ON CONFLICT (worker_id) DO UPDATE SET host = EXCLUDED.host, pid = EXCLUDED.pid, version = EXCLUDED.version, run_no = EXCLUDED.run_no,

@@ -1,1 +1,0 @@
-SELECT NOT EXISTS (SELECT FROM archi3d.notices)

@@ -1,0 +1,236 @@
+//! What dead, late and frozen workers leave: taken over in time, and never from the living.
+
+use std::time::Duration;
+
+use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::store::postgres::claim::{self, Claimer};
+use archi3d_core::store::{Lane, Next, Want, WorkerStore as _};
+
+use super::Fleet;
+use crate::made_results;
+use crate::postgres::bench::{LEASE, lane};
+use crate::support::bench::at;
+use crate::support::mocks::{counting_mocks, executions};
+use crate::support::pg_bench::PgBench;
+use crate::support::process::children;
+use crate::support::{TestWorkspace, wait_until};
+
+fn mocks(jobs: usize, options: &str) -> TestWorkspace {
+    let yaml = counting_mocks(&[("killme", options)]);
+    let builder = TestWorkspace::with_products(jobs).algo("killme");
+    builder.adapters(&yaml).build()
+}
+
+#[test]
+fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(102, "sleep_ms: 60");
+    fleet.push(&workspace);
+    let by = Claimer {
+        worker: "of another machine",
+        lease: LEASE,
+        rehearsal: false,
+    };
+    let lanes = [lane("killme", 1)];
+    let held = claim::claim(&mut fleet.bench.work, 1, &lanes, 1, &by).expect("claimed");
+    let worker = fleet.worker(&workspace, &["--lease-secs", "2"]);
+    wait_until("it works", || fleet.count("succeeded") > 0);
+    // Two that come before all others: one whose worker is dead now, one whose second try is due.
+    fleet.change(&format!(
+        "UPDATE archi3d.jobs SET lease_expires_at = 'epoch' WHERE id = {};
+         UPDATE archi3d.jobs SET status = 'failed_retryable'
+         WHERE id = (SELECT max(id) FROM archi3d.jobs WHERE status = 'pending')",
+        held[0].hold.job_no
+    ));
+    let _ = worker.wait().expect_code(0);
+    assert_eq!(fleet.count("succeeded"), 102);
+    let after = |fleet: &mut Fleet, which: &str| {
+        fleet.number(&format!(
+            "SELECT count(*) FROM archi3d.attempts WHERE number = 1
+             AND started_at > (SELECT started_at FROM archi3d.attempts WHERE {which})"
+        ))
+    };
+    let of_the_dead = after(&mut fleet, "number = 2");
+    let due = after(
+        &mut fleet,
+        "job_no = (SELECT max(id) FROM archi3d.jobs) AND number = 1",
+    );
+    // It looks three times a second; a hundred jobs take six.
+    assert!(of_the_dead > 50 && due > 50, "{of_the_dead} {due}");
+}
+
+#[test]
+fn a_job_that_was_to_be_stopped_when_its_worker_died_keeps_nobody_waiting() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(1, "wait_file: go");
+    fleet.push(&workspace);
+    let first = fleet.worker(&workspace, &["--lease-secs", "2"]);
+    wait_until("it runs", || fleet.count("running") == 1);
+    // It does not hear of it any more.
+    first.signal("STOP");
+    let other = fleet.worker(&workspace, &["--lease-secs", "2"]);
+    let there = "SELECT count(*) FROM archi3d.workers";
+    wait_until("two workers", || fleet.number(there) == 2);
+    let cancelled = fleet.run(&workspace, &["run", "cancel", "rk", "--algo", "killme"]);
+    let _ = cancelled.expect_code(0);
+    let _ = first.kill();
+    let _ = other.wait();
+    assert_eq!(fleet.count("cancelled"), 1);
+}
+
+#[test]
+fn a_worker_takes_nothing_over_from_itself() {
+    let Some(bench) = PgBench::new(2) else {
+        return;
+    };
+    let lanes = [Lane {
+        algo: AlgoKey::parse("fake").expect("a key"),
+        most: 1,
+        bought_only: false,
+        free: true,
+        trial: None,
+    }];
+    let want = Want {
+        lanes: &lanes,
+        most: 1,
+        follows: false,
+    };
+    // It looks for what the dead left every second.
+    let lease = Duration::from_secs(6);
+    let (late, dead) = (bench.store("late", lease), bench.store("dead", lease));
+    let take = |store: &dyn archi3d_core::store::WorkerStore| match store
+        .claim_next(&want, at(0))
+        .expect("asked")
+    {
+        Next::Jobs(mut jobs) => jobs.pop().map(|(_, lease)| lease),
+        _ => None,
+    };
+    let own = take(&late).expect("a job waits");
+    let other = take(&dead).expect("a job waits");
+    drop(dead);
+    bench.lapse("late");
+    bench.lapse("dead");
+    let mut taken = None;
+    wait_until("it looks for what the dead left", || {
+        taken = take(&late);
+        taken.is_some()
+    });
+    assert_eq!(taken.expect("taken").job_id, other.job_id);
+    let again = bench
+        .database()
+        .number("SELECT max(number)::int8 FROM archi3d.attempts WHERE worker_id = 'late'");
+    assert_eq!(again, 2, "the job of the dead alone has a second attempt");
+    let beats = late.beat_all(&[&own], at(0));
+    assert!(matches!(
+        beats.as_slice(),
+        [Ok(archi3d_core::store::Beat::Held)]
+    ));
+}
+
+#[test]
+fn no_lease_is_judged_too_soon_after_the_server_stood_still() {
+    if !crate::postgres::restart::is_alone() {
+        return;
+    }
+    let mut fleet = Fleet::new().expect("a server");
+    let workspace = mocks(1, "wait_file: go");
+    fleet.push(&workspace);
+    // Long enough that the holder is let go on well before one lease after the judge is.
+    let options = ["--lease-secs", "8", "--worker-id"];
+    let holder = fleet.worker(&workspace, &[&options[..], &["holder"]].concat());
+    wait_until("it runs", || fleet.count("running") == 1);
+    let judge = fleet.worker(&workspace, &[&options[..], &["judge"]].concat());
+    let there = "SELECT count(*) FROM archi3d.workers WHERE worker_id = 'judge'";
+    wait_until("the judge looks on", || fleet.number(there) == 1);
+    // The holder lives; it is stopped only until the server is, so that no statement of its is halfway.
+    holder.signal("STOP");
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'archi3d/holder%' AND state <> 'idle'";
+    wait_until("nothing of the holder's is halfway", || {
+        fleet.number(busy) == 0
+    });
+    let of = |fleet: &mut Fleet, name: &str| {
+        fleet.texts(&format!(
+            "SELECT pid::text FROM pg_stat_activity WHERE application_name LIKE 'archi3d/{name}%'"
+        ))
+    };
+    let of_holder = of(&mut fleet, "holder");
+    let of_judge = of(&mut fleet, "judge");
+    let expired =
+        "SELECT count(*) FROM archi3d.jobs WHERE lease_expires_at < now() - interval '1 s'";
+    let all: Vec<String> = of_holder.iter().chain(&of_judge).cloned().collect();
+    signal("STOP", &all);
+    holder.signal("CONT");
+    wait_until("the lease is over", || fleet.number(expired) == 1);
+    // The judge is answered first, and has judged when it has been seen for a while.
+    signal("CONT", &of_judge);
+    let began = "SELECT (extract(epoch FROM now()) * 1000)::bigint";
+    let began = fleet.number(began);
+    let seen = format!(
+        "SELECT count(*) FROM archi3d.workers WHERE worker_id = 'judge'
+         AND extract(epoch FROM last_seen) * 1000 > {began} + 1500"
+    );
+    wait_until("the judge has looked", || fleet.number(&seen) == 1);
+    signal("CONT", &of_holder);
+    let beaten = "SELECT count(*) FROM archi3d.jobs WHERE lease_expires_at > now()";
+    wait_until("the holder beats", || fleet.number(beaten) == 1);
+    workspace.write("go", b"");
+    let _ = holder.wait().expect_code(0);
+    let _ = judge.wait().expect_code(0);
+    assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 1);
+    assert_eq!(fleet.count("succeeded"), 1);
+    assert_eq!(executions(&workspace).len(), 1);
+}
+
+/// Sends a signal to processes by their ids.
+fn signal(name: &str, pids: &[String]) {
+    assert!(!pids.is_empty());
+    let sent = std::process::Command::new("kill")
+        .args(["-s", name])
+        .args(pids)
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()), "{name}");
+}
+
+#[test]
+fn what_a_dead_worker_of_this_machine_had_made_is_told_for_it_and_not_bought_again() {
+    // Found by the next start, and by one that is at work already.
+    for looks_on in [false, true] {
+        let Some(mut fleet) = Fleet::new() else {
+            return;
+        };
+        let options = ["unit_price_usd: 0.4"];
+        let workspace = made_results::adapter(2, made_results::LINGERS, &options);
+        fleet.push(&workspace);
+        let worker = fleet.worker(&workspace, &["--max-parallel", "2", "--yes"]);
+        let made = "SELECT count(*) FROM archi3d.attempts WHERE made IS NOT NULL";
+        wait_until("both are made", || fleet.number(made) == 2);
+        let there = "SELECT count(*) FROM archi3d.workers";
+        let watcher = looks_on.then(|| fleet.worker(&workspace, &["--yes"]));
+        wait_until("who looks on is there", || {
+            fleet.number(there) == 1 + i64::from(looks_on)
+        });
+        // The worker below its guard, and with it all of its programs.
+        let below = children(worker.pid());
+        let below: Vec<String> = below.iter().map(ToString::to_string).collect();
+        signal("KILL", &below);
+        let _ = worker.wait();
+        let watcher = watcher.unwrap_or_else(|| fleet.worker(&workspace, &["--yes"]));
+        let said = watcher.wait().expect_code(0);
+        assert_eq!(fleet.count("succeeded"), 2, "{said}");
+        assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 2);
+        fleet.pull(&workspace, 0);
+        made_results::expect_all_made_once(&workspace, &said);
+        let row = workspace.row(workspace.id(0));
+        assert_eq!(&row["estimated_cost_usd"], "0.25");
+        assert!(row["preview_1_path"].ends_with("/preview_1.png"));
+        // What lay beside it was not looked through for secrets, so it is not published.
+        let beside = made_results::late(&workspace);
+        assert_eq!(beside.len(), 2, "{beside:?}");
+        let sums = "SELECT sum(spent * 1000 + reserved)::bigint FROM archi3d.budgets WHERE scope LIKE 'run:%'";
+        assert_eq!(fleet.number(sums), 500_000_000);
+    }
+}
