@@ -261,7 +261,7 @@ def bench(binary, base, quick, repeat):
         service.stop()
         shutil.rmtree(folder)
 
-    # Streams, while a worker runs and one client asks.
+    # Streams, while a worker runs, one client asks and one orders.
     folder = base / "streams"
     make_workspace(folder, products)
     service = Service(binary, folder)
@@ -274,9 +274,14 @@ def bench(binary, base, quick, repeat):
     )
     began = time.perf_counter()
     worker.start()
-    asked = requests(service, 1, lambda: ("GET", "/runs/r1", None), lambda: not worker.is_alive())
+    is_over = lambda: not worker.is_alive()  # noqa: E731
+    ordered = {}
+    orders = threading.Thread(target=lambda: ordered.update(requests(service, 1, new_runs(1 << 30, products), is_over)))
+    orders.start()
+    asked = requests(service, 1, lambda: ("GET", "/runs/r1", None), is_over)
     worker.join()
     took = time.perf_counter() - began
+    orders.join()
     least = streams.wait(products, 60)
     results["watching"] = {
         "worker_per_second": products / took,
@@ -284,6 +289,7 @@ def bench(binary, base, quick, repeat):
         "server_cpu_s": service.cpu() - before,
         "seconds": took,
         "get": asked,
+        "post": ordered,
     }
     streams.close()
     service.stop()
@@ -316,9 +322,10 @@ def markdown(results, machine):
         row("`POST /runs`, the same, 32 clients", results["post_many"]),
         *([row("`POST /runs`, the same, on PostgreSQL, 4 clients", results["post_postgres"])] if "post_postgres" in results else []),
         row(
-            f"`GET /runs/{{id}}` beside a worker at full pace and {results['streams']} event streams, 1 client",
+            f"`GET /runs/{{id}}` beside a worker at full pace, {results['streams']} event streams and a client that orders, 1 client",
             watching["get"],
         ),
+        row("`POST /runs`, at the same time", watching["post"]),
         "",
         f"* {results['streams']} event streams: the one that got least got {watching['least_events']:,} of "
         f"{results['products']:,} endings; the service took {watching['server_cpu_s']:.1f} s of processor in "

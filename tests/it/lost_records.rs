@@ -130,22 +130,29 @@ with open(os.path.join(beside, "asked.txt"), "a") as asked:
 if not os.path.exists(os.path.join(beside, "go")): wait("go")
 write("model.glb"); result(generated_glb="model.glb")"#;
 
-/// Leaves a row that says `running`, and not one record of it.
-fn cut_off_without_records(options: &[&str]) -> TestWorkspace {
+/// Leaves a row that says `running`, or what the table was before, and not one record of it.
+fn cut_off_without_records(options: &[&str], old_table: bool) -> TestWorkspace {
     let workspace = adapter(1, BUYS, options);
+    let older = table(&workspace);
     let running = workspace.worker(&["--yes"]).spawn();
     wait_until("the program", || workspace.outside().join("at-go").exists());
     wait_until("the row", || workspace.registry().count("running") == 1);
     kill_worker(&workspace, running);
     go(&workspace, "go");
-    lose_records(&workspace, None);
+    lose_records(&workspace, old_table.then_some(&older[..]));
     workspace
 }
 
 #[test]
 fn a_running_job_without_any_record_is_asked_about_before_it_is_paid_for_again() {
-    for policy in ["on_interrupt: rerun", "on_interrupt: ask"] {
-        let workspace = cut_off_without_records(&["unit_price_usd: 0.4", policy]);
+    for (policy, old_table) in [
+        ("on_interrupt: rerun", false),
+        ("on_interrupt: ask", false),
+        // Only the ledger knows.
+        ("on_interrupt: rerun", true),
+        ("protocol: 2", true),
+    ] {
+        let workspace = cut_off_without_records(&["unit_price_usd: 0.4", policy], old_table);
         let said = workspace.worker(&RESUME).run();
         let row = workspace.row(workspace.id(0));
         assert_eq!(&row["status"], "failed", "{said}");
@@ -161,7 +168,7 @@ fn a_running_job_without_any_record_is_asked_about_before_it_is_paid_for_again()
 
 #[test]
 fn a_running_job_without_any_record_that_costs_nothing_is_made_again() {
-    let workspace = cut_off_without_records(&["unit_price_usd: 0"]);
+    let workspace = cut_off_without_records(&["unit_price_usd: 0"], false);
     let _ = workspace.worker(&RESUME).run().expect_code(0);
     assert_eq!(workspace.registry().count("completed"), 1);
 }
@@ -169,14 +176,16 @@ fn a_running_job_without_any_record_that_costs_nothing_is_made_again() {
 #[test]
 fn a_program_that_looks_for_purchases_is_told_of_one_whose_records_are_lost() {
     let options = ["unit_price_usd: 0.4", "protocol: 2", "reconciles: true"];
-    let workspace = cut_off_without_records(&options);
-    let said = workspace.worker(&RESUME).run().expect_code(0);
-    let asked = fs::read_to_string(workspace.outside().join("asked.txt")).expect("asked");
-    let lines: Vec<serde_json::Value> = asked
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a list"))
-        .collect();
-    assert_eq!(lines.len(), 2, "{said}");
-    assert_eq!(lines[0][0], serde_json::Value::Null);
-    assert_eq!(lines[1][0]["correlation"], lines[0][1], "{said}");
+    for old_table in [false, true] {
+        let workspace = cut_off_without_records(&options, old_table);
+        let said = workspace.worker(&RESUME).run().expect_code(0);
+        let asked = fs::read_to_string(workspace.outside().join("asked.txt")).expect("asked");
+        let lines: Vec<serde_json::Value> = asked
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a list"))
+            .collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert_eq!(lines[0][0], serde_json::Value::Null);
+        assert_eq!(lines[1][0]["correlation"], lines[0][1], "{said}");
+    }
 }

@@ -3,9 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use crate::domain::budget::AttemptKey;
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
+use crate::domain::lease::Lease;
 use crate::domain::purchase::OpenIntent;
+use crate::domain::time::Timestamp;
 use crate::engine::budget::Funding;
 use crate::engine::dispatcher::{Answer, Claiming, Waiting};
 use crate::engine::event::EventKind;
@@ -168,7 +171,9 @@ impl Executor<'_> {
             let unit = algorithm.price.unit_usd;
             unit.map_or_else(|| algorithm.adapter.may_buy(), |usd| usd > 0.0)
         });
-        if let Some(at) = lease.lost.filter(|_| costs && !self.conditions.dry_run) {
+        let asks = costs && !self.conditions.dry_run;
+        let lost = lease.lost.filter(|_| asks);
+        if let Some(at) = lost.or_else(|| asks.then(|| self.reserved_before(&lease))?) {
             let correlation = lease.idempotency_key.clone();
             // So that it is known also if this attempt is cut off; if it cannot be written,
             // it holds for this attempt at least.
@@ -176,5 +181,20 @@ impl Executor<'_> {
             lease.intent = Some(Box::new(OpenIntent { correlation, at }));
         }
         Claim::Taken(lease)
+    }
+
+    /// Tells since when a first attempt has had a predecessor: the ledger has money reserved
+    /// for one, and no other record is left of it.
+    fn reserved_before(&self, lease: &Lease) -> Option<Timestamp> {
+        if lease.attempt > 1 || lease.took_over {
+            return None;
+        }
+        let money = self.conditions.money.as_ref()?;
+        // What cannot be read is told by whoever needs to write it.
+        let open = money
+            .budget
+            .reserved_for(self.store.run_id(), &lease.job_id);
+        let (earlier, _) = open.ok().flatten()?;
+        (earlier != AttemptKey::from(lease)).then(|| self.clock.now())
     }
 }
