@@ -17,7 +17,7 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::signal::{self, STOP_GRACE, Signal};
 use crate::cli::ui::Ui;
-use archi3d_core::domain::id::{JobId, RunId};
+use archi3d_core::domain::id::RunId;
 use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::guard::{ask_to_end, parent_id, spawn_apart};
 use archi3d_core::ops::submit::{Spent, WorkOrder, orders};
@@ -201,9 +201,8 @@ fn arguments(order: &WorkOrder, parallel: usize) -> Vec<String> {
         arguments.push("--reuse".to_owned());
     }
     arguments.extend(text(&["--only-status", "enqueued,running"]));
-    if let Some(jobs) = &order.jobs {
-        let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
-        arguments.extend(text(&["--jobs", &format!("^({})$", jobs.join("|"))]));
+    if let Some(jobs) = order.pattern() {
+        arguments.extend(text(&["--jobs", &jobs]));
     }
     arguments
 }

@@ -405,7 +405,7 @@ fn what_was_reserved_before_a_worker_was_cut_off_is_free_when_nothing_was_bought
     let granted = money(&cut).reserve(&key, 0.3, caps, now);
     assert!(matches!(granted, Ok(Grant::Yes(_))));
     // The answer was lost, so it knows of no reservation that it could end.
-    cut.release(&lease, ReleaseReason::Interrupted, None, now)
+    cut.release(&lease, ReleaseReason::Budget, None, now)
         .expect("given back");
 
     let store = open(&bench, "next", STALE);

@@ -4,6 +4,7 @@ mod acceptance;
 mod ahead;
 #[cfg(feature = "objects")]
 mod broken_objects;
+mod caps;
 mod dead;
 mod entering;
 mod handing;

@@ -16,6 +16,9 @@ use archi3d_core::store::postgres::ending::{
 use super::bench::{failure, lane, setback, success};
 use super::{Bench, LEASE, SHORT, claimer};
 
+/// The machine.
+const HOST: &str = "here";
+
 const GIVEN_BACK: Release = Release {
     reason: std::borrow::Cow::Borrowed("interrupted"),
     pause: Duration::ZERO,
@@ -395,14 +398,22 @@ fn what_is_on_record_of_an_attempts_money_is_told() {
     let Some(mut bench) = Bench::new() else {
         return;
     };
-    bench.jobs("a", 5);
-    let held: Vec<_> = (0..5).map(|_| bench.take().hold).collect();
+    bench.jobs("a", 7);
+    let held: Vec<_> = (0..7).map(|_| bench.take().hold).collect();
     ending::succeed(&mut bench.work, &[success(held[0])]).expect("told");
     ending::fail(&mut bench.work, &failure(held[1])).expect("told");
     let mut unknown = failure(held[2]);
     unknown.class = ErrorClass::Unknown;
     ending::fail(&mut bench.work, &unknown).expect("told");
     ending::release(&mut bench.work, &[held[3]], &GIVEN_BACK).expect("told");
+    let mut cut_off = failure(held[5]);
+    cut_off.cut_off = true;
+    ending::fail(&mut bench.work, &cut_off).expect("told");
+    let unfunded = Release {
+        reason: "budget".into(),
+        ..GIVEN_BACK
+    };
+    ending::release(&mut bench.work, &[held[6]], &unfunded).expect("told");
     let keys: Vec<_> = held
         .iter()
         .map(|hold| (hold.job_no, hold.attempt_id))
@@ -414,8 +425,10 @@ fn what_is_on_record_of_an_attempts_money_is_told() {
             Bill::Billed(Some(Usd::of(0.3))),
             Bill::NotBilled,
             Bill::Open,
-            Bill::NotBilled,
-            Bill::Open
+            Bill::Unsaid,
+            Bill::Open,
+            Bill::Open,
+            Bill::NotBilled
         ]
     );
 }
@@ -427,9 +440,17 @@ fn what_an_adapter_said_it_made_is_there_for_whoever_comes_after() {
     };
     let first = bench.one();
     assert!(buying::made(&mut bench.work, &first.hold, r#"{"model":"m.glb"}"#).expect("noted"));
+    let machine = |host: &str| {
+        format!(
+            "INSERT INTO archi3d.workers (worker_id, host, pid, version, run_no, slots, state, lease_seconds, facts)
+             SELECT 'w1', '{host}', 1, 'v', run_no, 1, 'idle', 1, '{{}}' FROM archi3d.runs
+             ON CONFLICT (worker_id) DO UPDATE SET host = EXCLUDED.host"
+        )
+    };
+    bench.run(&machine(HOST));
     let run_no = bench.run_no;
     let mut left = |workers: &[&str], only: Option<&[i64]>, held: &[i64]| {
-        let left = buying::left_made(&mut bench.work, run_no, workers, only, held);
+        let left = buying::left_made(&mut bench.work, run_no, workers, only, held, HOST);
         let left = left.expect("asked").into_iter();
         left.map(|one| one.hold).collect::<Vec<_>>()
     };
@@ -437,10 +458,14 @@ fn what_an_adapter_said_it_made_is_there_for_whoever_comes_after() {
     assert_eq!(left(&["w1"], None, &[]), [first.hold]);
     assert_eq!(left(&["w2"], None, &[]), []);
     assert_eq!(left(&["w1"], None, &[job]), [], "its holder lives");
+    bench.run(&machine("another"));
+    let left = buying::left_made(&mut bench.work, run_no, &["w1"], None, &[], HOST);
+    assert_eq!(left.expect("asked"), [], "its name is borne elsewhere");
+    bench.run(&machine(HOST));
     // Not of what somebody has begun again since.
     bench.age();
     let _ = bench.take_rare("w2").pop().expect("taken over");
-    let left = buying::left_made(&mut bench.work, run_no, &["w1"], Some(&[job]), &[]);
+    let left = buying::left_made(&mut bench.work, run_no, &["w1"], Some(&[job]), &[], HOST);
     assert_eq!(left.expect("asked"), []);
 }
 

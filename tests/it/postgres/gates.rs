@@ -160,6 +160,13 @@ fn failures_in_a_row_are_counted_by_all_together_and_a_success_ends_the_row() {
             .expect("counted")
             .paused
     );
+    // Whatever was paused before: the job that tried it failed again.
+    let hour_ago =
+        "UPDATE archi3d.breakers SET paused_at = now() - interval '1 hour' WHERE algo = 'b'";
+    bench.run(hour_ago);
+    let _ = gate::trip(&mut bench.work, "b", 1, "broken again").expect("counted");
+    let paused = gate::paused(&mut bench.work).expect("asked");
+    assert!(paused[0].age < Duration::from_secs(60) && paused[0].reason == "broken again");
 }
 
 #[test]

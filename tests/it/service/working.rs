@@ -48,6 +48,34 @@ fn workers_of_the_server_carry_out_what_is_submitted_and_end_with_it(store: Stor
     assert_eq!(lines.find(|line| line.contains(&root)), None);
 }
 
+#[test]
+fn on_postgres_a_worker_of_all_runs_keeps_to_what_was_ordered() {
+    let Some(mut home) = Store::Postgres.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let waits = json!({"parameters": {"algo": "paid", "items": ["100001"]}, "run_id": "waits", "max_cost_usd": 1, "start": false});
+    server.post("/runs", &waits).expect(201);
+    let order = json!({"parameters": {"algo": "paid"}, "run_id": "r1", "max_cost_usd": 0.75, "dedupe": "none"});
+    server.post("/runs", &order).expect(201);
+    server.stop();
+    // By now it is dearer than what was agreed to.
+    let dearer = super::ADAPTERS.replace("0.25", "0.30");
+    home.write("config/adapters.yaml", dearer.as_bytes());
+    let worker = ["fleet", "worker", "--until-idle", "1", "--yes", "-j", "1"];
+    let worker = home.archi3d(&worker);
+    let _ = worker
+        .env("ARCHI3D_SPOOL", home.outside().join("spool"))
+        .run();
+    let fleet = home.fleet.as_mut().expect("on PostgreSQL");
+    let made = "SELECT count(*) FROM archi3d.attempts a JOIN archi3d.jobs j ON j.id = a.job_no JOIN archi3d.runs r USING (run_no)
+                WHERE a.status = 'succeeded' AND r.run_id = ";
+    assert_eq!(fleet.number(&format!("{made}'r1'")), 2);
+    assert_eq!(fleet.number(&format!("{made}'waits'")), 0);
+    // Nor does it bring up machines.
+    assert_eq!(fleet.number("SELECT archi3d.wanted('waits')"), 0);
+}
+
 /// The server has a workspace, the machine that works nothing but its adapters, the database and the bucket.
 #[test]
 fn on_postgres_a_run_goes_into_the_bucket_that_is_configured() {

@@ -50,6 +50,13 @@ impl Timestamp {
         Self(self.0.checked_add_signed(by).unwrap_or(self.0))
     }
 
+    /// Returns the moment `by` earlier.
+    #[must_use]
+    pub fn minus(self, by: Duration) -> Self {
+        let by = TimeDelta::from_std(by).unwrap_or(TimeDelta::MAX);
+        Self(self.0.checked_sub_signed(by).unwrap_or(self.0))
+    }
+
     /// Returns how long after `earlier` this is; zero if it is not after it.
     pub fn since(self, earlier: Self) -> Duration {
         (self.0 - earlier.0).to_std().unwrap_or(Duration::ZERO)

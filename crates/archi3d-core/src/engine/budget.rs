@@ -44,6 +44,9 @@ enum Cost {
     Unknown,
 }
 
+/// How long a job waits that was handed out because money is reserved for it, and for which more would be needed.
+const UNFUNDED_PAUSE: Duration = Duration::from_secs(60);
+
 /// What came of reserving the money of a job that was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Funding {
@@ -141,7 +144,7 @@ impl Executor<'_> {
         let usd = match self.cost_of_algo(algo.as_str(), Some(algorithm)) {
             Cost::Free => return true,
             Cost::Unknown => {
-                self.dispatch.note_short(algo.as_str(), true);
+                let _ = self.dispatch.note_short(algo.as_str(), true);
                 self.refuse_unpriced(algo.as_str(), 0);
                 return false;
             }
@@ -153,12 +156,12 @@ impl Executor<'_> {
         let short = levels.unwrap_or_default().into_iter();
         match short.min_by(|a, b| a.left_usd().total_cmp(&b.left_usd())) {
             Some(level) if Usd::of(level.left_usd()) < Usd::of(usd) => {
-                self.dispatch.note_short(algo.as_str(), true);
+                let _ = self.dispatch.note_short(algo.as_str(), true);
                 self.note_refusal(usd, level);
                 false
             }
             _ => {
-                self.dispatch.note_short(algo.as_str(), false);
+                let _ = self.dispatch.note_short(algo.as_str(), false);
                 true
             }
         }
@@ -295,18 +298,18 @@ impl Executor<'_> {
         trace::set("outcome", "unfunded");
         let now = self.clock.now();
         let reason = ReleaseReason::Budget;
-        if let Err(error) = self.store.release(lease, reason, None, now) {
+        let refused = self.serves && funding == Funding::Refused;
+        let algo = self.algo_of(&waiting.planned.job);
+        // Handed out although nothing of its algorithm may be bought, because money is reserved for it: not at once again.
+        let again = refused && self.dispatch.note_short(&algo, true);
+        let not_before = again.then(|| now.plus(UNFUNDED_PAUSE));
+        if let Err(error) = self.store.release(lease, reason, not_before, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
         }
         let waiting = Box::new(waiting.after(lease, 0));
         match funding {
             Funding::Lost => {
                 self.tell_fenced(lease);
-                Answer::Over
-            }
-            Funding::Refused if self.serves => {
-                let algo = self.algo_of(&waiting.planned.job);
-                self.dispatch.note_short(&algo, true);
                 Answer::Over
             }
             // The store hands it out again.

@@ -105,13 +105,14 @@ impl Executor<'_> {
         };
         let found = match self.find(index, &key, version.as_deref()) {
             // Other workers are told as well.
-            Ok(Found::First(mut first)) => index.make(&key, lease).map(|made| {
-                if made {
-                    first.told = Some(Box::new((Arc::clone(index), lease.clone())));
-                    Found::First(first)
-                } else {
-                    Found::Twin
+            Ok(Found::First(mut first)) => index.make(&key, lease).and_then(|made| {
+                if !made {
+                    return Ok(Found::Twin);
                 }
+                first.told = Some(Box::new((Arc::clone(index), lease.clone())));
+                // Another worker may have ended between the look and the word that this one begins.
+                let found = index.find(&key, version.as_deref(), true)?;
+                Ok(found.map_or(Found::First(first), Found::Result))
             }),
             found => found,
         };

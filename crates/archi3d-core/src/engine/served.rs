@@ -14,7 +14,9 @@ use crate::domain::id::AlgoKey;
 use crate::domain::lease::Lease;
 use crate::engine::QueuedJob;
 use crate::engine::budget::Funding;
-use crate::engine::dispatcher::{Answer, Asked, Halt, Handed, LONGEST_WAIT, Lead, Waiting};
+use crate::engine::dispatcher::{
+    Answer, Asked, Dispatch, Halt, Handed, LONGEST_WAIT, Lead, Waiting,
+};
 use crate::engine::executor::Executor;
 use crate::engine::gate::Look;
 use crate::engine::lanes::Admitted;
@@ -28,6 +30,21 @@ struct Room<'a> {
     want: Lane,
     places: Vec<Admitted<'a>>,
     probe: Option<Arc<Permit>>,
+}
+
+/// A question to the store, which is answered also by a panic: other threads wait for it.
+struct Asking<'a> {
+    dispatch: &'a Dispatch,
+    most: usize,
+    began: Instant,
+    asked: Asked,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let took = self.began.elapsed();
+        self.dispatch.answered(&self.asked, self.most, took);
+    }
 }
 
 impl Executor<'_> {
@@ -95,10 +112,14 @@ impl Executor<'_> {
             Lead::Wait(time) => return Asked::Nothing(time),
             Lead::Ask { most, ahead } => (most, ahead),
         };
-        let began = Instant::now();
-        let asked = self.ask_within_share(most, ahead);
-        self.dispatch.answered(&asked, most, began.elapsed());
-        asked
+        let mut asking = Asking {
+            dispatch: self.dispatch,
+            most,
+            began: Instant::now(),
+            asked: Asked::Drained,
+        };
+        asking.asked = self.ask_within_share(most, ahead);
+        asking.asked
     }
 
     /// Asks the store for as many jobs as there are places that the pools of other runs leave. What is taken ahead has

@@ -37,6 +37,8 @@ pub use log::{Intent, RequestKey, RetryOrder};
 pub use orders::{
     Following, Retried, Retry, Spent, WorkOrder, agreed_usd, orders, put_back, retry,
 };
+#[cfg(feature = "postgres")]
+pub(super) use orders::{Terms, terms};
 
 use files::ordered_today;
 use log::Lines;

@@ -113,13 +113,13 @@ impl Dispatch {
         !std::mem::replace(&mut self.state().money.warned, true)
     }
 
-    /// Notes whether a limit keeps the jobs of an algorithm from being asked for.
-    pub(in crate::engine) fn note_short(&self, algo: &str, short: bool) {
+    /// Notes whether a limit keeps the jobs of an algorithm from being asked for; tells whether one did before.
+    pub(in crate::engine) fn note_short(&self, algo: &str, short: bool) -> bool {
         let algos = &mut self.state().money.short;
         if short {
-            algos.insert(algo.to_owned());
+            !algos.insert(algo.to_owned())
         } else {
-            algos.remove(algo);
+            algos.remove(algo)
         }
     }
 

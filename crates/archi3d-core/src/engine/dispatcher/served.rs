@@ -61,6 +61,7 @@ pub(in crate::engine) struct Handed {
 }
 
 /// What came of asking the store.
+#[derive(Debug, Clone, Copy)]
 pub(in crate::engine) enum Asked {
     Some,
     Nothing(Duration),

@@ -9,12 +9,13 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::filter::JobQuery;
+use crate::domain::filter::{JobQuery, JobsFilter};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::text::counted;
 use crate::engine::event::{Sink, Summary};
 use crate::engine::{Places, Rank};
 use crate::ops::select::{FleetRequest, Spending, WorkerRequest, algorithm, known_algo};
+use crate::ops::submit::{self, Following, Terms};
 use crate::ops::view::fleet::Served;
 use crate::ops::{OpsContext, OpsError, capacity, identity};
 use crate::store::WorkerIdentity;
@@ -282,9 +283,20 @@ impl Place<'_> {
                 return;
             }
         };
-        let request = self.request_for(run_id.clone(), most);
+        let (request, following) = match self.request_for(&run_id, most) {
+            Ok(Some(wanted)) => wanted,
+            waits => {
+                if let Err(error) = waits {
+                    self.tell_once(memory, run.run_no, format!("run {run_id}: {error}"));
+                }
+                let rest = (Instant::now() + RESTS.1, RESTS.1);
+                memory.resting.insert(run.run_no, rest);
+                return;
+            }
+        };
         let share = Arc::new(self.places.share(rank));
         let handle = scope.spawn(move || {
+            let _following = following;
             let sink = (self.hearers.of_run)(&request.run_id);
             let task = Task {
                 context: self.context,
@@ -330,8 +342,14 @@ impl Place<'_> {
         if here { Ok(run_id) } else { Err(elsewhere()) }
     }
 
-    fn request_for(&self, run_id: RunId, max_parallel: usize) -> WorkerRequest {
-        WorkerRequest {
+    /// Says what is to be done with a run: what the worker was started with and, where it was asked for over the network, not
+    /// more than was asked for. Nothing: it is not to be started, or another worker has it.
+    fn request_for(
+        &self,
+        run_id: &RunId,
+        max_parallel: usize,
+    ) -> Result<Option<(WorkerRequest, Option<Following>)>, OpsError> {
+        let mut request = WorkerRequest {
             query: JobQuery {
                 algo: self.algos.to_vec(),
                 ..JobQuery::default()
@@ -347,8 +365,30 @@ impl Place<'_> {
                 confirmed: self.request.confirmed,
                 ..Spending::default()
             },
-            ..WorkerRequest::plain(run_id)
+            ..WorkerRequest::plain(run_id.clone())
+        };
+        let order = match submit::terms(self.context, run_id)? {
+            Terms::Open => return Ok(Some((request, None))),
+            Terms::Waits => return Ok(None),
+            Terms::Order(order) => order,
+        };
+        let Some(following) = order.take(self.context)? else {
+            return Ok(None);
+        };
+        let limits = [request.spending.budget_usd, order.max_cost_usd];
+        request.spending.budget_usd = limits.into_iter().flatten().reduce(f64::min);
+        request.reuse |= order.reuse;
+        if let Some(jobs) = order.pattern() {
+            let jobs = JobsFilter::parse(&jobs);
+            request.query.jobs = Some(jobs.map_err(|error| OpsError::Setup {
+                message: error.to_string(),
+                hint: None,
+            })?);
         }
+        if let Some(most) = order.max_parallel {
+            request.max_parallel = most.min(max_parallel);
+        }
+        Ok(Some((request, Some(following))))
     }
 
     /// Counts what came of a run, and decides when it may be tried again.

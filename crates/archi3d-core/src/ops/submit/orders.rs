@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::filter::JobQuery;
+use crate::domain::filter::{JobQuery, JobsFilter};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{JobState, Status};
 use crate::domain::lease::Rhythm;
@@ -26,9 +26,6 @@ use crate::workspace::lock::FileLock;
 
 use super::log::{Again, Held, Intent, Line, Lines, RequestKey, RetryOrder};
 use super::{REMEMBERED, SubmissionPlan, SubmitError, asked_for, fits_cap, ordered_today, summary};
-
-/// A worker is given the names of so many jobs at a time: arguments of programs have bounds.
-const NAMED: usize = 4_000;
 
 /// What a worker that follows is to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +63,13 @@ impl WorkOrder {
         let path = paths.follow_lock();
         let lock = FileLock::try_acquire(&path).context("lock", &path)?;
         Ok(lock.map(|lock| Following(Some(lock))))
+    }
+
+    /// Returns the jobs that are meant, as `--jobs` has them; where one pattern cannot name all of them, the next look comes
+    /// to the rest.
+    pub fn pattern(&self) -> Option<String> {
+        let jobs = self.jobs.as_ref()?.iter();
+        Some(JobsFilter::naming(jobs.map(JobId::as_str)))
     }
 }
 
@@ -140,6 +144,46 @@ pub fn orders(context: &OpsContext, spent: &mut Spent) -> Result<Vec<WorkOrder>,
     }
     orders.extend(still_waiting(context, named, spent)?);
     Ok(orders)
+}
+
+/// What a worker that serves all runs may do with one.
+#[cfg(feature = "postgres")]
+pub(in crate::ops) enum Terms {
+    /// Nobody asked for it over the network.
+    Open,
+    /// What was asked for.
+    Order(WorkOrder),
+    /// Nobody wanted it started, and nothing of it is to be tried again.
+    Waits,
+}
+
+/// Says what a worker that serves all runs of a fleet may do with this one.
+#[cfg(feature = "postgres")]
+pub(in crate::ops) fn terms(context: &OpsContext, run: &RunId) -> Result<Terms, OpsError> {
+    let server = context.required_fleet()?;
+    let intent = super::fleet::intents(&*server, Some(run))?.remove(run);
+    let again = super::fleet::again(&*server, run)?;
+    if intent.as_ref().is_none_or(|intent| intent.start) {
+        let order = order_of(intent.as_ref(), run, again, None);
+        let is_bound = intent.is_some() || order.max_cost_usd.is_some();
+        return Ok(if is_bound {
+            Terms::Order(order)
+        } else {
+            Terms::Open
+        });
+    }
+    let tasks = super::fleet::open(context, &*server)?.into_iter();
+    let named = tasks.filter(|task| task.run_id == *run && task.is_taken);
+    let named = named.filter_map(|task| {
+        Some(Named {
+            run_id: task.run_id,
+            intent: task.intent.map(Arc::new),
+            retry: task.retry?,
+            again: task.again,
+        })
+    });
+    let order = still_waiting(context, named.collect(), &mut Spent::default())?.pop();
+    Ok(order.map_or(Terms::Waits, Terms::Order))
 }
 
 fn on_files(context: &OpsContext) -> Result<(Vec<WorkOrder>, Vec<Named>), OpsError> {
@@ -228,7 +272,7 @@ fn still_waiting(
             waiting.insert(one.run_id.clone(), jobs);
         }
         let jobs = one.retry.jobs.iter();
-        let mut jobs: Vec<JobId> = jobs
+        let jobs: Vec<JobId> = jobs
             .filter(|job| waiting[&one.run_id].contains(*job))
             .cloned()
             .collect();
@@ -240,7 +284,6 @@ fn still_waiting(
             // The next look comes to the rest.
             continue;
         }
-        jobs.truncate(NAMED);
         let intent = one.intent.as_deref();
         orders.push(order_of(intent, &one.run_id, one.again, Some(jobs)));
     }

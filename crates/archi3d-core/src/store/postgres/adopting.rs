@@ -42,8 +42,9 @@ impl PgStore {
             return Ok(());
         }
         let (run_no, held) = (self.link.run_no, self.link.held());
+        let host = self.identity.facts.host.as_str();
         let left = self.link.ask(Duration::ZERO, |c| {
-            buying::left_made(c, run_no, &workers, only, &held)
+            buying::left_made(c, run_no, &workers, only, &held, host)
         })?;
         for one in left {
             let Ok(job) = JobId::parse(&one.job_id) else {
@@ -58,19 +59,33 @@ impl PgStore {
             let Some(success) = self.success_of(&one, &job, &nonce, &folder) else {
                 continue;
             };
-            let files = record::artifacts(&success.files);
-            self.artifacts.publish(&folder, &files, Patience::None)?;
-            let answers = self.link.ask(Duration::ZERO, |c| {
-                ending::succeed(c, std::slice::from_ref(&success))
-            })?;
-            let published = answers.first().is_some_and(|one| *one != Published::Fenced);
-            self.shelve(&success, published)?;
-            sent.count += 1;
-            if published {
-                sent.published.push(job);
+            match self.publish_left(&success, &folder) {
+                Ok(true) => sent.published.push(job),
+                Ok(false) => {}
+                Err(error) if error.is_away() => return Err(error),
+                // One that cannot be told holds up no other; nobody here makes it again.
+                Err(error) => {
+                    let what = format!("what the worker of job {job} had made when it died");
+                    self.link.warn(format!("{what} waits: {}", error.in_full()));
+                    sent.stuck.push(one.hold.job_no);
+                    continue;
+                }
             }
+            sent.count += 1;
         }
         Ok(())
+    }
+
+    /// Publishes what a dead worker had made; false: its job is another's by now, and the files are kept aside.
+    fn publish_left(&self, success: &Success, folder: &Path) -> Result<bool, StoreError> {
+        let files = record::artifacts(&success.files);
+        self.artifacts.publish(folder, &files, Patience::None)?;
+        let answers = self.link.ask(Duration::ZERO, |c| {
+            ending::succeed(c, std::slice::from_ref(success))
+        })?;
+        let published = answers.first().is_some_and(|one| *one != Published::Fenced);
+        self.shelve(success, published)?;
+        Ok(published)
     }
 
     /// Checks what lies in a folder; returns the ending of its attempt if it is a whole result.

@@ -98,9 +98,10 @@ pub fn left_made(
     workers: &[&str],
     only: Option<&[i64]>,
     held: &[i64],
+    host: &str,
 ) -> PgResult<Vec<LeftMade>> {
     let sql = &statements::LEFT_MADE;
-    let rows = connection.rows(sql, &[&run_no, &workers, &only, &held])?;
+    let rows = connection.rows(sql, &[&run_no, &workers, &only, &held, &host])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);
         Ok(LeftMade {

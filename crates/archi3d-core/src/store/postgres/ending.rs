@@ -489,7 +489,7 @@ pub enum Bill {
     Billed(Option<Usd>),
     /// It is over and was surely not billed.
     NotBilled,
-    /// Its worker died, and neither an intent nor a purchase is on record.
+    /// It was cut off or given back, and neither an intent nor a purchase is on record.
     Unsaid,
     /// It goes on, or nobody can tell.
     Open,
@@ -510,16 +510,18 @@ pub fn bills(connection: &mut Connection, all: &[(i64, Uuid)]) -> PgResult<Vec<B
         let cost = cells.take::<Option<i64>>()?.map(Usd::from_micros);
         let (rehearsal, void, bought, intended): (bool, bool, bool, bool) =
             (cells.take()?, cells.take()?, cells.take()?, cells.take()?);
+        let (cut_off, unfunded): (bool, bool) = (cells.take()?, cells.take()?);
         let bill = match status {
             _ if rehearsal => Bill::NotBilled,
             "succeeded" => Bill::Billed(cost),
             // An open purchase is billed by the attempt that brings it.
             "failed" | "put_off" | "released" | "cancelled" if bought && !void => Bill::Open,
+            "failed" | "put_off" if cut_off => Bill::Open,
             "failed" | "put_off" if cost.is_some() => Bill::Billed(cost),
             "failed" | "put_off" if class == Some(ErrorClass::Unknown) => Bill::Open,
             "failed" | "put_off" => Bill::NotBilled,
-            "released" | "cancelled" if !intended => Bill::NotBilled,
-            "lost" if !bought && !intended => Bill::Unsaid,
+            "released" if unfunded => Bill::NotBilled,
+            "released" | "cancelled" | "lost" if !bought && !intended => Bill::Unsaid,
             _ => Bill::Open,
         };
         found.insert(key, bill);

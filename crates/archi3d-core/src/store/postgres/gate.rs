@@ -167,6 +167,7 @@ pub fn shut(connection: &mut Connection) -> PgResult<(Vec<ClosedProvider>, Vec<P
                 algo: key,
                 failures: cells.number()?,
                 since,
+                age: wait.unwrap_or_default(),
                 reason,
             });
         } else {
@@ -228,8 +229,10 @@ pub struct PausedAlgo {
     pub algo: String,
     /// After so many failures in a row.
     pub failures: u32,
-    /// Since when.
+    /// Since when, by the database's clock.
     pub since: DateTime<Utc>,
+    /// For how long.
+    pub age: Duration,
     /// Why.
     pub reason: String,
 }

@@ -11,6 +11,7 @@ use super::connect::Connection;
 use super::ending::{self, Ended, Release};
 use super::error::PgResult;
 use super::gate;
+use super::keep;
 use super::left::Sent;
 use super::record;
 use super::view;
@@ -40,6 +41,8 @@ pub(super) struct Rare {
     next: Instant,
     /// Whether something that dead workers of this machine ended could not be sent.
     waits: bool,
+    /// Jobs whose results lie here and could not be told: nobody here takes them over.
+    stuck: Vec<i64>,
 }
 
 impl Default for Rare {
@@ -47,6 +50,7 @@ impl Default for Rare {
         Self {
             next: Instant::now(),
             waits: false,
+            stuck: Vec::new(),
         }
     }
 }
@@ -160,6 +164,13 @@ impl PgStore {
         Ok(found)
     }
 
+    /// Returns the jobs that this worker takes over from nobody: its own, and those whose results wait here to be told.
+    fn not_taken_over(&self) -> Vec<i64> {
+        let mut jobs = self.link.held();
+        jobs.extend_from_slice(&self.rare().stuck);
+        jobs
+    }
+
     fn rare(&self) -> MutexGuard<'_, Rare> {
         self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,7 +194,11 @@ impl PgStore {
             self.link
                 .warn(format!("nothing is taken over from the dead: {what}"));
         }
-        self.rare().waits = sent.map_or(true, |sent| sent.waits);
+        let mut rare = self.rare();
+        (rare.waits, rare.stuck) = match sent {
+            Ok(sent) => (sent.waits, sent.stuck),
+            Err(_) => (true, Vec::new()),
+        };
     }
 
     /// Claims what is due and what was left by the dead.
@@ -196,7 +211,7 @@ impl PgStore {
         if self.rare().waits || lanes.iter().all(|lane| lane.most == 0) {
             return Ok(Vec::new());
         }
-        let (by, held) = (self.claimer(), self.link.held());
+        let (by, held) = (self.claimer(), self.not_taken_over());
         let found = self.link.ask(Duration::ZERO, |c| {
             *unanswered = true;
             claim::claim_rare(c, self.link.run_no, lanes, most, &by, &held)
@@ -276,6 +291,9 @@ impl PgStore {
         now: Timestamp,
     ) -> Result<Claim, StoreError> {
         let patience = self.patience();
+        if self.ahead.is_none() && !self.send_spooled(Duration::ZERO)? {
+            return Ok(Claim::Later(POLL));
+        }
         let Some(job_no) = self.link.job_no(patience, job)? else {
             return Ok(Claim::Changed(JobState::Enqueued { attempt: 0 }));
         };
@@ -286,9 +304,19 @@ impl PgStore {
             self.sweep(Some(job_no))?;
         }
         let by = self.claimer();
-        let claimed = self
-            .link
-            .ask(patience, |c| claim::claim_one(c, job_no, entry, &by))?;
+        let unanswered = self.unanswered.lock();
+        let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
+        let claimed = self.link.ask(patience, |c| {
+            if *unanswered {
+                // A claim that was committed without an answer.
+                self.release_unknown(c)?;
+            }
+            *unanswered = true;
+            claim::claim_one(c, job_no, entry, &by)
+        })?;
+        self.know(claimed.as_slice());
+        *unanswered = false;
+        drop(unanswered);
         if let Some(claimed) = claimed {
             let hold = claimed.hold;
             let mut claimed = self.all_claimed(vec![claimed], now)?;
@@ -320,7 +348,11 @@ impl PgStore {
                 Claim::RolledForward(state)
             }
             (JobState::Running { .. }, _) if entry == Entry::Takeover => Claim::Busy,
-            (JobState::Enqueued { .. }, Some(at)) => Claim::Later(at.since(now)),
+            (JobState::Enqueued { .. }, Some(at)) => {
+                // By the clock that set it.
+                let now = self.link.ask(patience, keep::now)?;
+                Claim::Later(at.since(Timestamp::new(now)).max(POLL / 10))
+            }
             _ => Claim::Changed(state),
         })
     }
@@ -335,7 +367,7 @@ impl PgStore {
         let sweeper = act::Sweeper {
             lease: self.link.lease,
             worker: Some(&self.link.worker),
-            held: &self.link.held(),
+            held: &self.not_taken_over(),
         };
         self.link.ask(patience, |c| {
             act::sweep_as(c, SWEPT, &sweeper, only.as_deref())
@@ -411,22 +443,24 @@ impl PgStore {
         if !*unanswered {
             return Ok(());
         }
-        let (run_no, worker) = (self.link.run_no, self.link.worker.as_str());
-        let mine = self
-            .link
-            .ask(Duration::ZERO, |c| claim::mine(c, run_no, worker))?;
+        self.link.ask(Duration::ZERO, |c| self.release_unknown(c))?;
+        *unanswered = false;
+        Ok(())
+    }
+
+    /// Gives back what the server has as ours and nobody here knows of.
+    fn release_unknown(&self, connection: &mut Connection) -> PgResult<()> {
+        let mine = claim::mine(connection, self.link.run_no, &self.link.worker)?;
         let unknown = |hold: &Hold| {
             // In this order: whoever lets go of a job has put its ending into the spool before.
             !self.link.has(hold.job_no) && self.spool().waiting().iter().all(|e| e.hold() != hold)
         };
         let unknown: Vec<Hold> = mine.into_iter().filter(unknown).collect();
-        if !unknown.is_empty() {
-            let how = given_back(ReleaseReason::Interrupted);
-            self.link
-                .ask(Duration::ZERO, |c| ending::release(c, &unknown, &how))?;
+        if unknown.is_empty() {
+            return Ok(());
         }
-        *unanswered = false;
-        Ok(())
+        let how = given_back(ReleaseReason::Interrupted);
+        ending::release(connection, &unknown, &how).map(drop)
     }
 
     /// Notes jobs as ours, before anybody looks for some that nobody here knows of.

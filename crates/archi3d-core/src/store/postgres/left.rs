@@ -35,6 +35,18 @@ pub(super) struct Sent {
     pub(super) published: Vec<JobId>,
     /// The jobs that ended without one, as the database numbers them.
     pub(super) failed: HashSet<i64>,
+    /// The jobs whose results lie here and could not be told.
+    pub(super) stuck: Vec<i64>,
+}
+
+impl Sent {
+    fn add(&mut self, other: Self) {
+        self.waits |= other.waits;
+        self.count += other.count;
+        self.published.extend(other.published);
+        self.failed.extend(other.failed);
+        self.stuck.extend(other.stuck);
+    }
 }
 
 /// The spools of dead workers of this machine; ours as long as we have them open.
@@ -104,6 +116,9 @@ impl PgStore {
     /// Sends what the dead of this machine left, and tidies the folders of attempts. The second number says how many
     /// results were put in their place.
     pub(super) fn take_over_left(&self) -> Result<(Sent, usize), StoreError> {
+        // What an earlier start of this name ended, before its leases are looked at.
+        let mut own = Sent::default();
+        self.send(self.link.spool(), Some(self.patience()), &mut own)?;
         let dead = self.dead(|_| true);
         for (folder, spool) in &dead.0 {
             let damaged = spool.damaged();
@@ -115,6 +130,7 @@ impl PgStore {
             }
         }
         let mut sent = self.send_all(&dead)?;
+        sent.add(own);
         self.send_endings(&dead, &mut sent)?;
         self.adopt_made(&dead, true, None, &mut sent)?;
         self.sweep(None)?;

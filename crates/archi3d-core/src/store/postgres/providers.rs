@@ -98,7 +98,7 @@ pub(super) fn all_closed(
     now: Timestamp,
 ) -> PgResult<Vec<Closure>> {
     let (closed, paused) = gate::shut(connection)?;
-    let (providers, algos) = closures(closed, paused, now);
+    let (providers, algos) = closures(closed, paused, now, |one| Timestamp::new(one.since));
     Ok(match what {
         Closable::Provider => providers,
         Closable::Algo => algos,
@@ -110,21 +110,22 @@ fn closures(
     closed: Vec<gate::ClosedProvider>,
     paused: Vec<gate::PausedAlgo>,
     now: Timestamp,
+    paused_at: impl Fn(&gate::PausedAlgo) -> Timestamp,
 ) -> (Vec<Closure>, Vec<Closure>) {
-    let closure = |key: &str, since, until, reason| {
+    let closure = |key: &str, closed_at, until, reason| {
         Some(Closure {
             provider: AlgoKey::parse(key).ok()?,
-            closed_at: Timestamp::new(since),
+            closed_at,
             until,
             reason,
         })
     };
     let closed = closed.into_iter().filter_map(|one| {
         let until = one.wait.map(|wait| now.plus(wait));
-        closure(&one.provider, one.since, until, one.reason)
+        closure(&one.provider, Timestamp::new(one.since), until, one.reason)
     });
     let paused = paused.into_iter();
-    let paused = paused.filter_map(|one| closure(&one.algo, one.since, None, one.reason));
+    let paused = paused.filter_map(|one| closure(&one.algo, paused_at(&one), None, one.reason));
     (closed.collect(), paused.collect())
 }
 
@@ -180,7 +181,8 @@ impl Providers for PgProviders {
             _ => {
                 let at = Instant::now();
                 let (closed, paused) = self.0.ask(PATIENCE, gate::shut)?;
-                let (providers, algos) = closures(closed, paused, now);
+                // How long a pause lasts is measured, whatever the clock here says.
+                let (providers, algos) = closures(closed, paused, now, |one| now.minus(one.age));
                 Seen {
                     at,
                     providers,
