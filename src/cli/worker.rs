@@ -330,6 +330,11 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
         "results: {}/<job>/generated.glb, for any glTF viewer",
         folder.display()
     ));
+    if paths.fleet().exists() {
+        ui.say(&format!(
+            "to have them in the tables and in reports: archi3d fleet pull --run-id {run}"
+        ));
+    }
     ui.say(&format!("which is which: archi3d run status {run} --list"));
     ui.say(&format!(
         "to look at them: archi3d report build {run} --open"
