@@ -66,6 +66,7 @@ pub fn run(args: &CancelArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let request = CancelRequest {
         run_id: args.selection.run.or_only(&context, ui)?,
         query,
+        only: None,
         undo: args.undo,
         allow_unsafe_locks: args.allow_unsafe_locks,
     };

@@ -327,7 +327,7 @@ pub(crate) fn refusal(error: SubmitError) -> Problem {
             Problem::at(MAX_COST_MISSING, "#/max_cost_usd", text)
                 .with("expected_usd", expected.dollars())
         }
-        SubmitError::TooDear { expected, .. } => {
+        SubmitError::TooDear { expected, .. } | SubmitError::OverRaise { expected, .. } => {
             Problem::at(BUDGET, "#/max_cost_usd", text).with("expected_usd", expected.dollars())
         }
         SubmitError::OverRun { expected, left, .. } => Problem::at(BUDGET, "#/max_cost_usd", text)

@@ -68,12 +68,18 @@ pub(crate) fn cancel(call: &Call) -> Answer {
     let request = CancelRequest {
         run_id,
         query: query(&mut fields)?,
+        only: None,
         undo: fields.flag("undo")?.unwrap_or(false),
         allow_unsafe_locks: false,
     };
     fields.done()?;
-    let warn: archi3d_core::ops::cancel::Warn = Arc::new(|_| ());
-    let report = cancel_jobs(&call.context, &request, &|_| true, &warn)?.unwrap_or_default();
+    let report = if request.undo {
+        let cap = call.who.as_ref().and_then(|token| token.daily_cap_usd);
+        submit::undo(&call.context, request, &call.by(), cap).map_err(refusal)?
+    } else {
+        let warn: archi3d_core::ops::cancel::Warn = Arc::new(|_| ());
+        cancel_jobs(&call.context, &request, &|_| true, &warn)?.unwrap_or_default()
+    };
     let ended = report.preview.completed + report.preview.failed + report.ended_meanwhile;
     Reply::status(
         202,

@@ -70,6 +70,7 @@ macro_rules! on_both_stores {
     };
 }
 
+mod capped;
 mod contract;
 mod crowds;
 mod figures;

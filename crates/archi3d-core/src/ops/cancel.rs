@@ -5,6 +5,7 @@
 //! writing, so that a person can still say no and a request that means nothing
 //! leaves no trace.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub struct CancelRequest {
     pub run_id: RunId,
     /// Which of its jobs.
     pub query: JobQuery,
+    /// Of these none but the ones named, if some are.
+    pub only: Option<HashSet<JobId>>,
     /// Puts jobs back instead.
     pub undo: bool,
     /// Goes on where file locks cannot be trusted.
@@ -211,7 +214,10 @@ fn is_meant(request: &CancelRequest, filter: &JobFilter<'_>, job: &JobRecord) ->
         [Status::Enqueued, Status::Running]
     };
     let chosen = request.query.only_status.as_ref();
-    can_be.contains(&status) && chosen.is_none_or(|statuses| statuses.contains(&status))
+    let only = request.only.as_ref();
+    can_be.contains(&status)
+        && only.is_none_or(|only| only.contains(&job.job_id))
+        && chosen.is_none_or(|statuses| statuses.contains(&status))
 }
 
 fn status_of(job: &JobRecord) -> Option<Status> {

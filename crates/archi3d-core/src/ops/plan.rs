@@ -24,6 +24,27 @@ pub(super) use decide::Planner;
 
 /// Reads a run and says what a worker would do with it.
 pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, OpsError> {
+    plan_of(context, request, None)
+}
+
+/// Makes of a job of a run the one that waits again, if it is to.
+type Again<'a> = &'a dyn Fn(JobRecord) -> Option<JobRecord>;
+
+/// The same of jobs that are to wait again. What cannot start now waits until it can, so it has its price, and what limits
+/// leave today bounds nothing.
+pub(super) fn plan_again(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    again: Again<'_>,
+) -> Result<Plan, OpsError> {
+    plan_of(context, request, Some(again))
+}
+
+fn plan_of(
+    context: &OpsContext,
+    request: &WorkerRequest,
+    again: Option<Again<'_>>,
+) -> Result<Plan, OpsError> {
     let _span = trace::span("plan");
     trace::set("run_id", request.run_id.as_str());
     let runs = context.runs(&request.run_id)?;
@@ -33,13 +54,18 @@ pub fn run_plan(context: &OpsContext, request: &WorkerRequest) -> Result<Plan, O
     }
     let run = runs.jobs(&request.run_id, request.rhythm)?;
     let mut planner = Planner::new(context, request, runs, false)?.looking_for_copies();
+    planner.prices_blocked = again.is_some();
     let mut warnings = run.warnings;
     warnings.extend(context.settings.prices.problem.clone());
     let filter = select::among(&request.query, &run.jobs);
     warnings.extend(select::unmatched(&filter, &request.run_id, &run.jobs));
     warnings.extend(given_up(context, &run.jobs));
     let reading = filter.reading();
-    let jobs = planner.plan_all(run.jobs, &filter);
+    let jobs = match again {
+        Some(again) => run.jobs.into_iter().filter_map(again).collect(),
+        None => run.jobs,
+    };
+    let jobs = planner.plan_all(jobs, &filter);
     Ok(Plan {
         reading,
         ..planner.finish(jobs, warnings)

@@ -32,6 +32,7 @@ mod log;
 mod orders;
 mod planned;
 mod queue;
+mod undo;
 
 pub use log::{Intent, RequestKey, RetryOrder};
 pub use orders::{
@@ -39,6 +40,8 @@ pub use orders::{
 };
 #[cfg(feature = "postgres")]
 pub(super) use orders::{Terms, terms};
+
+pub use undo::undo;
 
 use files::ordered_today;
 use log::Lines;
@@ -287,6 +290,16 @@ pub enum SubmitError {
         most: Usd,
         /// What is left.
         left: f64,
+    },
+    /// It would let the run cost more than it counts, and the token has a cap.
+    #[error(
+        "the token has a daily cap and this order counts less; max_cost_usd may be {most:.2} at most"
+    )]
+    OverRaise {
+        /// What it is expected to cost.
+        expected: Usd,
+        /// What the run may cost.
+        most: f64,
     },
     /// Nobody knows what it costs, and the token has a cap.
     #[error("{0} jobs have no known price, and the token has a daily cap")]

@@ -22,10 +22,7 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, fate: PlannedAction, price: &PlannedCost) {
-        if !fate.starts() {
-            return;
-        }
+    pub(super) fn add(&mut self, price: &PlannedCost) {
         self.join(&Self {
             expected_usd: price.expected,
             worst_usd: price.worst,
@@ -51,7 +48,9 @@ impl Planner<'_> {
     /// no limit.
     pub(super) fn most(&self, jobs: &[JobPlan]) -> Option<Usd> {
         let left = self.limits.iter().map(|limit| limit.left_usd);
-        let left = left.min().filter(|_| !self.request.dry_run)?;
+        let left = left
+            .min()
+            .filter(|_| !self.request.dry_run && !self.prices_blocked)?;
         let starts = jobs.iter().filter(|job| job.fate.starts());
         let beside = starts.map(|job| match job.fate {
             PlannedAction::Reattach => job.price.worst.max(job.price.reserved),
@@ -105,6 +104,22 @@ impl Planner<'_> {
             new: (unit - reserved).or_nothing(),
             new_today: (unit - today).or_nothing(),
         }
+    }
+
+    /// Returns what a job costs when it can start.
+    pub(super) fn price_later(&self, job: &JobRecord) -> PlannedCost {
+        if self.algorithm_of(job).is_none() {
+            return PlannedCost {
+                unknown: true,
+                ..PlannedCost::default()
+            };
+        }
+        let fate = if self.reattaches(job) {
+            PlannedAction::Reattach
+        } else {
+            PlannedAction::Run
+        };
+        self.price(job, fate)
     }
 
     /// Returns why a limit would refuse a job, as the engine does: what is bought

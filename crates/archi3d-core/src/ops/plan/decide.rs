@@ -48,6 +48,8 @@ pub(in crate::ops) struct Planner<'a> {
     /// What jobs of an algorithm turned out to cost, where that is more than its price.
     pub(super) highest_cost: HashMap<String, f64>,
     pub(super) warnings: Vec<String>,
+    /// Whether what cannot start now has the price that it has later.
+    pub(super) prices_blocked: bool,
     /// How the pictures looked when the jobs were made.
     marks: PictureMarks,
     /// Those that are other pictures now.
@@ -133,6 +135,7 @@ impl<'a> Planner<'a> {
                 HashMap::new()
             },
             warnings: Vec::new(),
+            prices_blocked: false,
             runs,
         })
     }
@@ -305,6 +308,11 @@ impl<'a> Planner<'a> {
         if let Some(key) = self.key_of(&job) {
             name.algo = key.to_string();
         }
+        let price = if self.prices_blocked && fate == PlannedAction::Blocked {
+            self.price_later(&job)
+        } else {
+            price
+        };
         JobPlan {
             job_id: job.job_id,
             name,

@@ -36,7 +36,9 @@ impl Planner<'_> {
             });
             let algo: &mut AlgoPlan = &mut algos[place];
             algo.fates[job.fate as usize] += 1;
-            algo.cost.add(job.fate, &job.price);
+            if job.fate.starts() || self.prices_blocked && job.fate == PlannedAction::Blocked {
+                algo.cost.add(&job.price);
+            }
         }
         let mut cost = Sums::default();
         let mut fates = [0; PlannedAction::ALL.len()];

@@ -434,6 +434,38 @@ pub(super) fn retry(
     })?
 }
 
+/// Counts an order that leaves nothing to be done, if what was ordered today leaves room for it.
+pub(super) fn count(
+    desk: &mut Desk<'_>,
+    order: &RetryOrder,
+    fits: &dyn Fn(f64) -> Result<(), SubmitError>,
+) -> Result<(), SubmitError> {
+    let body = serde_json::to_string(order).expect("plain data can always be written");
+    desk.order(true, |c| {
+        c.take_turns(&[format!("cap {}", order.by)])?;
+        let Some(run) = c.run(order.run_id.as_str())? else {
+            return Ok(Ok(()));
+        };
+        let ordered = c.ordered_today(&order.by)?;
+        if let Err(error) = fits(ordered.dollars()) {
+            return Ok(Err(error));
+        }
+        let id = Uuid::parse_str(&order.id).ok();
+        c.add(&NewOrder {
+            run_no: run.run_no,
+            retry: id,
+            by: &order.by,
+            expected: Usd::of(order.expected_usd),
+            body: &body,
+            dedupes: false,
+        })?;
+        if let Some(id) = id {
+            c.take_retry(id)?;
+        }
+        Ok(Ok(()))
+    })?
+}
+
 /// Returns what was answered to a request with this key.
 pub(super) fn replayed(
     server: &dyn Fleet,

@@ -14,7 +14,7 @@ use crate::domain::lease::Rhythm;
 use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::ops::names::{self, RunLine};
-use crate::ops::plan::run_plan;
+use crate::ops::plan::plan_again;
 use crate::ops::select::WorkerRequest;
 use crate::ops::view::plan::{Plan, PlannedAction};
 use crate::ops::{OpsContext, OpsError, identity};
@@ -369,7 +369,7 @@ pub fn retry(
         resubmit_unknown: asked.resubmit_unknown,
         ..WorkerRequest::plain(asked.run_id.clone())
     };
-    let plan = run_plan(context, &request)?;
+    let plan = plan_again(context, &request, &Some)?;
     let shown = summary(&plan, "");
     if asked.dry_run {
         return Ok(Retried::Planned(shown));
@@ -436,14 +436,24 @@ fn check_budget(
 ) -> Result<(), SubmitError> {
     let intent = asked_for(context, &asked.run_id)?;
     let said = again(context, &asked.run_id)?.max_cost_usd;
-    let most = asked
-        .max_cost_usd
-        .or(said)
-        .or(intent.map(|intent| intent.max_cost_usd.unwrap_or_default()));
+    let before = said.or(intent.map(|intent| intent.max_cost_usd.unwrap_or_default()));
+    let used = plan.money.spent_usd + plan.money.reserved_usd;
+    if let (Some(wanted), Some(before), Some(_)) = (asked.max_cost_usd, before, asked.daily_cap_usd)
+    {
+        // What more the run may cost is what is counted.
+        let most = before.max(used) + shown.worst_usd.dollars();
+        if wanted > most + 1e-9 {
+            return Err(SubmitError::OverRaise {
+                expected: shown.expected_usd,
+                most,
+            });
+        }
+    }
+    let most = asked.max_cost_usd.or(before);
     let Some(allowed) = most.filter(|_| shown.expected_usd > Usd::ZERO) else {
         return Ok(());
     };
-    let left = (allowed - plan.money.spent_usd - plan.money.reserved_usd).max(0.0);
+    let left = (allowed - used).max(0.0);
     // Sums of amounts that people write are right to a millionth.
     if shown.expected_usd <= Usd::of(left + 1e-9) {
         return Ok(());
