@@ -18,6 +18,8 @@ export interface Run {
   status: Status;
   created_at: string | null;
   jobs: Counts & { total: number };
+  /** Its store cannot be asked: the counts are older. */
+  as_pulled: boolean;
   rehearsed: number;
   submission: { created_by: string | null; max_cost_usd: number | null; notes: string | null; start: boolean } | null;
 }
@@ -171,7 +173,7 @@ export interface Worker {
   version: string;
   since: string | null;
   heartbeat_age_s: number | null;
-  holds: { job_id: string; item: string; algo: string; attempt: number; age_s: number | null }[];
+  holds: { run_id: string; job_id: string; item: string; algo: string; attempt: number; age_s: number | null }[];
 }
 
 export const GROUPS = ["day", "algo", "run", "worker"] as const;
@@ -318,12 +320,7 @@ export const api = {
   cancel: (run: string, filter: Filter, undo = false) => call<Cancelled>("POST", `${path("runs", run)}/cancel`, { filter, undo }),
   retryPlan: (run: string, filter: Filter) => call<Plan>("POST", `${path("runs", run)}/retry`, { filter, dry_run: true }),
   retry: (run: string, filter: Filter, if_plan: string, key: string) => call<Plan>("POST", `${path("runs", run)}/retry`, { filter, if_plan }, { "Idempotency-Key": `"${key}"` }),
-  resume: (algo: string) => call<unknown>("POST", `${path("algos", algo)}/resume`, {}),
+  resume: (algo: string) => call<{ opened: boolean }>("POST", `${path("algos", algo)}/resume`, {}),
 };
-
-/** A word nobody said before. `crypto.randomUUID` is missing on plain http. */
-export function unique(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 export const micros = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 1e6));

@@ -51,3 +51,10 @@ export function about(micros: number | null): string {
 export function signed(value: number, format: (size: number) => string): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${format(Math.abs(value))}`;
 }
+
+/** A word nobody said before. `crypto.randomUUID` is missing on plain http. */
+export function unique(): string {
+  const digits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  // With lines in it no spreadsheet takes it for a number.
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { Item, Job } from "./data";
 import { itemKey, itemName } from "./data";
-import { count } from "./format";
+import { count, unique } from "./format";
 import { SourcePictures } from "./picture";
 import { close, viewer } from "./stage";
 import { Stand } from "./stand";
@@ -200,7 +200,7 @@ function vote(pair: Pair, answer: Answer): void {
   const { a, b, item, aIsLeft } = pair;
   say({
     votes: [...book.value.votes, {
-      vote_id: crypto.randomUUID(), at: new Date().toISOString(), judge: judge.value,
+      vote_id: unique(), at: new Date().toISOString(), judge: judge.value,
       run_id_a: a.run_id, job_a: a.job_id, run_id_b: b.run_id, job_b: b.job_id, item: itemKey(item), mode: mode.value,
       side_of_a: aIsLeft ? "left" : "right", answer, ms: Math.round(performance.now() - shownAt), seed: book.value.seed,
     }],
@@ -215,7 +215,7 @@ function decide(job: Job, accepted: "yes" | "no"): void {
   const item = data.value.items[job.item]!;
   say({
     verdicts: [...book.value.verdicts, {
-      accept_id: crypto.randomUUID(), at: new Date().toISOString(), judge: judge.value,
+      accept_id: unique(), at: new Date().toISOString(), judge: judge.value,
       run_id: job.run_id, job_id: job.job_id, item: itemKey(item), accepted, reason: accepted === "no" ? reason.value : "",
     }],
   });
@@ -226,7 +226,7 @@ function decide(job: Job, accepted: "yes" | "no"): void {
 function undo(): void {
   if (!judge.value) return;
   const saved = book.value.saved ?? { votes: 0, verdicts: 0 };
-  const [id, at] = [crypto.randomUUID(), new Date().toISOString()];
+  const [id, at] = [unique(), new Date().toISOString()];
   const [vote, verdict] = [votes.value.at(-1), verdicts.value.at(-1)];
   if (kind.value === "pairs" && vote) {
     say({ votes: without(book.value.votes, vote, saved.votes, { ...vote, vote_id: id, at, answer: WITHDRAWN }) });

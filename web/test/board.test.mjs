@@ -79,6 +79,8 @@ after(async () => {
 /** Opens a screen, signed in by the address that the server prints unless `options.token` says otherwise. */
 async function open(hash, { token = server.token, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  // As on plain http.
+  await context.addInitScript(() => delete Crypto.prototype.randomUUID);
   const page = await context.newPage();
   page.complaints = [];
   page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
@@ -184,7 +186,7 @@ test("a new run shows number and price before it is confirmed, and is sent once"
   await dialog(page).getByRole("button", { name: "Start for $1.47" }).click();
   await page.locator(".runhead[data-run=picked]").waitFor();
   assert.equal(posts.length, 1);
-  assert.match(posts[0].headers()["idempotency-key"], /^"[0-9a-f]{32}"$/);
+  assert.match(posts[0].headers()["idempotency-key"], /^"[0-9a-f-]{36}"$/);
   assert.equal(posts[0].postDataJSON().max_cost_usd, 1.5);
   await page.locator("tr[data-job]").nth(5).waitFor();
   assert.equal(counts("picked").enqueued, 6);
@@ -246,7 +248,7 @@ test("failed jobs are tried again for a price that is named", async () => {
   await dialog(page).getByRole("button", { name: "Retry 4 jobs for $3.60" }).click();
   // Exactly what was shown, and once.
   assert.match((await sent).postDataJSON().if_plan, /^sha256:/);
-  assert.match((await sent).headers()["idempotency-key"], /^"[0-9a-f]{32}"$/);
+  assert.match((await sent).headers()["idempotency-key"], /^"[0-9a-f-]{36}"$/);
   await page.getByText("back in the queue").waitFor();
   await done(page);
 });

@@ -5,7 +5,7 @@ import type { Costs as Report, Group } from "../api";
 import { Columns } from "../charts";
 import { count, usd } from "../format";
 import { go, link } from "../state";
-import { happened, useLive } from "./live";
+import { useLive } from "./live";
 import { Copy, To, Trouble } from "./parts";
 
 const WORDS: Record<Group, string> = { day: "Day", algo: "Algorithm", run: "Run", worker: "Worker" };
@@ -13,12 +13,12 @@ const WORDS: Record<Group, string> = { day: "Day", algo: "Algorithm", run: "Run"
 export function Costs() {
   const by = GROUPS.find((one) => one === link.value.by) ?? "day";
   const { from, to } = link.value;
-  const { value, problem } = useLive(`costs ${by} ${from} ${to}`, () => api.costs(by, from, to), happened);
+  const { value, problem } = useLive(`costs ${by} ${from} ${to}`, () => api.costs(by, from, to));
   // The limit of a day is the workspace's: any run tells it.
   const limits = useLive("limits", async () => {
     const newest = (await api.runs({}, 1)).items[0];
     return newest ? (await api.run(newest.run_id)).money.limits : [];
-  }, happened);
+  });
   const daily = limits.value?.find((one) => one.of === "day") ?? null;
   const lines = sorted(value, by);
   const total = value?.total;

@@ -3,9 +3,9 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { api, micros, unique } from "../api";
+import { api, micros } from "../api";
 import type { Algo, Item, Order, Plan } from "../api";
-import { count, usd } from "../format";
+import { count, unique, usd } from "../format";
 import { catalogue } from "./data";
 import { useLive } from "./live";
 import { Chip, To, Trouble, may, question, visit } from "./parts";

@@ -1,8 +1,8 @@
 // Failed jobs tried again: asked about with number and price as the service plans them, then done exactly so.
 
-import { api, micros, unique } from "../api";
+import { api, micros } from "../api";
 import type { Filter, Plan } from "../api";
-import { count, usd } from "../format";
+import { count, unique, usd } from "../format";
 import { question, say } from "./parts";
 
 /** What is known of a failed job. */
@@ -41,6 +41,7 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
   const sum = (of: (plan: Plan) => number) => parts.reduce((all, part) => all + of(part.plan), 0);
   const expected = sum((plan) => micros(plan.expected_usd) ?? 0);
   const worst = sum((plan) => micros(plan.worst_usd) ?? 0);
+  const [blocked, why] = [sum((plan) => plan.blocked), new Set(parts.flatMap(({ plan }) => plan.algos.flatMap((one) => one.problem ?? [])))];
   const [start, unknown] = [sum((plan) => plan.start + plan.reuse + plan.blocked), sum((plan) => plan.unknown_price_jobs)];
   const left = list.length - start;
   const doubtful = list.filter((job) => job.error_class === "unknown").length;
@@ -49,6 +50,7 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
     body: (
       <>
         <p><b>{count(start, "failed job")}</b> {start === 1 ? "goes" : "go"} back to the queue: about <b class="money">{usd(expected)}</b>{worst > expected && <>, at most <span class="money">{usd(worst)}</span></>}.</p>
+        {blocked > 0 && <p class="bad">{count(blocked, "of them waits", "of them wait")} until it can start, and then costs that{why.size > 0 && `: ${[...why].join("; ")}`}.</p>}
         {unknown > 0 && <p class="bad">{count(unknown, "of them has", "of them have")} no known price.</p>}
         {left > 0 && <p>{count(left, "job stays as it is", "jobs stay as they are")}{doubtful > 0 ? ": what may have been billed is never bought again blindly" : ""}.</p>}
         {left === 0 && doubtful > 0 && <p>{count(doubtful, "of them", "of them")} may have been billed: {doubtful === 1 ? "its" : "their"} provider is asked first.</p>}
@@ -57,9 +59,12 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
     ),
     act: async () => {
       let back = 0;
-      for (const { filter, plan, key } of parts) back += (await api.retry(run, filter, plan.hash, key)).start;
+      for (const { filter, plan, key } of parts) {
+        const done = await api.retry(run, filter, plan.hash, key);
+        back += done.start + done.reuse + done.blocked;
+      }
       again();
-      return back > 0 ? `${count(back, "job")} back in the queue, expected to cost ${usd(expected)}` : "Nothing starts: it may have been billed, or nothing can make it here";
+      return back > 0 ? `${count(back, "job")} back in the queue, expected to cost ${usd(expected)}` : "Nothing starts: it may have been billed";
     },
   };
 }

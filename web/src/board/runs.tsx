@@ -47,8 +47,8 @@ export function Runs() {
 function RunCard({ run }: { run: Run }) {
   const over = run.status !== "running" && run.status !== "enqueued";
   const concerns = ofRun(run.run_id);
-  const { value } = useLive(`run ${run.run_id}`, () => api.run(run.run_id), (told) => concerns(told) && (!over || happened(told)));
-  const shown = value ?? run;
+  const { value, problem } = useLive(`run ${run.run_id}`, () => api.run(run.run_id), (told) => concerns(told) && (!over || happened(told)));
+  const shown = value && !run.as_pulled ? value : run;
   return (
     <li class="card run" data-run={run.run_id} data-done={shown.jobs.completed}>
       <div class="name">
@@ -61,6 +61,7 @@ function RunCard({ run }: { run: Run }) {
         <p class="numbers"><Numbers run={shown} />{value && <span>{left(value.time_left_s)}</span>}</p>
       </div>
       <p class="sum">{value && <MoneyOf run={value} />}</p>
+      {run.as_pulled ? <p class="bad">Its store cannot be asked. These are the numbers of the last pull.</p> : <Trouble problem={problem} />}
       {value && <Obstacles run={value} />}
     </li>
   );

@@ -3,12 +3,12 @@
 import { api, micros } from "../api";
 import type { Algo } from "../api";
 import { count, usd } from "../format";
-import { happened, useLive } from "./live";
+import { useLive } from "./live";
 import { Chip, To, Trouble, When, ago, may, question } from "./parts";
 
 export function Workers() {
   const workers = useLive("workers", api.workers);
-  const algos = useLive("algos", api.algos, happened);
+  const algos = useLive("algos", api.algos);
   const alive = workers.value?.filter((one) => one.state === "alive").length ?? 0;
   const held = workers.value?.reduce((sum, one) => sum + one.holds.length, 0) ?? 0;
   return (
@@ -29,7 +29,7 @@ export function Workers() {
                     <td><Chip status={one.state} /></td>
                     <td>{one.run_id ? <To to={{ screen: "run", run: one.run_id }}><bdi>{one.run_id}</bdi></To> : "all"}</td>
                     <td class="holds">{one.holds.length === 0 ? "nothing" : one.holds.slice(0, 8).map((job) => (
-                      <span key={job.job_id}><To to={{ screen: "job", run: one.run_id ?? "", job: job.job_id }}><bdi>{job.item}</bdi></To> <small><bdi>{job.algo}</bdi>, {ago(job.age_s)}{job.attempt > 1 && `, attempt ${job.attempt}`}</small></span>
+                      <span key={`${job.run_id} ${job.job_id}`}><To to={{ screen: "job", run: job.run_id, job: job.job_id }}><bdi>{job.item}</bdi></To> <small><bdi>{job.algo}</bdi>, {ago(job.age_s)}{job.attempt > 1 && `, attempt ${job.attempt}`}</small></span>
                     ))}{one.holds.length > 8 && <small>and {one.holds.length - 8} more</small>}</td>
                     <td>{ago(one.heartbeat_age_s)}</td>
                     <td><When at={one.since} /></td>
@@ -97,9 +97,9 @@ function resume(algo: Algo, again: () => void): void {
     title: `Resume ${algo.algo}?`, button: "Resume",
     body: <><p>It stopped because: <i>{shut?.reason}</i></p><p>Jobs that wait for it start again with every worker{algo.unit_price_usd ? <>, at <b class="money">{usd(micros(algo.unit_price_usd))}</b> each</> : null}.</p></>,
     act: async () => {
-      await api.resume(algo.algo);
+      const { opened } = await api.resume(algo.algo);
       again();
-      return `${algo.algo} resumed`;
+      return opened ? `${algo.algo} resumed` : `${algo.algo} was open already`;
     },
   };
 }
