@@ -183,7 +183,7 @@ pub(crate) fn algos(call: &Call) -> Answer {
 }
 
 pub(crate) fn workers(call: &Call) -> Answer {
-    let name = |one: &ops_workers::WorkerView| format!("{}\0{}", one.worker_id, one.run_id);
+    let name = |one: &ops_workers::WorkerView| one.worker_id.clone();
     let (workers, next) = call.cut(ops_workers::workers(&call.context)?, name, |_| true)?;
     let shown = workers
         .iter()

@@ -84,6 +84,7 @@ mod submitting;
 mod telling;
 #[cfg(feature = "otel")]
 mod tracing;
+mod watching;
 mod working;
 
 const ADAPTERS: &str = "adapters:

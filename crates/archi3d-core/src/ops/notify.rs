@@ -4,7 +4,7 @@
 //! stands once for each that hears of it, and sends what is due. A message that is being sent is nobody else's for a
 //! while, so several servers and workers send it once; one that was cut off is sent again, under the same id.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::adapter::http::hook;
 use crate::config::NotifySettings;
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::notice::{
     BREAKER_OPEN, BUDGET_LOW, NOTICES, PROVIDER_CLOSED, RUN_FINISHED, WORKER_LOST, pause,
@@ -235,15 +235,22 @@ fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
         }
     }
     for worker in workers::workers(context)? {
-        if worker.state == Liveness::Dead {
-            let held: Vec<_> = worker.holds.iter().map(|job| &job.job_id).collect();
+        let mut held: BTreeMap<&RunId, Vec<&JobId>> = BTreeMap::new();
+        for job in worker
+            .holds
+            .iter()
+            .filter(|_| worker.state == Liveness::Dead)
+        {
+            held.entry(&job.run_id).or_default().push(&job.job_id);
+        }
+        for (run, jobs) in held {
             let facts = json!({
                 "worker_id": worker.worker_id,
                 "host": worker.host,
-                "run_id": worker.run_id,
-                "jobs": held,
+                "run_id": run,
+                "jobs": jobs,
             });
-            let parts = [worker.run_id.as_str(), &worker.worker_id];
+            let parts = [run.as_str(), &worker.worker_id];
             found.push(notice(WORKER_LOST, &parts, facts));
         }
     }

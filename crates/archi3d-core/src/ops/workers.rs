@@ -16,13 +16,13 @@ use crate::ops::view::status::{Liveness, RunStatus};
 use crate::ops::{OpsContext, OpsError};
 use crate::store::upkeep::LiveWorker;
 
-/// A worker of a run.
+/// A worker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkerView {
     /// Its name.
     pub worker_id: String,
-    /// The run it works on.
-    pub run_id: RunId,
+    /// The run it works on; nothing where it serves them all.
+    pub run_id: Option<RunId>,
     /// Whether it lives.
     pub state: Liveness,
     /// Its machine, if known.
@@ -41,6 +41,8 @@ pub struct WorkerView {
 /// A job that a worker holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldJob {
+    /// Its run.
+    pub run_id: RunId,
     /// The job.
     pub job_id: JobId,
     /// Its product, with the variant where it has one.
@@ -54,9 +56,9 @@ pub struct HeldJob {
     pub age: Option<Duration>,
 }
 
-/// Returns the workers of all runs that have jobs to do or at work, by run.
+/// Returns the workers of all runs that have jobs to do or at work, each once, by run.
 pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
-    let mut all = Vec::new();
+    let mut all: Vec<WorkerView> = Vec::new();
     for line in names::runs(context)?.0 {
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
@@ -72,11 +74,25 @@ pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
         let Ok(status) = run_status(context, &run) else {
             continue;
         };
-        all.extend(of_run(&run, live, &status));
+        for worker in of_run(&run, live, &status) {
+            match all.iter_mut().find(|one| one.worker_id == worker.worker_id) {
+                Some(known) => known.join(worker),
+                None => all.push(worker),
+            }
+        }
     }
     #[cfg(feature = "postgres")]
     in_fleet(context, &mut all)?;
     Ok(all)
+}
+
+impl WorkerView {
+    /// Adds what it holds of another run.
+    fn join(&mut self, other: Self) {
+        self.run_id = None;
+        self.heartbeat_age = self.heartbeat_age.max(other.heartbeat_age);
+        self.holds.extend(other.holds);
+    }
 }
 
 /// Adds what the fleet knows of its workers: those that hold nothing, and more of those that do.
@@ -93,15 +109,19 @@ fn in_fleet(context: &OpsContext, all: &mut Vec<WorkerView>) -> Result<(), OpsEr
             Health::Slow => Liveness::Silent,
             Health::Silent => Liveness::Dead,
         };
-        let run = worker.run_id.as_deref().map(RunId::parse);
+        let run_id = worker
+            .run_id
+            .as_deref()
+            .and_then(|run| RunId::parse(run).ok());
         let known = all.iter().position(|one| one.worker_id == worker.worker_id);
-        let place = match (known, run) {
-            (Some(place), _) => place,
+        let place = match known {
+            Some(place) => place,
             // One that died and held nothing left nothing behind.
-            (None, Some(Ok(run_id))) if state != Liveness::Dead => {
+            None if state == Liveness::Dead => continue,
+            None => {
                 all.push(WorkerView {
                     worker_id: worker.worker_id,
-                    run_id,
+                    run_id: None,
                     state,
                     host: None,
                     version: None,
@@ -111,9 +131,9 @@ fn in_fleet(context: &OpsContext, all: &mut Vec<WorkerView>) -> Result<(), OpsEr
                 });
                 all.len() - 1
             }
-            _ => continue,
         };
         let view = &mut all[place];
+        view.run_id = run_id;
         view.host = Some(worker.host);
         view.version = Some(worker.version);
         view.since = Some(Timestamp::new(worker.started));
@@ -131,7 +151,7 @@ fn of_run(run: &RunId, live: Vec<LiveWorker>, status: &RunStatus) -> Vec<WorkerV
             name.clone(),
             WorkerView {
                 worker_id: name,
-                run_id: run.clone(),
+                run_id: Some(run.clone()),
                 state: Liveness::Alive,
                 host: Some(worker.facts.host),
                 version: Some(version).filter(|version| !version.is_empty()),
@@ -146,7 +166,7 @@ fn of_run(run: &RunId, live: Vec<LiveWorker>, status: &RunStatus) -> Vec<WorkerV
             .entry(job.worker.clone())
             .or_insert_with(|| WorkerView {
                 worker_id: job.worker.clone(),
-                run_id: run.clone(),
+                run_id: Some(run.clone()),
                 state: job.verdict,
                 host: job.host.clone(),
                 version: None,
@@ -156,6 +176,7 @@ fn of_run(run: &RunId, live: Vec<LiveWorker>, status: &RunStatus) -> Vec<WorkerV
             });
         worker.heartbeat_age = worker.heartbeat_age.max(job.last_beat_age);
         worker.holds.push(HeldJob {
+            run_id: run.clone(),
             job_id: job.job_id.clone(),
             item: job.name.item(),
             algo: job.name.algo.clone(),
