@@ -161,12 +161,8 @@ pub(crate) fn resume(call: &Call) -> Answer {
             .any(|entry| entry.key == *key || entry.provider == key.as_str())
     });
     let key = known.ok_or_else(|| Problem::new(NO_ALGO, format!("there is no algo {name:?}")))?;
-    match adapters::resume(&call.context, &key) {
-        Ok(_) => Reply::json(json!({"opened": true})),
-        // Nothing of it is closed.
-        Err(error) if error.is_setup() => Reply::json(json!({"opened": false})),
-        Err(error) => Err(error.into()),
-    }
+    let (opened, _) = adapters::resume_closed(&call.context, &key)?;
+    Reply::json(json!({"opened": !opened.is_empty()}))
 }
 
 pub(crate) fn votes(call: &Call) -> Answer {

@@ -52,7 +52,7 @@ fn a_worker_of_all_runs_is_shown_once_whatever_it_holds() {
 }
 
 #[test]
-fn a_pushed_run_whose_store_cannot_be_asked_is_shown_as_it_was_pulled() {
+fn of_a_pushed_run_whose_store_cannot_be_asked_it_is_said_what_is_not_known() {
     let Some(fleet) = Fleet::new() else {
         return;
     };
@@ -69,6 +69,26 @@ fn a_pushed_run_whose_store_cannot_be_asked_is_shown_as_it_was_pulled() {
     // Nobody names the store here.
     let server = Server::start(&home, &[]);
     let listed = server.get("/runs?sort=name").expect(200).json();
+    // Whether something is closed there nobody can tell.
+    let resume = || server.post("/api/v1/algos/free/resume", &json!({}));
+    resume().expect_problem(503, "store-unavailable");
     let stale = [0, 1].map(|at| listed["items"][at]["as_pulled"].clone());
     assert_eq!(stale, [json!(true), json!(false)], "{listed:#}");
+}
+
+#[test]
+fn only_what_was_closed_is_said_to_be_opened() {
+    let home = Store::Files.home().expect("on files");
+    let algo = "adapters:\n  fragile:\n    kind: mock\n    image_mode: single\n    unit_price_usd: 0\n    breaker_failures: 1\n    fail: it is broken\n";
+    home.write("config/adapters.yaml", algo.as_bytes());
+    let server = Server::start(&home, &[]);
+    let resume = || {
+        let told = server.post("/api/v1/algos/fragile/resume", &json!({}));
+        told.expect(200).json()["opened"].clone()
+    };
+    assert_eq!(resume(), false);
+    let order = json!({"parameters": {"algo": "fragile", "items": ["100001"]}, "run_id": "r1"});
+    server.post("/runs", &order).expect(201);
+    does(&home, &["run", "worker", "--run-id", "r1"], 1);
+    assert_eq!([resume(), resume()], [true, false]);
 }

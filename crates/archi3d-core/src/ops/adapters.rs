@@ -272,6 +272,18 @@ pub struct Resumed {
 /// Opens the provider called `key`, or the one that the algorithm `key` uses, and
 /// lets that algorithm go on if a breaker has paused it.
 pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsError> {
+    let (resumed, closed) = resume_closed(context, key)?;
+    if resumed.is_empty() {
+        return Err(not_closed(context, key, &closed));
+    }
+    Ok(resumed)
+}
+
+/// Does the same, and returns what was opened, which may be nothing, and what else is closed.
+pub fn resume_closed(
+    context: &OpsContext,
+    key: &AlgoKey,
+) -> Result<(Vec<Resumed>, Vec<Closure>), OpsError> {
     refuse_links_outside(&context.workspace, None)?;
     let own = context.settings.algo(key.as_str());
     let of_algo = own.and_then(|settings| provider_of(settings).ok());
@@ -289,10 +301,7 @@ pub fn resume(context: &OpsContext, key: &AlgoKey) -> Result<Vec<Resumed>, OpsEr
         }
         closed.extend(providers.into_iter().chain(algos));
     }
-    if resumed.is_empty() {
-        return Err(not_closed(context, key, &closed));
-    }
-    Ok(resumed)
+    Ok((resumed, closed))
 }
 
 fn open(runs: &dyn Runs, closure: Closure, what: Closable) -> Result<Resumed, OpsError> {
