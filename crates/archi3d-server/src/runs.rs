@@ -49,6 +49,7 @@ fn run_json(line: &RunLine, intent: Option<&Intent>) -> Value {
         "state": state(status),
         "created_at": intent.map(|intent| intent.at).or(line.created),
         "jobs": jobs,
+        "as_pulled": line.as_pulled,
         "rehearsed": line.rehearsed,
         "payload_hash": intent.map(|intent| &intent.payload_hash),
         "submission": intent.map(|intent| json!({
