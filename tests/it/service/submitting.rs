@@ -19,6 +19,7 @@ on_both_stores!(
     what_costs_needs_a_limit_and_keeps_within_it,
     a_token_orders_no_more_in_a_day_than_its_cap,
     many_orders_at_once_are_all_carried_out_and_one_name_is_given_once,
+    the_same_request_with_a_name_sent_several_times_at_once_gives_one_run,
     a_retry_that_is_sent_again_is_one_order,
     what_cannot_be_made_is_refused_with_the_place,
 );
@@ -386,6 +387,30 @@ fn many_orders_at_once_are_all_carried_out_and_one_name_is_given_once(store: Sto
     assert_eq!(last["jobs"]["total"], json!(rows - 12));
     let worker = workspace.archi3d(&["run", "worker", "--run-id", "r7"]);
     let _ = worker.run().expect_code(0);
+}
+
+fn the_same_request_with_a_name_sent_several_times_at_once_gives_one_run(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let mut asked = order("free");
+    asked["run_id"] = json!("r1");
+    let barrier = Barrier::new(8);
+    let mut answers: Vec<u16> = thread::scope(|scope| {
+        let post = || {
+            barrier.wait();
+            let answer = server.post("/runs", &asked);
+            assert_eq!(answer.json()["run_id"], "r1", "{}", answer.text());
+            answer.status
+        };
+        let posts: Vec<_> = (0..8).map(|_| scope.spawn(post)).collect();
+        let posts = posts.into_iter();
+        posts.map(|post| post.join().expect("no panic")).collect()
+    });
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 200, 200, 200, 200, 200, 200, 201]);
+    assert_eq!(runs(&server), 1);
 }
 
 fn a_retry_that_is_sent_again_is_one_order(store: Store) {

@@ -18,7 +18,7 @@ use crate::domain::job::Status;
 use crate::domain::money::Usd;
 use crate::domain::plan::AlgoError;
 use crate::domain::time::Timestamp;
-use crate::ops::names::RunLine;
+use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
 use crate::ops::view::status::RunStatus;
 use crate::ops::{OpsContext, OpsError};
@@ -495,11 +495,8 @@ pub fn arrive(context: &OpsContext, only: Option<&RunId>) -> Result<(), OpsError
     Ok(())
 }
 
-fn free_name(
-    context: &OpsContext,
-    asked: &Submission,
-    runs: &[RunLine],
-) -> Result<RunId, SubmitError> {
+/// Returns what the run is to be called.
+fn name_of(asked: &Submission) -> Result<RunId, SubmitError> {
     let Some(run_id) = &asked.run_id else {
         let name = uuid::Uuid::now_v7().to_string();
         return RunId::parse(&name).map_err(|error| SubmitError::BadRunId(error.to_string()));
@@ -510,18 +507,17 @@ fn free_name(
             run_id.as_str()
         )));
     }
-    let known = runs.iter().any(|line| line.run == run_id.as_str());
-    if known
-        || context
-            .workspace
-            .run(run_id)
-            .root()
-            .symlink_metadata()
-            .is_ok()
-    {
-        return Err(SubmitError::RunIdTaken(run_id.clone()));
-    }
     Ok(run_id.clone())
+}
+
+/// Tells whether the workspace has something under the name that somebody chose.
+fn is_taken(context: &OpsContext, asked: &Submission) -> Result<bool, OpsError> {
+    let Some(run_id) = &asked.run_id else {
+        return Ok(false);
+    };
+    let (runs, _) = names::runs(context)?;
+    let folder = context.workspace.run(run_id).root().symlink_metadata();
+    Ok(folder.is_ok() || runs.iter().any(|line| line.run == run_id.as_str()))
 }
 
 fn check(

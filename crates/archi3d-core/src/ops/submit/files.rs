@@ -11,12 +11,12 @@ use super::planned::{Planned, algos, items, planned};
 use super::queue::{self, Order};
 use super::{
     Dedupe, Existing, Intent, Outcome, REMEMBERED, RequestKey, Submission, SubmitError, Submitted,
-    Written, check, free_name, run_named, seen_now, status_of, word_of,
+    Written, check, is_taken, name_of, run_named, seen_now, status_of, word_of,
 };
 use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::ops::batch::{self, BatchError, NewRun};
-use crate::ops::names::{self, RunLine};
+use crate::ops::names::RunLine;
 use crate::ops::{OpsContext, OpsError, events};
 use crate::platform::fault;
 use crate::trace;
@@ -262,13 +262,10 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
         .daily_cap_usd
         .map(|_| ordered_today(lines, &asked.by, now));
     check(asked, plan, ordered)?;
-    let runs = match &asked.run_id {
-        Some(_) => names::runs(context)?.0,
-        None => Vec::new(),
-    };
-    let run_id = free_name(context, asked, &runs)?;
+    let run_id = name_of(asked)?;
     // A name that was noted and is not made yet belongs to that request.
-    if lines.of_run(&run_id).is_some() && !lines.made.contains_key(&run_id) {
+    let is_noted = lines.of_run(&run_id).is_some() && !lines.made.contains_key(&run_id);
+    if is_noted || is_taken(context, asked)? {
         return Err(SubmitError::RunIdTaken(run_id));
     }
     let mut intent = asked.noted(now, run_id, plan);

@@ -15,7 +15,7 @@ use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::plan::{ItemFilter, Plan};
 use crate::domain::text::shell_word;
-use crate::ops::names::{self, RunLine};
+use crate::ops::names::RunLine;
 use crate::ops::{OpsContext, OpsError, adapters, events, identity};
 use crate::platform::fault;
 use crate::store::error::IoContext as _;
@@ -29,7 +29,7 @@ use super::log::{Again, RequestKey, RetryOrder};
 use super::planned::{Planned, planned};
 use super::{
     Existing, Intent, Outcome, REMEMBERED, Submission, SubmitError, Submitted, Written, check,
-    free_name, run_named, status_of, word_of,
+    is_taken, name_of, run_named, status_of, word_of,
 };
 
 /// How long a lease lasts, in seconds, where no worker says otherwise.
@@ -82,11 +82,15 @@ fn make(
 ) -> Result<Submitted, SubmitError> {
     let Planned { plan, algos, items } = planned(context, asked)?;
     check(asked, &plan, None)?;
-    let named = match &asked.run_id {
-        Some(_) => names::runs(context)?.0,
-        None => Vec::new(),
-    };
-    let run_id = free_name(context, asked, &named)?;
+    let run_id = name_of(asked)?;
+    if is_taken(context, asked)? {
+        // Whoever asked for the same at the same time may have made it since.
+        return match server.desk().order(true, |c| known(c, asked, written))? {
+            Answer::Told(told) => Ok(told),
+            Answer::Refused(error) => Err(error),
+            Answer::New => Err(SubmitError::RunIdTaken(run_id)),
+        };
+    }
     let intent = asked.noted(context.clock.now(), run_id, &plan);
     let (user, host) = identity::user_and_host();
     let about = json!({
@@ -110,18 +114,19 @@ fn make(
     let answer = desk.order(true, |c| {
         c.prepare()?;
         c.take_turns(&turns(asked))?;
-        if let Some(run) = c.run(intent.run_id.as_str())? {
+        let there = c.run(intent.run_id.as_str())?;
+        let is_own = |run: &Run| parameters(run)["push"] == about["push"];
+        if there.as_ref().is_some_and(is_own) {
             // What came of a commit that was cut off is here.
-            if parameters(&run)["push"] != about["push"] {
-                return Ok(Answer::Refused(SubmitError::RunIdTaken(
-                    intent.run_id.clone(),
-                )));
-            }
             return Ok(Answer::Told(Outcome::made(&intent).told(written)));
         }
         match known(c, asked, written)? {
             Answer::New => {}
             answer => return Ok(answer),
+        }
+        if there.is_some() {
+            let taken = SubmitError::RunIdTaken(intent.run_id.clone());
+            return Ok(Answer::Refused(taken));
         }
         if asked.daily_cap_usd.is_some() {
             let ordered = c.ordered_today(&asked.by)?;
