@@ -279,8 +279,15 @@ fn files_come_whole_or_in_part_and_only_those_that_a_record_names() {
             .get(&format!("{job}/artifacts/{name}"))
             .expect_problem(404, "no-such-artifact");
     }
-    workspace.write(&format!("runs/r1/outputs/{job_id}/generated.glb"), b"short");
-    server.get(href).expect_problem(410, "artifact-missing");
+    let model = format!("runs/r1/outputs/{job_id}/generated.glb");
+    let mut changed = whole.body.clone();
+    changed[0] ^= 1;
+    for other in [&changed[..], b"short"] {
+        workspace.write(&model, other);
+        server.get(href).expect_problem(410, "artifact-missing");
+    }
+    workspace.write(&model, &whole.body);
+    assert_eq!(server.get(href).expect(200).body, whole.body);
     server
         .get("/api/v1/runs/r1/jobs/nosuch")
         .expect_problem(404, "no-such-job");

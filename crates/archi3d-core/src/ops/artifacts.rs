@@ -1,8 +1,10 @@
 //! The files of a job that a record names, and the pictures of an item: what a service may hand
 //! out. Nothing else of the workspace can be reached from here, whatever a name looks like.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,10 +14,20 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::naming::{METADATA_JSON, StateFile};
 use crate::domain::text::hex;
 use crate::ops::OpsContext;
+use crate::platform::{self, FileVersion};
 use crate::workspace::artifact;
 
 /// What is hashed on the way: texts, not models.
 const MOST_HASHED: u64 = 16 << 20;
+
+/// So much is read at once.
+const PIECE: usize = 128 << 10;
+
+/// So many files are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// What was in files that were looked at: one that nobody wrote since is not read again.
+static SEEN: LazyLock<Mutex<HashMap<FileVersion, String>>> = LazyLock::new(Mutex::default);
 
 /// The text of a failure, by the name it is handed out under.
 pub const ERROR_TEXT: &str = "error.txt";
@@ -113,9 +125,12 @@ pub fn open(
     let path = context.workspace.run(run).output(job).join(&recorded.name);
     let file = context.workspace.open_plainly(&path);
     let file = file.or_else(|| fetched(context, run, job, name));
-    let file = file.ok_or(NoFile::Missing)?;
+    let mut file = file.ok_or(NoFile::Missing)?;
     let found = file.metadata().map_err(|_| NoFile::Missing)?;
-    if !found.is_file() || found.len() != recorded.bytes {
+    let is_it = found.is_file()
+        && found.len() == recorded.bytes
+        && hash_of(&mut file, platform::version(&found)).is_ok_and(|is| is == recorded.sha256);
+    if !is_it {
         return Err(NoFile::Missing);
     }
     Ok(OpenedFile {
@@ -123,6 +138,36 @@ pub fn open(
         bytes: recorded.bytes,
         sha256: Some(recorded.sha256),
     })
+}
+
+/// Returns what is in a file, which is then at its beginning again.
+fn hash_of(file: &mut File, version: FileVersion) -> io::Result<String> {
+    let seen = || SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(sha256) = seen().get(&version) {
+        return Ok(sha256.clone());
+    }
+    let mut hash = Sha256::new();
+    let mut reader = BufReader::with_capacity(PIECE, &*file);
+    loop {
+        let piece = reader.fill_buf()?;
+        if piece.is_empty() {
+            break;
+        }
+        hash.update(piece);
+        let read = piece.len();
+        reader.consume(read);
+    }
+    file.rewind()?;
+    let sha256 = hex(&hash.finalize());
+    // Written meanwhile it is another version, and nothing is known of it.
+    if platform::version(&file.metadata()?) == version {
+        let mut seen = seen();
+        if seen.len() >= REMEMBERED {
+            seen.clear();
+        }
+        seen.insert(version, sha256.clone());
+    }
+    Ok(sha256)
 }
 
 /// Opens a file of a result that was not pulled yet, from its bucket.
@@ -154,7 +199,7 @@ fn hashed(mut file: File) -> Option<OpenedFile> {
     if found.len() <= MOST_HASHED {
         let mut bytes = Vec::new();
         (&file).take(MOST_HASHED).read_to_end(&mut bytes).ok()?;
-        std::io::Seek::rewind(&mut file).ok()?;
+        file.rewind().ok()?;
         sha256 = Some(hex(&Sha256::digest(&bytes)));
     }
     Some(OpenedFile {
