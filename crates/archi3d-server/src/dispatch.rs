@@ -28,8 +28,11 @@ use crate::reads;
 use crate::routes::{Body as Takes, Found, PREFIX, Route, find};
 use crate::{App, now};
 
-/// The cookie that pages have instead of a token.
-pub(crate) const COOKIE: &str = "archi3d_session";
+/// Returns the name of the cookie that pages have instead of a token. Cookies of one host go to all its ports, so that
+/// without the port a service would forget those of another one.
+pub(crate) fn cookie_name(app: &App) -> String {
+    format!("archi3d_session_{}", app.address.port())
+}
 
 /// The path that tells whether the service lives.
 const HEALTHZ: &str = "/healthz";
@@ -123,7 +126,10 @@ async fn carry_out(
         // Whoever asks whether the service lives must not wait for a disk.
         return respond(app, headers, reads::alive()?, &method);
     }
-    let (asking, shown) = (Arc::clone(app), shown_token(headers).map(str::to_owned));
+    let (asking, shown) = (
+        Arc::clone(app),
+        shown_token(app, headers).map(str::to_owned),
+    );
     let known = tokio::task::spawn_blocking(move || {
         let context = asking.context();
         let who = who_asks(&asking, &context, shown.as_deref());
@@ -395,17 +401,18 @@ pub(crate) fn who_asks(
     Ok(kept.find(shown).cloned())
 }
 
-pub(crate) fn shown_token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn shown_token<'h>(app: &App, headers: &'h HeaderMap) -> Option<&'h str> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
         return scheme.eq_ignore_ascii_case("bearer").then(|| token.trim());
     }
+    let own = cookie_name(app);
     let cookies = headers.get_all(header::COOKIE).iter();
     let cookies = cookies.filter_map(|line| line.to_str().ok());
     let mut cookies = cookies.flat_map(|line| line.split(';'));
     cookies.find_map(|cookie| {
         let (name, value) = cookie.trim().split_once('=')?;
-        (name == COOKIE).then_some(value)
+        (name == own).then_some(value)
     })
 }
 

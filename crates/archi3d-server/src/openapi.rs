@@ -3,21 +3,22 @@
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Call, Reply};
+use crate::dispatch::cookie_name;
 use crate::problem::{
     BAD_QUERY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, Kind, METHOD, Problem, STOPPING, TOO_MANY,
     UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
 };
 use crate::routes::{Body, PREFIX, Place, ROUTES, Route};
 
-pub(crate) fn show(_: &Call) -> Answer {
-    match document() {
+pub(crate) fn show(call: &Call) -> Answer {
+    match document(&cookie_name(&call.app)) {
         Ok(document) => Reply::json(document),
         Err(error) => Err(Problem::new(INTERNAL, "the contract cannot be written")
             .with("cause", error.to_string())),
     }
 }
 
-fn document() -> serde_json::Result<Value> {
+fn document(cookie: &str) -> serde_json::Result<Value> {
     let schemas: Value = serde_json::from_str(include_str!("schemas.json"))?;
     let mut paths: Map<String, Value> = Map::new();
     for route in ROUTES {
@@ -49,7 +50,7 @@ fn document() -> serde_json::Result<Value> {
             "schemas": schemas,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
-                "session": {"type": "apiKey", "in": "cookie", "name": "archi3d_session"},
+                "session": {"type": "apiKey", "in": "cookie", "name": cookie},
             },
         },
     }))

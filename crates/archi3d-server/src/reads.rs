@@ -257,7 +257,7 @@ pub(crate) fn events(call: &Call) -> Answer {
         run: text("run_id"),
         job: text("job_id"),
         types: call.words("types").into_iter().map(str::to_owned).collect(),
-        shown: shown_token(&call.headers).map(str::to_owned),
+        shown: shown_token(&call.app, &call.headers).map(str::to_owned),
     }))
 }
 
@@ -289,6 +289,11 @@ pub(crate) fn readyz(call: &Call) -> Answer {
     let mut checks = checks(call);
     let stopping = call.app.is_stopping();
     let ready = !stopping && checks.iter().all(|check| check.ok);
+    if call.who.is_none() {
+        // Everybody may ask, and paths and databases are nobody's business outside.
+        let hide = |check: &mut health::Check| check.detail = None;
+        checks.iter_mut().for_each(hide);
+    }
     let unread = call.app.trouble().is_some();
     let settings = health::Check {
         name: "settings",

@@ -302,6 +302,8 @@ pub(crate) static ROUTES: &[Route] = &[
     Route {
         method: "DELETE",
         body: Body::Nothing,
+        // Also who has a token that is no longer known.
+        role: None,
         ..post(
             "/session",
             Role::Read,

@@ -15,7 +15,7 @@ use archi3d_core::ops::{adapters, judge, uploads};
 
 use crate::call::{Answer, Call, Fields, Reply};
 use crate::canonical;
-use crate::dispatch::{COOKIE, known_token};
+use crate::dispatch::{cookie_name, known_token};
 use crate::problem::{BAD_PICTURE, NO_ALGO, Problem, UNAUTHORIZED};
 use crate::routes::PREFIX;
 use crate::runs::{key_of, refusal, replayed, taken};
@@ -207,18 +207,24 @@ pub(crate) fn sign_in(call: &Call) -> Answer {
         body: json!({"name": known.name, "role": known.role, "daily_cap_usd": known.daily_cap_usd}),
         headers: vec![(
             header::SET_COOKIE,
-            format!("{COOKIE}={shown}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000{secure}"),
+            format!(
+                "{}={shown}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000{secure}",
+                cookie_name(&call.app)
+            ),
         )],
     })
 }
 
-pub(crate) fn sign_out(_: &Call) -> Answer {
+pub(crate) fn sign_out(call: &Call) -> Answer {
     Ok(Reply::Json {
         status: 204,
         body: serde_json::Value::Null,
         headers: vec![(
             header::SET_COOKIE,
-            format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"),
+            format!(
+                "{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0",
+                cookie_name(&call.app)
+            ),
         )],
     })
 }

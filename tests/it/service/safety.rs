@@ -12,6 +12,7 @@ use crate::support::{TestWorkspace, wait_until};
 fn without_a_token_nothing_is_shown_and_nothing_is_done() {
     let workspace = workspace();
     let server = Server::start(&workspace, &[]);
+    let cookie = format!("{}=x", cookie(&server));
     for path in [
         "/runs",
         "/api/v1/items",
@@ -22,7 +23,7 @@ fn without_a_token_nothing_is_shown_and_nothing_is_done() {
         for headers in [
             &[][..],
             &[("Authorization", "Bearer a3d_00000000_00")],
-            &[("Cookie", "archi3d_session=x")],
+            &[("Cookie", &cookie)],
         ] {
             let answer = server.send("GET", path, headers, b"");
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
@@ -239,6 +240,32 @@ fn every_answer_is_safe_to_show_and_no_log_has_a_token() {
     assert!(!log.contains(&token));
 }
 
+/// Returns the name of the cookie of a server, which has its port: cookies of one host go to all its servers.
+fn cookie(server: &Server) -> String {
+    let (_, port) = server.address.rsplit_once(':').expect("an address");
+    format!("archi3d_session_{port}")
+}
+
+#[test]
+fn a_page_signs_out_also_with_a_token_that_was_revoked() {
+    let workspace = workspace();
+    let mine = token(&workspace, "me", &["--role", "read"]);
+    let server = Server::start(&workspace, &[]);
+    let cookie = cookie(&server);
+    let signed_in = server
+        .post("/api/v1/session", &json!({ "token": mine }))
+        .expect(200);
+    let set = signed_in.header("set-cookie").expect("set");
+    assert!(set.starts_with(&format!("{cookie}={mine};")), "{set}");
+    does(&workspace, &["token", "revoke", "me"], 0);
+    let shown = format!("{cookie}={mine}");
+    let send = |method: &str, path: &str| server.send(method, path, &[("Cookie", &shown)], b"");
+    send("GET", "/runs").expect_problem(401, "unauthorized");
+    let left = send("DELETE", "/api/v1/session").expect(204);
+    let set = left.header("set-cookie").expect("forgotten");
+    assert!(set.starts_with(&format!("{cookie}=;")), "{set}");
+}
+
 /// Makes a token and returns it.
 fn token(workspace: &TestWorkspace, name: &str, options: &[&str]) -> String {
     let words = [&["token", "create", name, "--json"], options].concat();
@@ -253,7 +280,7 @@ fn no_token_is_in_any_log_of_a_service_or_of_its_workers() {
     let server = Server::start_as_service(&workspace, &mine);
     let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
     server.post("/runs", &order).expect(201);
-    let cookie = format!("archi3d_session={mine}");
+    let cookie = format!("{}={mine}", cookie(&server));
     server
         .send("GET", "/runs", &[("Cookie", &cookie)], b"")
         .expect(200);
@@ -418,6 +445,10 @@ fn a_dead_store_is_not_ready_and_a_stop_lets_streams_go() {
     wait_until("it is seen", || ready().status == 503);
     let ready = ready().expect(503).json();
     assert_eq!(ready["checks"][0]["ok"], false, "{ready}");
+    // Why is for whoever has a token.
+    assert!(ready["checks"][0]["detail"].is_null(), "{ready}");
+    let told = server.get("/readyz").expect(503).json();
+    assert!(told["checks"][0]["detail"].is_string(), "{told}");
     server.send("GET", "/healthz", &[], b"").expect(200);
     server.get("/runs").expect_problem(503, "store-unavailable");
     std::fs::remove_file(workspace.path("tables/generations.csv")).expect("written above");
