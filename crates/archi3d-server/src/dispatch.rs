@@ -126,20 +126,7 @@ async fn carry_out(
         // Whoever asks whether the service lives must not wait for a disk.
         return respond(app, headers, reads::alive()?, &method);
     }
-    let (asking, shown) = (
-        Arc::clone(app),
-        shown_token(app, headers).map(str::to_owned),
-    );
-    let known = tokio::task::spawn_blocking(move || {
-        let context = asking.context();
-        let who = who_asks(&asking, &context, shown.as_deref());
-        (context, who)
-    });
-    let mistake = |broke: tokio::task::JoinError| {
-        Problem::new(INTERNAL, "the service made a mistake").with("cause", broke.to_string())
-    };
-    let (context, who) = known.await.map_err(mistake)?;
-    let who = who?;
+    let (context, who) = let_in(app, headers).await?;
     told.who = who.as_ref().map(|token| token.name.clone());
     check_role(app, route, who.as_ref())?;
     let query = query_of(parts.uri.query().unwrap_or_default())?;
@@ -147,16 +134,16 @@ async fn carry_out(
         return Err(Problem::new(BAD_QUERY, format!("{name:?} is unknown here")));
     }
     check_type(route, headers)?;
-    let _turn = if changes && route.role.is_some() {
-        Some(app.writes.try_acquire().map_err(|_| {
+    let turn = if changes && route.role.is_some() {
+        Some(Arc::clone(&app.writes).try_acquire_owned().map_err(|_| {
             Problem::new(TOO_MANY, "too many requests wait").header(header::RETRY_AFTER, "2")
         })?)
     } else {
         None
     };
     let most = route.body.most_bytes();
-    let _room = if most > SMALL {
-        app.large.acquire().await.ok()
+    let room = if most > SMALL {
+        Arc::clone(&app.large).acquire_owned().await.ok()
     } else {
         None
     };
@@ -176,20 +163,48 @@ async fn carry_out(
     } else {
         &app.at_once
     };
-    let _one = at_once.acquire().await;
+    let places = (turn, room, Arc::clone(at_once).acquire_owned().await);
     let asked_in = headers
         .get("traceparent")
         .and_then(|text| text.to_str().ok());
     let asked_in = asked_in.and_then(TraceParent::parse);
     // Who only looks is not traced, unless somebody's trace leads here.
     let traced = (changes || asked_in.is_some()).then_some(asked_in);
-    let answer = tokio::task::spawn_blocking(move || match traced {
-        Some(parent) => answer_in_span(route, parent, &call),
-        None => ((route.handler)(&call), None),
+    let answer = tokio::task::spawn_blocking(move || {
+        let _places = places;
+        match traced {
+            Some(parent) => answer_in_span(route, parent, &call),
+            None => ((route.handler)(&call), None),
+        }
     });
     let (reply, place) = answer.await.map_err(mistake)?;
     told.place = place;
     respond(app, headers, reply?, &method)
+}
+
+/// Opens the workspace and looks whose token the request has.
+async fn let_in(
+    app: &Arc<App>,
+    headers: &HeaderMap,
+) -> Result<(OpsContext, Option<Token>), Problem> {
+    let (asking, shown) = (
+        Arc::clone(app),
+        shown_token(app, headers).map(str::to_owned),
+    );
+    // Whoever works keeps their place until they are done, also when nobody waits for it any more.
+    let place = Arc::clone(&app.letting_in).acquire_owned().await;
+    let known = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        let context = asking.context();
+        let who = who_asks(&asking, &context, shown.as_deref());
+        (context, who)
+    });
+    let (context, who) = known.await.map_err(mistake)?;
+    Ok((context, who?))
+}
+
+fn mistake(broke: tokio::task::JoinError) -> Problem {
+    Problem::new(INTERNAL, "the service made a mistake").with("cause", broke.to_string())
 }
 
 /// Has a request answered in a span; returns where that is.

@@ -27,6 +27,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// So much of the log is kept for streams that are a little behind.
 const KEPT: usize = 8 << 20;
 
+/// So much is sent at once.
+const PIECE: usize = 256 << 10;
+
 /// What was not looked at for so long is not read at once; who wants it reads it.
 const FAR_BEHIND: u64 = 1 << 20;
 
@@ -139,16 +142,24 @@ impl Hub {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what is wanted behind a place, and the place to go on from; nothing if it is not kept.
+    /// Returns what is wanted behind a place, a piece of it where there is much, and the place to go on from; nothing if it
+    /// is not kept.
     fn since(&self, wanted: &Wanted, place: u64) -> Option<(String, u64)> {
         let kept = self.kept();
         if place < kept.from || place > kept.to {
             return None;
         }
         let first = kept.events.partition_point(|event| event.end <= place);
-        let events = kept.events.range(first..);
-        let events = events.filter(|event| wanted.wants(event));
-        Some((events.map(|event| event.text.as_str()).collect(), kept.to))
+        let mut text = String::new();
+        for event in kept.events.range(first..) {
+            if wanted.wants(event) {
+                text.push_str(&event.text);
+            }
+            if text.len() > PIECE {
+                return Some((text, event.end));
+            }
+        }
+        Some((text, kept.to))
     }
 }
 
@@ -254,7 +265,9 @@ impl Tail {
             told
         } else {
             let wanted = Arc::clone(&self.wanted);
+            let turn = Arc::clone(&self.app.reading_back).acquire_owned().await;
             let read = tokio::task::spawn_blocking(move || {
+                let _turn = turn;
                 let (events, place) = after(&wanted.context, before);
                 let told = events.iter().map(Told::of);
                 let told = told.filter(|event| wanted.wants(event));

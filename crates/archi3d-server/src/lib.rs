@@ -62,6 +62,9 @@ const RESERVE: usize = 4;
 /// So many large bodies are taken at once; more wait.
 const LARGE: usize = 8;
 
+/// So many event streams read what is further back at once, a piece each.
+const READING_BACK: usize = 4;
+
 /// How often somebody looks whether people outside are to be told of something.
 const ATTEND: Duration = Duration::from_secs(2);
 
@@ -128,10 +131,13 @@ pub(crate) struct App {
     log: ServiceLog,
     /// How many connections are taken at once.
     connections: usize,
-    writes: Semaphore,
-    at_once: Semaphore,
-    changes_at_once: Semaphore,
-    large: Semaphore,
+    letting_in: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+    at_once: Arc<Semaphore>,
+    changes_at_once: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    /// Who reads events back.
+    pub(crate) reading_back: Arc<Semaphore>,
     stop: watch::Receiver<bool>,
     /// Keys whose first request is being answered.
     keys: Mutex<HashSet<String>>,
@@ -295,11 +301,13 @@ pub fn serve(
             options,
             address,
             own,
-            writes: Semaphore::new(WRITES),
+            letting_in: Arc::new(Semaphore::new(AT_ONCE)),
+            writes: Arc::new(Semaphore::new(WRITES)),
             connections: capacity::connections(connections::MOST),
-            at_once: Semaphore::new(AT_ONCE),
-            changes_at_once: Semaphore::new(CHANGES_AT_ONCE),
-            large: Semaphore::new(LARGE),
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            changes_at_once: Arc::new(Semaphore::new(CHANGES_AT_ONCE)),
+            large: Arc::new(Semaphore::new(LARGE)),
+            reading_back: Arc::new(Semaphore::new(READING_BACK)),
             stop: stop.0.subscribe(),
             keys: Mutex::default(),
             streams: AtomicUsize::new(0),

@@ -156,6 +156,13 @@ fn failed_jobs_are_tried_again_on_request(store: Store) {
 
 /// Reads events until one of this kind comes; returns its id and data.
 fn read_until(server: &Server, headers: &str, kind: &str) -> (String, Value) {
+    let read = read_all(server, headers, kind).pop();
+    let (id, _, data) = read.expect("it came");
+    (id, data)
+}
+
+/// Reads events up to the first one of this kind; returns their ids, kinds and data.
+fn read_all(server: &Server, headers: &str, kind: &str) -> Vec<(String, String, Value)> {
     let mut stream = TcpStream::connect(&server.address).expect("the server listens");
     stream
         .set_read_timeout(Some(Duration::from_secs(60)))
@@ -165,17 +172,19 @@ fn read_until(server: &Server, headers: &str, kind: &str) -> (String, Value) {
         server.address, server.token
     );
     stream.write_all(head.as_bytes()).expect("sent");
-    let (mut id, mut event) = (String::new(), String::new());
+    let (mut id, mut event, mut all) = (String::new(), String::new(), Vec::new());
     for line in BufReader::new(stream).lines() {
         let line = line.expect("the stream goes on");
         if let Some(value) = line.strip_prefix("id: ") {
             value.clone_into(&mut id);
         } else if let Some(value) = line.strip_prefix("event: ") {
             value.clone_into(&mut event);
-        } else if let Some(value) = line.strip_prefix("data: ")
-            && event == kind
-        {
-            return (id, serde_json::from_str(value).expect("JSON"));
+        } else if let Some(value) = line.strip_prefix("data: ") {
+            let data = serde_json::from_str(value).expect("JSON");
+            all.push((id.clone(), event.clone(), data));
+            if event == kind {
+                return all;
+            }
         }
     }
     panic!("the stream ended without {kind}");
@@ -212,6 +221,35 @@ fn events_of_other_processes_come_in_order_and_none_is_missed(store: Store) {
     server
         .send("GET", "/api/v1/events", &bad, b"")
         .expect_problem(400, "bad-query");
+}
+
+#[test]
+fn a_stream_hears_every_line_once_however_many_come_at_once() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let much = "x".repeat(250);
+    let line =
+        |number| format!("{{\"event\": \"noise\", \"number\": {number}, \"much\": \"{much}\"}}\n");
+    let lines: String = (0..3_000).map(line).collect();
+    let numbers = || {
+        let heard = read_all(&server, "Last-Event-ID: 0\r\n", "last");
+        let noise = heard.into_iter().filter(|(_, event, _)| event == "noise");
+        let numbers = noise.map(|(_, _, data)| data["number"].as_u64().expect("a number"));
+        numbers.collect::<Vec<_>>()
+    };
+    let all: Vec<u64> = (0..3_000).collect();
+    std::thread::scope(|scope| {
+        let live = scope.spawn(numbers);
+        wait_until("the stream is open", || {
+            let figures = server.get("/metrics").expect(200).text();
+            figures.contains("archi3d_event_streams 1")
+        });
+        let last = "{\"event\": \"last\"}\n";
+        workspace.write("logs/worker.log", (lines + last).as_bytes());
+        assert!(live.join().expect("no panic") == all);
+    });
+    // What is kept for those that come a little later is sent in pieces.
+    assert!(numbers() == all);
 }
 
 #[test]
