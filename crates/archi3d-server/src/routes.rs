@@ -361,7 +361,7 @@ pub(crate) static ROUTES: &[Route] = &[
         Role::Submit,
         "Take jobs out of a run, or put them back",
         &[(202, "Cancelled")],
-        &[MALFORMED_JSON, NO_RUN, MEDIA_TYPE, INVALID],
+        &[MALFORMED_JSON, NO_RUN, BUDGET, MEDIA_TYPE, INVALID],
         writes::cancel,
     ),
     post(
