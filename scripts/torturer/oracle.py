@@ -96,8 +96,8 @@ def looks_torn(line):
 
 
 def marker(path):
-    """Returns the record in a marker, or nothing where another tool wrote it."""
-    for line in path.read_text(errors="replace").splitlines():
+    """Returns the record in a marker, or nothing where another tool wrote it; raises ValueError where it is damaged."""
+    for line in path.read_text(errors="replace").split("\n"):
         if line.startswith("archi3d: "):
             return json.loads(line[len("archi3d: ") :])
     return None
@@ -158,7 +158,10 @@ def check_job(workspace, job, cells, expected, bare=False):
         return []
     if found != [status]:
         return [f"{job}: the row says {status}, the markers are {found}"]
-    record = marker(folder / f"{job}.{status}")
+    try:
+        record = marker(folder / f"{job}.{status}")
+    except ValueError as error:
+        return [f"{job}: its marker cannot be read: {error}"]
     if record is None or status == "cancelled":
         return []
     wrong = []
