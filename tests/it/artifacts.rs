@@ -17,6 +17,8 @@ use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::Workspace;
 use tempfile::TempDir;
 
+use crate::support::{must_have_all, required};
+
 struct Ground {
     folder: TempDir,
     artifacts: Box<dyn Artifacts>,
@@ -54,7 +56,7 @@ fn grounds() -> Vec<Ground> {
         ("ARCHI3D_TEST_GCS", "gs"),
         ("ARCHI3D_TEST_AZURE", "az"),
     ] {
-        if std::env::var_os(server).is_some() {
+        if required(server, must_have_all()).is_some() {
             let place = format!("{scheme}://archi3d/{}", uuid::Uuid::new_v4().simple());
             grounds.push(remote(TempDir::new().expect("made"), &place));
         }

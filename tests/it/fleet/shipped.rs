@@ -8,7 +8,7 @@ use postgres::Client;
 
 use super::Fleet;
 use crate::support::mocks::counting_mocks;
-use crate::support::{Invocation, TestWorkspace, wait_until};
+use crate::support::{Invocation, TestWorkspace, skip, wait_until};
 
 /// The user of an image.
 const USER: u32 = 65_532;
@@ -45,7 +45,7 @@ fn item_53_an_image_without_a_shell_works_on_a_fleet_as_an_ordinary_user_with_it
     };
     let workspace = mocks(3, "");
     if std::fs::metadata(workspace.root()).expect("there").uid() != 0 {
-        // Only root can mount a root; `scripts/check_deploy` says so where it is asked for.
+        skip("only root can mount a root");
         return;
     }
     let root = workspace.outside().join("image");
