@@ -17,6 +17,8 @@ use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::Workspace;
 use tempfile::TempDir;
 
+use crate::support::{must_have_all, required};
+
 struct Ground {
     folder: TempDir,
     artifacts: Box<dyn Artifacts>,
@@ -54,7 +56,7 @@ fn grounds() -> Vec<Ground> {
         ("ARCHI3D_TEST_GCS", "gs"),
         ("ARCHI3D_TEST_AZURE", "az"),
     ] {
-        if std::env::var_os(server).is_some() {
+        if required(server, must_have_all()).is_some() {
             let place = format!("{scheme}://archi3d/{}", uuid::Uuid::new_v4().simple());
             grounds.push(remote(TempDir::new().expect("made"), &place));
         }
@@ -216,6 +218,35 @@ fn what_nobody_published_or_others_damaged_is_not_there() {
             assert_eq!(read.expect("asked"), None, "{}", ground.shown);
         }
     }
+}
+
+#[test]
+fn a_copy_that_is_damaged_in_the_bucket_is_put_right_by_whoever_publishes_the_same_bytes() {
+    let folder = TempDir::new().expect("made");
+    let place = folder.path().join("bucket");
+    fs::create_dir(&place).expect("made");
+    let url = format!("file://{}", place.display());
+    let first = remote(folder, &url);
+    let (lease, files) = first.made(b"a model");
+    let publish = |ground: &Ground, lease: &Lease| {
+        let published = ground
+            .artifacts
+            .publish(&lease.staging, &files, Patience::None);
+        published.expect("published");
+    };
+    publish(&first, &lease);
+    let sum = &files[0].sha256;
+    let blob = place.join("blobs/sha256").join(&sum[..2]).join(&sum[2..]);
+    // As large as before.
+    fs::write(&blob, b"b model").expect("spoilt");
+    let second = remote(TempDir::new().expect("made"), &url);
+    let (own, _) = second.made(b"a model");
+    publish(&second, &own);
+    assert_eq!(fs::read(&blob).expect("read"), b"a model");
+    let read = second.artifacts.read(&own.job_id, &files[0]);
+    assert!(read.expect("asked").is_some());
+    let noted = fs::read_dir(place.join("damaged")).expect("listed");
+    assert_eq!(noted.count(), 0, "and the note of it is gone");
 }
 
 #[test]

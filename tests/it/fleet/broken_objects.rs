@@ -169,6 +169,16 @@ fn what_was_made_again_before_anybody_pulled_it_is_pulled_as_well() {
             .map(|bytes| hex(&Sha256::digest(&bytes)))
             .collect::<Vec<_>>()
     };
+    // What a pull that died brought is fetched again if it is not what was recorded, whatever its size.
+    let words = ["fleet", "pull", "--run-id", "rk"];
+    fleet.killed_at(&workspace, "pull.closing", &words);
+    assert_eq!(late(), first);
+    let entries = fs::read_dir(workspace.run_path("outputs/.late"));
+    for folder in entries.expect("listed").flatten() {
+        let path = folder.path().join("metadata.json");
+        let size = fs::read(&path).expect("there").len();
+        fs::write(&path, vec![b'?'; size]).expect("spoilt");
+    }
     for _ in 0..2 {
         let _ = fleet.pull(&workspace, 0);
         assert_eq!(late(), first);

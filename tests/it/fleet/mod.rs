@@ -8,6 +8,8 @@ mod caps;
 mod dead;
 mod entering;
 mod handing;
+#[cfg(feature = "objects")]
+mod harmed_objects;
 mod looking;
 mod membership;
 #[cfg(feature = "objects")]

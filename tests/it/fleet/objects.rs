@@ -11,7 +11,7 @@ use super::Fleet;
 use super::shipped::keda_queries;
 use crate::support::binary::Running;
 use crate::support::mocks::{counting_mocks, executions};
-use crate::support::{Output, TestWorkspace, wait_until};
+use crate::support::{Output, TestWorkspace, must_have_all, required, wait_until};
 
 pub(super) fn mocks(jobs: usize, options: &str) -> TestWorkspace {
     let yaml = counting_mocks(&[("apart", options)]);
@@ -41,7 +41,7 @@ pub(super) fn in_folder(folder: &Path) -> String {
 /// Every kind of place that can be had here.
 fn places(workspace: &TestWorkspace) -> Vec<String> {
     let mut places = vec![in_folder(&folder(workspace))];
-    if std::env::var_os("ARCHI3D_TEST_S3").is_some() {
+    if required("ARCHI3D_TEST_S3", must_have_all()).is_some() {
         places.push(format!("s3://archi3d/{}", uuid::Uuid::new_v4().simple()));
     }
     places
@@ -451,7 +451,7 @@ fn a_place_that_cannot_be_used_is_refused_in_one_line_and_the_run_stays_one_of_f
         assert!(!shown.contains("hush"), "{shown}");
         assert!(!workspace.run_path("fleet.json").exists(), "{place}");
     }
-    if std::env::var_os("ARCHI3D_TEST_S3").is_some() {
+    if required("ARCHI3D_TEST_S3", must_have_all()).is_some() {
         let absent = fleet.push_to(&workspace, "s3://absent-bucket/p");
         let _ = absent
             .expect_code(2)

@@ -4,9 +4,11 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::Path;
 use std::process::Command;
 
+use postgres::Client;
+
 use super::Fleet;
 use crate::support::mocks::counting_mocks;
-use crate::support::{Invocation, TestWorkspace, wait_until};
+use crate::support::{Invocation, TestWorkspace, skip, wait_until};
 
 /// The user of an image.
 const USER: u32 = 65_532;
@@ -43,7 +45,7 @@ fn item_53_an_image_without_a_shell_works_on_a_fleet_as_an_ordinary_user_with_it
     };
     let workspace = mocks(3, "");
     if std::fs::metadata(workspace.root()).expect("there").uid() != 0 {
-        // Only root can mount a root; `scripts/check_deploy` says so where it is asked for.
+        skip("only root can mount a root");
         return;
     }
     let root = workspace.outside().join("image");
@@ -238,6 +240,47 @@ fn a_self_check_of_a_bucket_gives_workers_nothing_else_and_leaves_nothing_there(
         .run()
         .expect_code(1)
         .expect_stdout("name one with --store");
+}
+
+#[cfg(feature = "failpoints")]
+#[test]
+fn a_self_check_removes_what_a_killed_one_left_and_no_run_of_a_person_that_is_called_so() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    // A person may call a run so: its files lie in a place of that name, too.
+    let yaml = counting_mocks(&[("killme", "")]);
+    let builder = TestWorkspace::with_products(1).algo("killme");
+    let workspace = builder.adapters(&yaml).run("self-check-ours").build();
+    let share = workspace.outside().join("share");
+    let theirs = share.join("self-check-ours");
+    std::fs::create_dir_all(&theirs).expect("made");
+    let url = |folder: &Path| format!("file://{}", folder.display());
+    let (to, place) = ("--artifacts", url(&theirs));
+    let words = ["fleet", "push", "--run-id", "self-check-ours", to, &place];
+    let _ = fleet.run(&workspace, &words).expect_code(0);
+    let check = |faults: &str| {
+        Invocation::archi3d(["self-check", to, &url(&share)])
+            .env("ARCHI3D_STORE", &fleet.url)
+            .env("FAILPOINTS", faults)
+            .run()
+    };
+    assert_eq!(check("push.done=1*return(kill)").code(), None);
+    let runs = "SELECT run_id FROM archi3d.runs ORDER BY run_id = 'self-check-ours', run_id";
+    let left = Client::connect(&fleet.url, postgres::NoTls)
+        .and_then(|mut client| client.query(runs, &[]))
+        .expect("asked");
+    assert_eq!(left.len(), 2);
+    let left: String = left[0].get(0);
+    assert!(share.join(&left).join("blobs").exists());
+    fleet.change("UPDATE archi3d.runs SET created_at = now() - interval '2 days'");
+    let check = Invocation::archi3d(["self-check"]).env("ARCHI3D_STORE", &fleet.url);
+    let _ = check.run().expect_code(0);
+    assert_eq!(fleet.texts(runs), ["self-check-ours"]);
+    let there = std::fs::read_dir(&share).expect("listed").flatten();
+    let there: Vec<_> = there.map(|entry| entry.file_name()).collect();
+    assert_eq!(there, ["self-check-ours"]);
+    assert!(theirs.join("blobs").exists());
 }
 
 #[test]

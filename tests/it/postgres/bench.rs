@@ -12,7 +12,7 @@ use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
 use archi3d_core::store::postgres::{Claimed, Connection, Hold, Lane, StoreUrl, migrate};
 use postgres::{Client, NoTls};
 
-use crate::support::{required, wait_until};
+use crate::support::{must_have_all, required, wait_until};
 
 /// So long that nothing expires by itself.
 pub const LEASE: Duration = Duration::from_secs(600);
@@ -38,7 +38,7 @@ pub fn server(variable: &str) -> Option<String> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     // A server that somebody else runs need not have everything that ours has.
     let ours = variable == "ARCHI3D_TEST_POSTGRES" || set("ARCHI3D_TEST_POSTGRES_CTL");
-    let must = ours && std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1");
+    let must = ours && must_have_all();
     let found = required(variable, must)?;
     Some(found.to_str().expect("a URL is text").to_owned())
 }

@@ -20,16 +20,17 @@ pub mod pg_bench;
 pub mod process;
 pub mod read;
 pub mod shapes;
+pub mod skip;
 pub mod wait;
 pub mod workspace;
 
 pub use binary::{Invocation, Output};
 pub use mount::Mount;
 pub use read::Registry;
+pub use skip::{has_tool, must_have_all, required, skip};
 pub use wait::{DEADLINE, wait_until};
 pub use workspace::{TestWorkspace, image_set_hash, job_id};
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Returns a folder shipped under `fixtures/`.
@@ -73,19 +74,4 @@ pub fn prometheus() -> Option<PathBuf> {
 /// Returns the folder of the Khronos validator for Node, under the same condition.
 pub fn gltf_validator() -> Option<PathBuf> {
     required("ARCHI3D_TEST_GLTF_VALIDATOR", must_have_all())
-}
-
-fn must_have_all() -> bool {
-    std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1")
-}
-
-/// Returns the path in an environment variable; without it, panics if it must be there.
-pub fn required(variable: &str, must: bool) -> Option<PathBuf> {
-    let found = std::env::var_os(variable).map(PathBuf::from);
-    if found.is_none() {
-        assert!(!must, "{variable} is not set; run scripts/test");
-        let line = format!("skipped: {variable} is not set; scripts/test sets it\n");
-        std::io::stderr().write_all(line.as_bytes()).ok();
-    }
-    found
 }

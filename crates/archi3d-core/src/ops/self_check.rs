@@ -4,6 +4,7 @@
 //! where a store is named a run of two workers on it. Everything is one line that says what was seen, or what to do.
 
 use std::fs;
+use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,6 +33,9 @@ const PRODUCTS: usize = 3;
 
 /// So many synced writes are measured.
 const WRITES: u32 = 5;
+
+/// How the folder is called that everything is made in, at first.
+const FOLDER: &str = "archi3d-self-check-";
 
 /// Slower than this, every ending waits for the disk.
 const SLOW_MS: u128 = 500;
@@ -136,9 +140,7 @@ pub fn self_check(
     tell: &mut dyn FnMut(&Line),
 ) -> Result<Vec<Line>, OpsError> {
     let place = request.place.clone().unwrap_or_else(std::env::temp_dir);
-    let made = tempfile::Builder::new()
-        .prefix("archi3d-self-check-")
-        .tempdir_in(&place);
+    let made = tempfile::Builder::new().prefix(FOLDER).tempdir_in(&place);
     let folder = made.map_err(|error| OpsError::Setup {
         message: format!("no folder can be made in {}: {error}", place.display()),
         hint: Some("name one that can be written: `archi3d self-check DIR`".into()),
@@ -152,6 +154,7 @@ pub fn self_check(
     trials.attempt("synced writes", || write_and_sync(folder.path()));
     #[cfg(feature = "postgres")]
     trials.attempt("certificates", look_for_certificates);
+    trials.attempt("names", || look_names_up(None));
     let workspace = folder.path().join("demo");
     let mut made = None;
     trials.attempt("demo", || make_demo(&workspace, cancel, &mut made));
@@ -224,6 +227,23 @@ fn look_for_certificates() -> Seen {
         )
     })?;
     Ok("authorities for https and sslmode=verify-full are there".to_owned())
+}
+
+/// Looks up what this machine is called by itself, and the host that is named. A static program that was built with glibc still
+/// loads what `/etc/nsswitch.conf` names, and may not find it.
+fn look_names_up(host: Option<&str>) -> Seen {
+    let names = ["localhost"].into_iter().chain(host);
+    let mut found = Vec::new();
+    for name in names {
+        (name, 0).to_socket_addrs().map_err(|error| {
+            Trouble::new(
+                format!("the name {name} cannot be looked up: {error}"),
+                "see to /etc/hosts, /etc/resolv.conf and the line `hosts:` of /etc/nsswitch.conf, where `files dns` works everywhere",
+            )
+        })?;
+        found.push(name);
+    }
+    Ok(format!("{} found", found.join(" and ")))
 }
 
 fn make_demo(workspace: &Path, cancel: &Cancel, made: &mut Option<DemoReport>) -> Seen {

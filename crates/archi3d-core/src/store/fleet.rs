@@ -6,6 +6,7 @@
 //! - only the server's clock is compared, and nothing is forgotten that was not brought back;
 //! - all of it can be repeated: cut short anywhere, the same command goes on from there.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -140,12 +141,13 @@ pub trait Fleet: Backend {
     /// Returns a place of its own for the files of a trial, below the one that is named; nothing if nobody names one.
     fn trial_place(&self, said: Option<&str>, name: &str) -> Result<Option<String>, StoreError>;
 
-    /// Removes a run that was made to try the server, with the place of its files, and runs whose names begin so and
-    /// that are older. Returns one that is left because money was moved for it.
+    /// Removes a run that was made to try the server, with the place of its files; and older ones that trials left which were
+    /// killed: their names begin so, and they came from a workspace below a folder whose name begins so. Returns one that is
+    /// left because money was moved for it.
     fn forget_trials(
         &self,
         trial: (&RunId, Option<&str>),
-        prefix: &str,
+        prefixes: (&str, &str),
         older: TimeDelta,
     ) -> Result<Option<String>, StoreError>;
 
@@ -384,12 +386,14 @@ pub struct PushRequest {
 }
 
 /// Pictures that lie in a bucket.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct PutPictures {
     /// The bucket.
     pub place: String,
     /// Their bytes, by the names that jobs have for them; what cannot be read has none.
     pub blobs: HashMap<String, Blob>,
+    /// Nobody removes them as long as this is there: until jobs name them.
+    pub hold: Option<Box<dyn Any + Send>>,
 }
 
 /// A run that has something to do.

@@ -48,6 +48,8 @@ runAsNonRoot: true
 runAsUser: 65532
 runAsGroup: 65532
 fsGroup: 65532
+# Not every file of a large workspace is looked at whenever a pod starts.
+fsGroupChangePolicy: OnRootMismatch
 seccompProfile: {type: RuntimeDefault}
 {{- end -}}
 
@@ -91,7 +93,7 @@ capabilities: {drop: [ALL]}
   {{- else }}
   emptyDir: {}
   {{- end }}
-# What could not be sent to the database outlives the container.
+# What could not be sent to the database outlives the container, not the pod.
 - {name: own, emptyDir: {}}
 - {name: tmp, emptyDir: {}}
 {{- if .Values.config }}
@@ -102,6 +104,11 @@ capabilities: {drop: [ALL]}
 {{- /* Pods start again when a file of `config` changes. */ -}}
 {{- define "archi3d.configSum" -}}
 archi3d/config: {{ toYaml .Values.config | sha256sum }}
+{{- end -}}
+
+{{- /* A node is not given up under jobs that cost money. */ -}}
+{{- define "archi3d.keepNode" -}}
+cluster-autoscaler.kubernetes.io/safe-to-evict: "false"
 {{- end -}}
 
 {{- /* How long jobs may go on after TERM: what Kubernetes waits, less the time to give the rest back. */ -}}

@@ -9,7 +9,7 @@ use std::thread;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{Deaf, Seen, SelfCheckRequest, Trials, Trouble};
+use super::{Deaf, FOLDER, Seen, SelfCheckRequest, Trials, Trouble, look_names_up};
 use crate::cancel::Cancel;
 use crate::domain::id::RunId;
 use crate::domain::text::counted;
@@ -45,6 +45,9 @@ pub(super) fn look(
         }
         return Ok(());
     };
+    if let Some(host) = host_of(&url) {
+        trials.attempt("name of the store", || look_names_up(Some(host)));
+    }
     let mut ready = false;
     trials.attempt("store", || {
         let schema = fleet::init(context, true)?;
@@ -91,6 +94,16 @@ pub(super) fn look(
     }
     trials.always("clean-up", || forget(context, &run_id, place.as_deref()));
     Ok(())
+}
+
+/// Returns the host of an address, the first of several; nothing for a socket or a number, which nobody looks up.
+fn host_of(url: &str) -> Option<&str> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let place = rest.split(['/', '?']).next().unwrap_or_default();
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    let (host, _port) = place.split(',').next()?.rsplit_once(':')?;
+    let is_number = host.contains(':') || host.parse::<std::net::Ipv4Addr>().is_ok();
+    (!host.is_empty() && !is_number && host != "localhost").then_some(host)
 }
 
 fn hand_over(
@@ -172,7 +185,7 @@ fn bring_back(context: &OpsContext, run_id: &RunId) -> Seen {
 /// Removes the run and its files, and what a trial that was killed long ago left.
 fn forget(context: &OpsContext, run_id: &RunId, place: Option<&str>) -> Seen {
     let fleet = context.required_fleet()?;
-    let left = fleet.forget_trials((run_id, place), PREFIX, LEFT_AFTER);
+    let left = fleet.forget_trials((run_id, place), (PREFIX, FOLDER), LEFT_AFTER);
     if let Some(left) = left.map_err(OpsError::from)? {
         let what = format!("run {left} is left in the store: money was moved for it");
         let fix = "please report it: a trial never costs anything";

@@ -1,8 +1,9 @@
 //! One bucket: what is asked of it, and who waits.
 
+use std::collections::HashSet;
 use std::path::{Path as File, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -23,6 +24,10 @@ const OLD: Duration = Duration::from_secs(86_400);
 const BLOBS: &str = "blobs/sha256";
 const FLEETS: &str = "fleets";
 const PROBES: &str = "probes";
+const DAMAGED: &str = "damaged";
+
+/// So many blobs are remembered as whole.
+const REMEMBERED: usize = 100_000;
 
 /// Whether bytes had to travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,10 @@ pub struct Bucket {
     puts_blindly: AtomicBool,
     stopped: AtomicBool,
     stop: Notify,
+    /// Blobs that this process has put or read whole.
+    whole: Mutex<HashSet<String>>,
+    /// Blobs that somebody read otherwise than their hash says.
+    damaged: Mutex<HashSet<String>>,
 }
 
 impl Bucket {
@@ -87,6 +96,8 @@ impl Bucket {
             puts_blindly: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             stop: Notify::new(),
+            whole: Mutex::default(),
+            damaged: Mutex::default(),
         })
     }
 
@@ -208,6 +219,44 @@ impl Bucket {
         Ok(true)
     }
 
+    /// Leaves a note that a blob is damaged, for whoever has its bytes.
+    pub(super) fn note_damaged(&self, blob: &Blob) {
+        let key = self.key(&format!("{DAMAGED}/{}", blob.sha256));
+        let noted = self.wait("a note", self.store.put(&key, PutPayload::new()));
+        // Without a note the blob stays as it is, and whoever fetches it says so.
+        drop(noted);
+        set(&self.whole).remove(&blob.sha256);
+        set(&self.damaged).insert(blob.sha256.clone());
+    }
+
+    /// Reads the notes of damaged blobs: they are put again where they would be passed over as there.
+    pub fn look_for_damaged(&self) -> Result<(), BucketError> {
+        let noted = self.list_below(&[DAMAGED])?;
+        let names = noted.iter().filter_map(|one| one.key.filename());
+        set(&self.damaged).extend(names.map(str::to_owned));
+        Ok(())
+    }
+
+    pub(super) fn is_damaged(&self, blob: &Blob) -> bool {
+        set(&self.damaged).contains(&blob.sha256)
+    }
+
+    pub(super) fn is_whole(&self, blob: &Blob) -> bool {
+        set(&self.whole).contains(&blob.sha256)
+    }
+
+    /// Remembers that a blob is whole now.
+    pub(super) fn note_whole(&self, blob: &Blob) {
+        if set(&self.damaged).remove(&blob.sha256) {
+            let _ = self.remove(&self.key(&format!("{DAMAGED}/{}", blob.sha256)));
+        }
+        let mut whole = set(&self.whole);
+        if whole.len() >= REMEMBERED {
+            whole.clear();
+        }
+        whole.insert(blob.sha256.clone());
+    }
+
     /// Finds out whether we may list, put, read and delete, before anything is bought.
     pub fn probe(&self) -> Result<(), BucketError> {
         let fleets = self.key(FLEETS);
@@ -270,9 +319,9 @@ impl Bucket {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Lists every blob, and what workers left that died while they tried.
+    /// Lists every blob, what workers left that died while they tried, and notes of damage.
     pub fn list(&self) -> Result<Vec<Found>, BucketError> {
-        self.list_below(&[BLOBS, PROBES])
+        self.list_below(&[BLOBS, PROBES, DAMAGED])
     }
 
     /// Removes everything, for a place that only a trial has used.
@@ -281,7 +330,7 @@ impl Bucket {
         reason = "of a trial, which costs nothing, and emptied before"
     )]
     pub fn clear(&self) -> Result<(), BucketError> {
-        for found in self.list_below(&[BLOBS, PROBES, FLEETS])? {
+        for found in self.list_below(&[BLOBS, PROBES, DAMAGED, FLEETS])? {
             self.remove(&found.key)?;
         }
         if let Some(folder) = self.place.folder() {
@@ -371,6 +420,10 @@ fn is_unfinished(name: &str) -> bool {
 )]
 fn now() -> DateTime<Utc> {
     Utc::now()
+}
+
+fn set(of: &Mutex<HashSet<String>>) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

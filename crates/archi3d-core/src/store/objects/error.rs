@@ -62,7 +62,7 @@ impl BucketError {
         match self {
             Self::Refused { hint, .. } => hint,
             Self::Missing(_) | Self::Damaged(_) => {
-                "restore it from a backup of the bucket, or make the job again: archi3d run worker --redo --jobs JOB"
+                "a picture: archi3d fleet push puts it again; a result: restore it from a backup of the bucket, or make the job again: archi3d run worker --redo --jobs JOB"
             }
             Self::Away(_) | Self::Stopped | Self::Disk(_) => {
                 "see to the network and the bucket, then run the same command again; nothing is lost"

@@ -113,7 +113,7 @@ impl Remote {
             let path = inside(folder, &file.name)?;
             let blob = Blob::from(file);
             if path.symlink_metadata().is_ok() {
-                return self.of.bucket.put(&path, &blob);
+                return self.of.bucket.put_surely(&path, &blob);
             }
             // A copy of an earlier result, whose bytes need not travel.
             if self.of.bucket.has_young(&blob)? {

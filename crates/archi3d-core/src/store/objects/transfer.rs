@@ -38,22 +38,36 @@ const PICKED_UP: u32 = 4;
 impl Bucket {
     /// Puts a file under its hash, unless it is there. What has changed since it was hashed is put nowhere.
     pub fn put(&self, path: &Path, blob: &Blob) -> Result<Put, BucketError> {
-        self.unless_there(blob, || {
+        self.unless_there(blob, |over| {
             let opened = durable::open_plain(path);
             let mut file = opened.map_err(|error| BucketError::disk("read", path, error))?;
             if blob.size > PART {
                 self.put_file(&mut file, path, blob)
             } else {
-                self.put_whole(&mut file, path, blob)
+                self.put_whole(&mut file, path, blob, over)
             }
         })
     }
 
+    /// The same for a file whose last copy this may be: what is there is read, once, and put again if it is not that.
+    pub(super) fn put_surely(&self, path: &Path, blob: &Blob) -> Result<Put, BucketError> {
+        let put = self.put(path, blob)?;
+        if put == Put::Sent || self.is_whole(blob) {
+            return Ok(put);
+        }
+        match self.read(blob, |_| Ok(())) {
+            Ok(()) => self.note_whole(blob),
+            Err(BucketError::Damaged(_)) => self.note_damaged(blob),
+            Err(error) => return Err(error),
+        }
+        self.put(path, blob)
+    }
+
     /// Puts bytes under their hash, which is the blob's, unless they are there.
     pub fn put_bytes(&self, bytes: Vec<u8>, blob: &Blob) -> Result<Put, BucketError> {
-        self.unless_there(blob, || {
+        self.unless_there(blob, |over| {
             if blob.size <= PART {
-                return self.put_small(bytes, blob);
+                return self.put_small(bytes, blob, over);
             }
             let mut rest = Bytes::from(bytes);
             let part = usize::try_from(PART.max(blob.size / MOST_PARTS + 1)).unwrap_or(usize::MAX);
@@ -65,34 +79,46 @@ impl Bucket {
         })
     }
 
+    /// `put` hears whether it is to put over what has the name.
     fn unless_there(
         &self,
         blob: &Blob,
-        put: impl FnOnce() -> Result<(), BucketError>,
+        put: impl FnOnce(bool) -> Result<(), BucketError>,
     ) -> Result<Put, BucketError> {
-        if self.has_young(blob)? {
+        let over = self.is_damaged(blob);
+        if !over && self.has_young(blob)? {
             return Ok(Put::There);
         }
         fault::here("objects.putting");
-        put()?;
+        put(over)?;
         fault::here("objects.put");
+        self.note_whole(blob);
         Ok(Put::Sent)
     }
 
-    fn put_whole(&self, file: &mut File, path: &Path, blob: &Blob) -> Result<(), BucketError> {
+    fn put_whole(
+        &self,
+        file: &mut File,
+        path: &Path,
+        blob: &Blob,
+        over: bool,
+    ) -> Result<(), BucketError> {
         let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or_default());
         let read = file.take(PART + 1).read_to_end(&mut bytes);
         read.map_err(|error| BucketError::disk("read", path, error))?;
         if hex(&Sha256::digest(&bytes)) != blob.sha256 {
             return Err(changed(path));
         }
-        self.put_small(bytes, blob)
+        self.put_small(bytes, blob, over)
     }
 
-    fn put_small(&self, bytes: Vec<u8>, blob: &Blob) -> Result<(), BucketError> {
+    fn put_small(&self, bytes: Vec<u8>, blob: &Blob, over: bool) -> Result<(), BucketError> {
         let key = self.key_of(blob)?;
         let payload = object_store::PutPayload::from(bytes);
         self.wait("putting a file", async {
+            if over {
+                return self.store.put(&key, payload).await.map(drop);
+            }
             match self.create(&key, payload.clone()).await {
                 Err(Error::AlreadyExists { .. }) => {
                     if self.store.head(&key).await?.size == blob.size {
@@ -228,13 +254,26 @@ impl Bucket {
         if fetched.is_err() {
             let _ = std::fs::remove_file(&part);
         }
+        if matches!(fetched, Err(BucketError::Damaged(_))) {
+            self.note_damaged(blob);
+        }
         fetched
     }
 
     fn fetch_part(&self, blob: &Blob, part: &Path) -> Result<(), BucketError> {
         let disk = |error| BucketError::disk("write", part, error);
-        let key = self.key_of(blob)?;
         let mut file = File::create(part).map_err(disk)?;
+        self.read(blob, |bytes| file.write_all(bytes).map_err(disk))?;
+        file.sync_data().map_err(disk)
+    }
+
+    /// Hands the bytes of a blob over as they come; what they are not is known at the end.
+    fn read(
+        &self,
+        blob: &Blob,
+        mut take: impl FnMut(&[u8]) -> Result<(), BucketError>,
+    ) -> Result<(), BucketError> {
+        let key = self.key_of(blob)?;
         let mut hash = Sha256::new();
         let (mut have, mut vain) = (0u64, 0u32);
         while have < blob.size {
@@ -251,7 +290,7 @@ impl Bucket {
                     let bytes = bytes.map_err(|error| said(&error))?;
                     have += bytes.len() as u64;
                     hash.update(&bytes);
-                    file.write_all(&bytes).map_err(disk)?;
+                    take(&bytes)?;
                     fault::here("objects.fetching");
                     if have > blob.size {
                         break;
@@ -272,7 +311,7 @@ impl Bucket {
         if have != blob.size || hex(&hash.finalize()) != blob.sha256 {
             return Err(BucketError::Damaged(blob.sha256.clone()));
         }
-        file.sync_data().map_err(disk)
+        Ok(())
     }
 }
 

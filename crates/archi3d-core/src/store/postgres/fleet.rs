@@ -3,6 +3,7 @@
 //! Here: the connections, and whether a run is the very one that was handed over. `push` hands a run over, `pull`
 //! brings its results back, `tend` is the housekeeping, `open` lets a worker in.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -230,9 +231,14 @@ impl Fleet for PgFleet {
         if self.site.artifacts.is_none() {
             return Ok(None);
         }
-        let pictures = bytes::put_named(self, names, &mut self.connect("pictures")?)?;
+        let pictures = bytes::put_named(self, names)?;
+        let hold = pictures
+            .hold
+            .map(|hold| Box::new(hold) as Box<dyn Any + Send>);
         let blobs = pictures.blobs;
-        Ok(pictures.place.map(|place| PutPictures { place, blobs }))
+        Ok(pictures
+            .place
+            .map(|place| PutPictures { place, blobs, hold }))
     }
 
     fn server(&self) -> String {
@@ -400,7 +406,7 @@ impl Fleet for PgFleet {
     fn forget_trials(
         &self,
         (run_id, place): (&RunId, Option<&str>),
-        prefix: &str,
+        (run_prefix, folder_prefix): (&str, &str),
         older: TimeDelta,
     ) -> Result<Option<String>, StoreError> {
         if let Some(place) = place {
@@ -410,8 +416,20 @@ impl Fleet for PgFleet {
         let now = keep::now(&mut connection)?;
         for run in import::runs(&mut connection)? {
             let ours = run.run_id == run_id.as_str();
-            let left = run.run_id.starts_with(prefix) && now - run.created > older;
-            if (ours || left) && !keep::forget_trial(&mut connection, run.run_no)? {
+            let left = now - run.created > older
+                && run.run_id.starts_with(run_prefix)
+                && was_made_below(&run, folder_prefix);
+            if !ours && !left {
+                continue;
+            }
+            let place = run.artifacts_url.as_deref().filter(|_| left);
+            if let Some(place) = place.filter(|place| is_last_part(place, &run.run_id))
+                && bytes::forget_trial(self, place).is_err()
+            {
+                // Whoever may remove its files does it.
+                continue;
+            }
+            if !keep::forget_trial(&mut connection, run.run_no)? {
                 return Ok(Some(run.run_id));
             }
         }
@@ -476,6 +494,18 @@ impl fleet::Hand for Serving {
     fn end(&self) -> Result<(), StoreError> {
         Ok(self.hand.end()?)
     }
+}
+
+/// Tells whether a run was handed over from a folder below one whose name begins so.
+fn was_made_below(run: &Run, prefix: &str) -> bool {
+    let known = parameters(run);
+    let parts = known["workspace"].as_str().unwrap_or_default().split('/');
+    parts.into_iter().any(|part| part.starts_with(prefix))
+}
+
+/// Tells whether a place is one of its own for something of this name.
+fn is_last_part(place: &str, name: &str) -> bool {
+    place.rsplit_once('/').is_some_and(|(_, last)| last == name)
 }
 
 fn parameters(run: &Run) -> Value {

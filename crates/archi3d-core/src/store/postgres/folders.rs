@@ -36,6 +36,12 @@ impl PgStore {
             return Ok(None);
         };
         if published {
+            if let Err(error) = self.put_once_more(&folder, success) {
+                let shown = folder.display();
+                self.link
+                    .warn(format!("a result stays in {shown}: {}", error.in_full()));
+                return Ok(None);
+            }
             let kept = naming::kept_dir(&job, attempt.saturating_sub(1), &nonce);
             self.artifacts
                 .place(&folder, &job, &kept, success.simulated)?;

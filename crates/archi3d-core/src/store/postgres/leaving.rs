@@ -111,6 +111,17 @@ impl PgStore {
         published.map_err(|error| self.left_behind(lease, success, &error))
     }
 
+    /// Looks, now that a record names them, whether the files of a paid result are still there, and puts what is not: somebody
+    /// who removes what nothing refers to may have looked before the commit. The folder here is the last copy else.
+    pub(super) fn put_once_more(&self, folder: &Path, success: &Success) -> Result<(), StoreError> {
+        let free = success.simulated || success.cost_micros == Some(0);
+        if !self.artifacts.is_remote() || free || !folder.is_dir() {
+            return Ok(());
+        }
+        let files = record::artifacts(&success.files);
+        self.artifacts.publish(folder, &files, Patience::None)
+    }
+
     /// Does something that may take longer than a lease, and shows meanwhile that the holder lives.
     fn while_beating<T>(&self, lease: &Lease, act: impl FnOnce() -> T) -> T {
         let (over, heard) = channel::<()>();

@@ -50,6 +50,7 @@ mod opening;
 pub mod orders;
 mod passfile;
 mod providers;
+mod putting;
 mod reader;
 pub mod record;
 pub mod reuse;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::store::postgres::ending::File;
+use crate::store::postgres::putting::Putting;
 use crate::store::{Blob, StoreError};
 
 #[cfg(feature = "objects")]
@@ -33,6 +34,8 @@ pub(super) struct Pictures {
     pub(super) sent: usize,
     /// How many bytes these were.
     pub(super) bytes: u64,
+    /// Held until a record names them.
+    pub(super) hold: Option<Putting>,
 }
 
 /// A folder that is to have these files.

@@ -236,7 +236,7 @@ fn bring_late(
     for one in late {
         let name = Path::new(&one.kept_at).file_name().unwrap_or_default();
         let to = paths.late().join(name);
-        if compare(&to, &one.files, false).is_ok() {
+        if compare(&to, &one.files, true).is_ok() {
             continue;
         }
         let mut folder = std::ffi::OsString::from(".late-");
@@ -251,9 +251,7 @@ fn bring_late(
     for ((one, to), (wanted, staged)) in there.into_iter().zip(wanted.iter().zip(staged)) {
         match staged {
             Ok(()) => {
-                let late = paths.late();
-                fs::create_dir_all(&late).context("create", &late)?;
-                platform::rename_replace(&wanted.folder, &to).context("publish", &to)?;
+                place_late(paths, &wanted.folder, &to).context("publish", &to)?;
             }
             Err(Lacking::Lost(what)) => pulled.missing.push(MissingResult {
                 job_id: one.job_id.clone(),
@@ -263,6 +261,22 @@ fn bring_late(
         }
     }
     Ok(())
+}
+
+/// Gives what came too late its place, before the run may be closed. What is there and is not that is kept beside older results.
+fn place_late(paths: &RunPaths, staged: &Path, to: &Path) -> io::Result<()> {
+    let late = paths.late();
+    fs::create_dir_all(&late)?;
+    if fs::symlink_metadata(to).is_ok() {
+        let previous = paths.previous();
+        fs::create_dir_all(&previous)?;
+        let mut name = to.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".damaged-{}", Uuid::new_v4().simple()));
+        platform::rename_replace(to, &previous.join(name))?;
+    }
+    platform::rename_replace(staged, to)?;
+    platform::sync_dir(&late)?;
+    platform::sync_dir(&paths.outputs())
 }
 
 /// Returns the folder of the attempt, if all of the result is still in it.

@@ -180,7 +180,7 @@ impl Push<'_> {
             Pictures::default()
         } else {
             let known = known.as_deref();
-            bytes::put_pictures(self.context, said, known, self.paths, connection)?
+            bytes::put_pictures(self.context, said, known, self.paths)?
         };
         if again && known.is_none() && pictures.place.is_some() {
             return Err(StoreError::Refused {

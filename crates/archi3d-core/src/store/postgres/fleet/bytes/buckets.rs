@@ -20,6 +20,7 @@ use crate::store::objects::{
 use crate::store::postgres::ending::File;
 use crate::store::postgres::fleet::PgFleet;
 use crate::store::postgres::membership::{self, Health};
+use crate::store::postgres::putting::{NobodyPuts, Putting};
 use crate::store::postgres::{Connection, import, keep};
 use crate::store::{Artifact, Artifacts, NoticeSink, StoreError};
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -147,7 +148,6 @@ pub(in crate::store::postgres::fleet) fn put_pictures(
     said: Option<&str>,
     known: Option<&str>,
     paths: &RunPaths,
-    connection: &mut Connection,
 ) -> Result<Pictures, StoreError> {
     let place = named(context, said)?;
     let place = match (known.map(Place::parse), place) {
@@ -166,17 +166,16 @@ pub(in crate::store::postgres::fleet) fn put_pictures(
     };
     let manifest = manifest::read(paths)?;
     let names = manifest.rows.into_iter().flat_map(|row| row.images);
-    put_all(context, place, names.collect(), connection)
+    put_all(context, place, names.collect())
 }
 
 /// Puts pictures into the bucket that is configured; nothing is put where none is.
 pub(in crate::store::postgres::fleet) fn put_named(
     context: &PgFleet,
     names: &[String],
-    connection: &mut Connection,
 ) -> Result<Pictures, StoreError> {
     match named(context, None)? {
-        Some(place) => put_all(context, place, names.iter().cloned().collect(), connection),
+        Some(place) => put_all(context, place, names.iter().cloned().collect()),
         None => Ok(Pictures::default()),
     }
 }
@@ -185,16 +184,19 @@ fn put_all(
     context: &PgFleet,
     place: Place,
     names: BTreeSet<String>,
-    connection: &mut Connection,
 ) -> Result<Pictures, StoreError> {
-    let mut pictures = Pictures {
-        place: Some(place.to_string()),
-        ..Pictures::default()
-    };
+    let place_of_all = place.to_string();
     let bucket = bucket(context, place)?;
     bucket.probe()?;
-    let fleet = keep::fleet_name(connection)?;
+    let mut connection = context.connect("pictures")?;
+    let fleet = keep::fleet_name(&mut connection)?;
     bucket.enrol(&fleet, &format!("{}\n", connection.url()))?;
+    bucket.look_for_damaged()?;
+    let mut pictures = Pictures {
+        place: Some(place_of_all),
+        hold: Some(Putting::begin(connection)?),
+        ..Pictures::default()
+    };
     let names: Vec<String> = names.into_iter().collect();
     let taken = Mutex::default();
     let put = side_by_side(&names, AT_ONCE, |name| {
@@ -319,6 +321,14 @@ fn fetch(bucket: &Bucket, folder: &Path, file: &File) -> Result<(), Lacking> {
     }
 }
 
+/// Buckets in which something may be removed.
+#[derive(Default)]
+pub(in crate::store::postgres::fleet) struct Prunable {
+    buckets: Vec<Bucket>,
+    /// Where the grace is too short to tell what is about to be named.
+    alone: Option<NobodyPuts>,
+}
+
 /// Opens every bucket of the fleet, once it is known that something may be removed there: nobody who is at work could be about to
 /// name it, and no other database uses the bucket.
 pub(in crate::store::postgres::fleet) fn prunable(
@@ -326,7 +336,8 @@ pub(in crate::store::postgres::fleet) fn prunable(
     connection: &mut Connection,
     said: Option<&str>,
     grace: Duration,
-) -> Result<Vec<Bucket>, StoreError> {
+) -> Result<Prunable, StoreError> {
+    let mut prunable = Prunable::default();
     let mut places = BTreeMap::new();
     if let Some(place) = named(context, said)? {
         places.insert(place.to_string(), place);
@@ -338,7 +349,7 @@ pub(in crate::store::postgres::fleet) fn prunable(
         places.extend(Place::parse(&url).ok().map(|place| (url, place)));
     }
     if places.is_empty() {
-        return Ok(Vec::new());
+        return Ok(prunable);
     }
     if grace < SAFE_GRACE {
         let alive = |worker: &membership::SeenWorker| {
@@ -350,9 +361,15 @@ pub(in crate::store::postgres::fleet) fn prunable(
                 hint: Some("wait for them, or leave --grace out".into()),
             });
         }
+        prunable.alone = NobodyPuts::begin(context.connect("prune")?)?;
+        if prunable.alone.is_none() {
+            return Err(StoreError::Refused {
+                message: "a run is being handed over, and with a grace below 2 days its pictures could go".into(),
+                hint: Some("wait until that is done, or leave --grace out".into()),
+            });
+        }
     }
     let fleet = keep::fleet_name(connection)?;
-    let mut buckets = Vec::new();
     for place in places.into_values() {
         let bucket = bucket(context, place)?;
         if bucket.fleets()?.iter().any(|other| *other != fleet) {
@@ -361,19 +378,19 @@ pub(in crate::store::postgres::fleet) fn prunable(
                 hint: Some("give each database a prefix of its own; a database that is gone for good: remove its name below fleets/ there".into()),
             });
         }
-        buckets.push(bucket);
+        prunable.buckets.push(bucket);
     }
-    Ok(buckets)
+    Ok(prunable)
 }
 
 /// Removes from buckets what nothing refers to and is older than the grace.
 pub(in crate::store::postgres::fleet) fn remove_unreferred(
-    buckets: &[Bucket],
+    prunable: &Prunable,
     connection: &mut Connection,
     grace: Duration,
 ) -> Result<Removed, StoreError> {
     let mut removed = Removed::default();
-    for bucket in buckets {
+    for bucket in &prunable.buckets {
         let listed = bucket.list()?;
         // After the list: what was named meanwhile stays.
         let referred = keep::referred(connection)?;

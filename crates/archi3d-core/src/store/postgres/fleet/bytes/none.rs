@@ -29,7 +29,6 @@ pub(in crate::store::postgres::fleet) fn put_pictures(
     said: Option<&str>,
     known: Option<&str>,
     _: &RunPaths,
-    _: &mut Connection,
 ) -> Result<Pictures, StoreError> {
     let named = named(context, said.or(known));
     named.map_or_else(|| Ok(Pictures::default()), |url| Err(without(url)))
@@ -38,7 +37,6 @@ pub(in crate::store::postgres::fleet) fn put_pictures(
 pub(in crate::store::postgres::fleet) fn put_named(
     context: &PgFleet,
     _: &[String],
-    _: &mut Connection,
 ) -> Result<Pictures, StoreError> {
     named(context, None).map_or_else(|| Ok(Pictures::default()), |url| Err(without(url)))
 }
