@@ -214,7 +214,7 @@ pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<Req
             "1 to 255 visible ASCII characters are taken",
         ));
     }
-    let scope = format!("{} POST {path} {text}", call.by());
+    let scope = format!("{} POST {path} {text}", call.keeper());
     Ok(Some(RequestKey {
         scope: canonical::hex(scope.as_bytes()),
         fingerprint: canonical::hash(body),

@@ -14,6 +14,7 @@ on_both_stores!(
     a_purchase_that_is_to_be_repeated_needs_a_key,
     an_older_success_will_do_when_a_newer_run_of_the_same_was_cancelled,
     the_limit_of_an_order_is_shown_and_measured,
+    a_key_is_the_tokens_own_and_not_of_its_name,
 );
 
 const ADAPTERS: &str = "adapters:
@@ -214,6 +215,30 @@ fn the_limit_of_an_order_is_shown_and_measured(store: Store) {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+fn a_key_is_the_tokens_own_and_not_of_its_name(store: Store) {
+    let Some(home) = scene(store) else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let create = ["token", "create", "ci", "--role", "submit", "--json"];
+    let send = |algo: &str| {
+        let made = home.archi3d(&create).run().expect_code(0).json();
+        let token = format!("Bearer {}", made["token"].as_str().expect("shown"));
+        let headers = [("Authorization", token.as_str()), ("Idempotency-Key", "k")];
+        let body = json!({"parameters": {"algo": algo}}).to_string();
+        let said = server.send("POST", "/runs", &headers, body.as_bytes());
+        does(&home, &["token", "revoke", "ci"], 0);
+        said
+    };
+    send("free").expect(201);
+    // Another one of that name has keys of its own.
+    let second = send("free").expect(200);
+    assert_eq!(second.header("idempotency-replayed"), None);
+    send("paid").expect_problem(422, "max-cost-missing");
+    let taken = ["token", "create", "serve", "--role", "submit"];
+    let _ = home.archi3d(&taken).run().expect_code(2);
 }
 
 /// Of a program of another version, or harmed.

@@ -486,7 +486,11 @@ fn check_budget(
 /// Returns what a run may cost in all, as somebody ordered it: what workers that follow keep to. Of one that was to cost
 /// nothing nobody said a limit.
 pub fn limit_usd(context: &OpsContext, run: &RunId) -> Result<Option<f64>, OpsError> {
-    let intent = intent_of(context, run)?;
+    let intent = if context.workspace.run(run).fleet().exists() {
+        intent_of(context, run)?
+    } else {
+        Lines::read(&context.workspace)?.of_run(run).cloned()
+    };
     let again = again(context, run)?;
     let said = again
         .max_cost_usd
