@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use archi3d_core::domain::id::{JobId, RunId};
 use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::artifacts::OpenedFile;
-use archi3d_core::ops::tokens::Token;
+use archi3d_core::ops::tokens::{self, Role, Token};
 
 use crate::App;
 use crate::canonical;
@@ -80,13 +80,21 @@ impl Reply {
 impl Call {
     /// Refuses to order anything by settings that somebody is changing: prices may be others.
     pub(crate) fn settled(&self) -> Result<(), Problem> {
-        match self.app.trouble() {
-            None => Ok(()),
-            Some(why) => Err(Problem::new(
-                UNAVAILABLE,
-                format!("the settings cannot be read: {why}"),
-            )),
-        }
+        let Some(why) = self.app.trouble() else {
+            return Ok(());
+        };
+        // It has paths of this machine.
+        let may_know = self
+            .who
+            .as_ref()
+            .is_some_and(|token| token.role >= Role::Admin);
+        let told = if may_know {
+            &why
+        } else {
+            "logs/serve.log says why"
+        };
+        let said = format!("the settings cannot be read: {told}");
+        Err(Problem::new(UNAVAILABLE, said).with("cause", why))
     }
 
     pub(crate) fn run(&self) -> Result<RunId, Problem> {
@@ -116,6 +124,27 @@ impl Call {
             || "anonymous".to_owned(),
             |token| format!("token:{}", token.name),
         )
+    }
+
+    /// Returns whose keys these are: another token of the same name has its own.
+    pub(crate) fn keeper(&self) -> &str {
+        let own = self.app.own.as_ref().map(|own| &own.kept.id);
+        match &self.who {
+            // The next start of the service makes another one.
+            Some(token) if Some(&token.id) == own => tokens::OF_SERVICE,
+            Some(token) => &token.id,
+            None => "",
+        }
+    }
+
+    /// Returns the header that names the next page.
+    pub(crate) fn next_page(&self, next: Option<&str>) -> Option<(HeaderName, String)> {
+        let next = next?;
+        let kept = self.query.iter().filter(|(name, _)| name != "cursor");
+        let kept = kept.map(|(name, value)| format!("{}={}&", quoted(name), quoted(value)));
+        let kept = kept.collect::<String>();
+        let link = format!("<{}?{kept}cursor={next}>; rel=\"next\"", self.uri);
+        Some((header::LINK, link))
     }
 
     /// Returns a parameter of the query that has something in it.
@@ -216,21 +245,10 @@ impl Call {
 
     /// Answers with a part of a list.
     pub(crate) fn list(&self, items: Vec<Value>, next: Option<String>) -> Answer {
-        let mut headers = Vec::new();
-        if let Some(next) = &next {
-            let kept = self.query.iter().filter(|(name, _)| name != "cursor");
-            let kept = kept.map(|(name, value)| format!("{}={}&", quoted(name), quoted(value)));
-            let link = format!(
-                "<{}?{}cursor={next}>; rel=\"next\"",
-                self.uri,
-                kept.collect::<String>()
-            );
-            headers.push((header::LINK, link));
-        }
         Ok(Reply::Json {
             status: 200,
+            headers: self.next_page(next.as_deref()).into_iter().collect(),
             body: serde_json::json!({"items": items, "next_cursor": next}),
-            headers,
         })
     }
 

@@ -102,7 +102,9 @@ impl<'de> Visitor<'de> for Strict {
         let mut object = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("the name {name:?} stands twice")));
+                return Err(A::Error::custom(format!(
+                    "expected each name once, found {name:?} twice"
+                )));
             }
             let value = map.next_value_seed(Strict)?;
             object.insert(name, value);
@@ -145,6 +147,7 @@ mod tests {
             ("9007199254740993", 422),
             ("18446744073709551615", 422),
             ("-9007199254740993", 422),
+            ("1e21", 422),
             ("1e400", 400),
             ("{", 400),
             ("", 400),

@@ -249,7 +249,12 @@ impl Tail {
     async fn is_let_in(&mut self) -> bool {
         self.let_in = Instant::now();
         let (app, wanted) = (Arc::clone(&self.app), Arc::clone(&self.wanted));
+        // Where many look already, or a disk hangs, it is looked later: no stream takes a place from requests for long.
+        let Ok(place) = Arc::clone(&app.letting_in).try_acquire_owned() else {
+            return true;
+        };
         let looked = tokio::task::spawn_blocking(move || {
+            let _place = place;
             let who = who_asks(&app, &app.context(), wanted.shown.as_deref());
             // Who cannot be asked about now is asked about later.
             who.is_err() || who.is_ok_and(|who| who.is_some())

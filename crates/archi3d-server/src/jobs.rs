@@ -307,5 +307,9 @@ pub(crate) fn result(call: &Call) -> Answer {
     }
     let (jobs, next) = call.cut(jobs, Seen::name, |_| true)?;
     let results: Vec<Value> = jobs.iter().map(of).collect();
-    Reply::json(json!({"run_id": run, "results": results, "next_cursor": next}))
+    Ok(Reply::Json {
+        status: 200,
+        headers: call.next_page(next.as_deref()).into_iter().collect(),
+        body: json!({"run_id": run, "results": results, "next_cursor": next}),
+    })
 }

@@ -22,7 +22,6 @@ use tokio::sync::{Semaphore, watch};
 use archi3d_core::domain::time::{Clock as _, Timestamp};
 use archi3d_core::ops::capacity;
 use archi3d_core::ops::events::ServiceLog;
-use archi3d_core::ops::health::Check;
 use archi3d_core::ops::tokens::{self, NewToken, Role, TokenRequest};
 use archi3d_core::ops::{OpsContext, OpsError, notify, submit};
 
@@ -33,6 +32,7 @@ mod dispatch;
 mod events;
 mod files;
 mod form;
+mod health;
 mod jobs;
 mod metrics;
 mod openapi;
@@ -142,8 +142,7 @@ pub(crate) struct App {
     /// Keys whose first request is being answered.
     keys: Mutex<HashSet<String>>,
     pub(crate) streams: AtomicUsize,
-    /// What was seen when somebody last asked whether the service can work.
-    pub(crate) health: Mutex<Option<(Instant, Vec<Check>)>>,
+    pub(crate) health: health::Health,
     pub(crate) metrics: metrics::Metrics,
     pub(crate) hub: events::Hub,
     pub(crate) views: views::Views,
@@ -280,7 +279,7 @@ pub fn serve(
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let admin = || TokenRequest {
-            name: "serve".to_owned(),
+            name: tokens::OF_SERVICE.to_owned(),
             role: Role::Admin,
             daily_cap_usd: None,
         };
@@ -311,7 +310,7 @@ pub fn serve(
             stop: stop.0.subscribe(),
             keys: Mutex::default(),
             streams: AtomicUsize::new(0),
-            health: Mutex::default(),
+            health: health::Health::default(),
             metrics: metrics::Metrics::default(),
             hub: events::Hub::default(),
             views: views::Views::default(),

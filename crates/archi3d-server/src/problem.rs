@@ -54,7 +54,8 @@ kinds! {
     UNKNOWN_ALGO = "unknown-algo", 422, "An algo is not configured", "GET /algos lists them.";
     UNKNOWN_ITEM = "unknown-item", 422, "The catalogue has no such item", "GET /items lists them.";
     BAD_PICTURE = "unusable-picture", 422, "The picture cannot be used", "Upload a PNG, JPEG or WebP with POST /uploads first.";
-    MAX_COST_MISSING = "max-cost-missing", 422, "The request has no cost limit", "Send max_cost_usd; POST /plans names the expected cost.";
+    MAX_COST_MISSING = "max-cost-missing", 422, "The request has no cost limit", "Send max_cost_usd; POST /plans, or the retry with dry_run, names the expected cost.";
+    KEY_MISSING = "idempotency-key-missing", 422, "The request has no Idempotency-Key", "Send one; with it the same request is carried out once, however often it is sent.";
     TOO_MANY = "too-many-requests", 429, "Too many requests at once", "Send it again after Retry-After seconds.";
     INTERNAL = "internal", 500, "The service made a mistake", "logs/serve.log has more under the same instance.";
     UNAVAILABLE = "store-unavailable", 503, "The workspace or the store cannot be used now", "GET /readyz says what is wrong.";

@@ -1,9 +1,6 @@
 //! Everything else that can be looked at: items, algos, workers, costs, votes, pictures, events,
 //! and how the service itself is.
 
-use std::sync::PoisonError;
-use std::time::Instant;
-
 use axum::http::header;
 use serde_json::{Value, json};
 
@@ -16,7 +13,6 @@ use archi3d_core::ops::{
     adapters, artifacts, batch, cost, events, health, judge, names, uploads, workers as ops_workers,
 };
 
-use crate::FRESH;
 use crate::call::{Answer, Call, Reply, quoted};
 use crate::dispatch::shown_token;
 use crate::events::Wanted;
@@ -143,7 +139,9 @@ fn picture_type(name: &str) -> &'static str {
 pub(crate) fn upload(call: &Call) -> Answer {
     let found = uploads::find(&call.context, &call.path["sha256"]);
     let opened = found.and_then(|upload| {
-        let opened = artifacts::open_picture(&call.context, &upload.stored)?;
+        let mut opened = artifacts::open_picture(&call.context, &upload.stored)?;
+        // A large one is what its name says: it was compared before it got it.
+        opened.sha256.get_or_insert(upload.sha256);
         Some((opened, upload.media_type))
     });
     let (opened, media_type) =
@@ -270,23 +268,9 @@ pub(crate) fn alive() -> Answer {
     Reply::json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-/// Returns what was seen a moment ago, or looks: whoever asks often has nobody wait for a disk.
-fn checks(call: &Call) -> Vec<health::Check> {
-    let mut seen = call
-        .app
-        .health
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, checks)) = seen.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
-        return checks.clone();
-    }
-    let checks = health::checks(&call.context);
-    *seen = Some((Instant::now(), checks.clone()));
-    checks
-}
-
 pub(crate) fn readyz(call: &Call) -> Answer {
-    let mut checks = checks(call);
+    let look = || health::checks(&call.context);
+    let mut checks = call.app.health.checks(look);
     let stopping = call.app.is_stopping();
     let ready = !stopping && checks.iter().all(|check| check.ok);
     if call.who.is_none() {

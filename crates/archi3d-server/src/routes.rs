@@ -9,10 +9,10 @@ use archi3d_core::ops::tokens::Role;
 
 use crate::call::{Answer, Call, unquoted};
 use crate::problem::{
-    ARTIFACT_MISSING, BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_REUSED, Kind,
-    MALFORMED_JSON, MAX_COST_MISSING, MEDIA_TYPE, NO_ALGO, NO_ARTIFACT, NO_ITEM, NO_JOB, NO_RUN,
-    NOT_FINISHED, NOT_FOUND, PLAN_CHANGED, RANGE, RUN_CANCELLED, RUN_FAILED, RUN_ID_TAKEN,
-    TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNKNOWN_ALGO, UNKNOWN_ITEM,
+    ARTIFACT_MISSING, BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_MISSING,
+    KEY_REUSED, Kind, MALFORMED_JSON, MAX_COST_MISSING, MEDIA_TYPE, NO_ALGO, NO_ARTIFACT, NO_ITEM,
+    NO_JOB, NO_RUN, NOT_FINISHED, NOT_FOUND, PLAN_CHANGED, RANGE, RUN_CANCELLED, RUN_FAILED,
+    RUN_ID_TAKEN, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNKNOWN_ALGO, UNKNOWN_ITEM,
 };
 use crate::{jobs, metrics, openapi, pages, reads, runs, writes};
 
@@ -134,7 +134,7 @@ pub(crate) static ROUTES: &[Route] = &[
         ..get(
             "/runs/{run}",
             Place::Both,
-            "How a run stands",
+            "The status of a run",
             &[(200, "RunDetail")],
             runs::one,
         )
@@ -351,6 +351,7 @@ pub(crate) static ROUTES: &[Route] = &[
                 UNKNOWN_ITEM,
                 BAD_PICTURE,
                 MAX_COST_MISSING,
+                KEY_MISSING,
                 TOO_MANY,
             ],
             runs::submit,
@@ -379,6 +380,7 @@ pub(crate) static ROUTES: &[Route] = &[
             MEDIA_TYPE,
             INVALID,
             KEY_REUSED,
+            MAX_COST_MISSING,
         ],
         writes::retry,
     ),

@@ -17,8 +17,8 @@ use crate::TakenKey;
 use crate::call::{Answer, Call, Fields, Reply, quoted};
 use crate::canonical;
 use crate::problem::{
-    BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_REUSED, MAX_COST_MISSING,
-    PLAN_CHANGED, Problem, RUN_ID_TAKEN, TOO_MANY, UNKNOWN_ALGO, UNKNOWN_ITEM,
+    BAD_KEY, BAD_PICTURE, BUDGET, INVALID, KEY_IN_PROGRESS, KEY_MISSING, KEY_REUSED,
+    MAX_COST_MISSING, PLAN_CHANGED, Problem, RUN_ID_TAKEN, TOO_MANY, UNKNOWN_ALGO, UNKNOWN_ITEM,
 };
 use crate::routes::PREFIX;
 
@@ -214,7 +214,7 @@ pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<Req
             "1 to 255 visible ASCII characters are taken",
         ));
     }
-    let scope = format!("{} POST {path} {text}", call.by());
+    let scope = format!("{} POST {path} {text}", call.keeper());
     Ok(Some(RequestKey {
         scope: canonical::hex(scope.as_bytes()),
         fingerprint: canonical::hash(body),
@@ -328,6 +328,7 @@ pub(crate) fn refusal(error: SubmitError) -> Problem {
             Problem::at(MAX_COST_MISSING, "#/max_cost_usd", text)
                 .with("expected_usd", expected.dollars())
         }
+        SubmitError::KeyMissing => Problem::at(KEY_MISSING, "#/dedupe", text),
         SubmitError::TooDear { expected, .. } | SubmitError::OverRaise { expected, .. } => {
             Problem::at(BUDGET, "#/max_cost_usd", text).with("expected_usd", expected.dollars())
         }

@@ -74,6 +74,7 @@ pub(crate) fn cancel(call: &Call) -> Answer {
     };
     fields.done()?;
     let report = if request.undo {
+        call.settled()?;
         let cap = call.who.as_ref().and_then(|token| token.daily_cap_usd);
         submit::undo(&call.context, request, &call.by(), cap).map_err(refusal)?
     } else {

@@ -141,3 +141,96 @@ fn failed_jobs_that_cannot_start_now_are_priced_and_counted_when_they_are_tried_
     let other = json!({"parameters": {"algo": "once", "items": ["100003"]}, "max_cost_usd": 1});
     post(&server, &token, "/runs", &other).expect_problem(409, "budget-exceeded");
 }
+
+/// Makes a run on files, of a fleet's workspace too, whose job failed once.
+fn failed_on_files(home: &Home) {
+    let create = ["batch", "create", "--run-id", "on-files", "--algos", "once"];
+    does(home, &create, 0);
+    let first = ["run", "worker", "--run-id", "on-files", "--item", "100001"];
+    does(home, &first, 1);
+}
+
+#[test]
+fn on_postgres_what_was_ordered_on_files_and_in_the_fleet_counts_together() {
+    let Some(home) = Store::Postgres.home() else {
+        return;
+    };
+    home.write("config/adapters.yaml", ADAPTERS.as_bytes());
+    failed_on_files(&home);
+    let order = |run: &str, item: &str| json!({"parameters": {"algo": "once", "items": [item]}, "run_id": run, "max_cost_usd": 1});
+    let again = json!({"max_cost_usd": 1});
+    let token = capped(&home, "0.3");
+    let server = Server::start(&home, &[]);
+    // A cancelled job in the fleet that somebody else ordered.
+    server.post("/runs", &order("r1", "100001")).expect(201);
+    server
+        .post("/api/v1/runs/r1/cancel", &json!({}))
+        .expect(202);
+    post(&server, &token, "/runs/on-files/retry", &again).expect(202);
+    let refused = |path: &str, body: &Value| {
+        post(&server, &token, path, body).expect_problem(409, "budget-exceeded");
+    };
+    refused("/runs", &order("r2", "100002"));
+    refused("/runs/r1/cancel", &json!({"undo": true}));
+}
+
+#[test]
+fn on_postgres_what_was_ordered_in_the_fleet_counts_on_files() {
+    let Some(home) = Store::Postgres.home() else {
+        return;
+    };
+    home.write("config/adapters.yaml", ADAPTERS.as_bytes());
+    failed_on_files(&home);
+    let token = capped(&home, "0.3");
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "once", "items": ["100002"]}, "run_id": "r1", "max_cost_usd": 1});
+    post(&server, &token, "/runs", &order).expect(201);
+    let refused = |path: &str, body: &Value| {
+        post(&server, &token, path, body).expect_problem(409, "budget-exceeded");
+    };
+    refused("/runs/on-files/retry", &json!({"max_cost_usd": 1}));
+    server
+        .post("/api/v1/runs/on-files/cancel", &json!({}))
+        .expect(202);
+    refused("/runs/on-files/cancel", &json!({"undo": true}));
+}
+
+#[test]
+fn while_a_line_of_what_was_ordered_cannot_be_read_no_capped_order_is_taken() {
+    let home = Store::Files.home().expect("on files");
+    let token = capped(&home, "0.3");
+    let server = Server::start(&home, &[]);
+    let order =
+        |item: &str| json!({"parameters": {"algo": "paid", "items": [item]}, "max_cost_usd": 1});
+    post(&server, &token, "/runs", &order("100001")).expect(201);
+    let path = "tables/submissions.jsonl";
+    let whole = home.bytes(path);
+    let mut harmed = whole.clone();
+    harmed[..8].copy_from_slice(b"\0\0\0\0\0\0\0\0");
+    server.stop();
+    home.write(path, &harmed);
+    let server = Server::start(&home, &[]);
+    let refused = post(&server, &token, "/runs", &order("100002"));
+    let refused = refused.expect_problem(503, "store-unavailable");
+    let detail = refused["detail"].as_str().expect("a text");
+    assert!(detail.contains(path), "{detail}");
+    let found = home.archi3d(&["doctor", "--json"]).run().json();
+    let found = found["findings"].as_array().expect("a list").clone();
+    let lost = found.iter().find(|one| one["code"] == "lost_order");
+    let lost = lost.unwrap_or_else(|| panic!("{found:#?}"));
+    assert_eq!(lost["places"][0]["path"], path);
+    assert_eq!(lost["places"][0]["line"], 1);
+    assert!(lost["fix"].is_string(), "{lost}");
+    // Whoever has no cap orders on, and what was cut short by a crash is nothing that was lost.
+    server.post("/runs", &order("100003")).expect(201);
+    server.stop();
+    home.write(
+        path,
+        &[&whole[..], b"{\"event\": \"intent\", \"at"].concat(),
+    );
+    let server = Server::start(&home, &[]);
+    post(&server, &token, "/runs", &order("100002")).expect_problem(409, "budget-exceeded");
+    let free = json!({"parameters": {"algo": "free"}});
+    post(&server, &token, "/runs", &free).expect(201);
+    post(&server, &token, "/runs", &order("100002")).expect_problem(409, "budget-exceeded");
+}

@@ -78,11 +78,25 @@ fn one_run_that_cannot_be_read_blanks_no_figures(store: Store) {
         &["batch", "create", "--run-id", "harmed", "--algos", "free"],
         0,
     );
-    harm(&home);
+    let one = ["run", "worker", "--run-id", "harmed", "--item", "100001"];
+    does(&home, &one, 0);
     let server = Server::start(&home, &[]);
-    let text = server.get("/metrics").expect(200).text();
-    assert!(text.contains("archi3d_unreadable_runs 1"), "{text}");
+    let figures = || server.get("/metrics").expect(200).text();
+    let tried = "archi3d_attempts_total{algo=\"free\",outcome=\"completed\",class=\"\"} 1";
+    assert!(figures().contains(tried), "{}", figures());
+    harm(&home);
+    let mut text = String::new();
+    wait_until("it is counted as unreadable", || {
+        text = figures();
+        text.contains("archi3d_unreadable_runs 1")
+    });
     assert!(text.contains("run=\"good\""), "{text}");
+    // What was counted of it before goes on counting.
+    assert!(text.contains(tried), "{text}");
+    assert!(
+        text.contains("archi3d_spent_usd{run=\"harmed\"} 0"),
+        "{text}"
+    );
 }
 
 /// Leaves a run that nobody can read.

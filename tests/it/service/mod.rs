@@ -82,6 +82,7 @@ mod retrying;
 mod safety;
 mod submitting;
 mod telling;
+mod terms;
 #[cfg(feature = "otel")]
 mod tracing;
 mod watching;

@@ -374,6 +374,16 @@ fn pictures_that_are_uploaded_are_kept_once_and_make_a_run(store: Store) {
     };
     let kept = send("image/png", &picture).expect(201).json();
     send("image/png", &picture).expect(200);
+    // What a power cut left of one is not taken for it.
+    let sha256 = kept["sha256"].as_str().expect("a hash");
+    workspace.write(&format!("uploads/{sha256}.png"), &vec![0; picture.len()]);
+    send("image/png", &picture).expect(201);
+    // Its name says what a large one is.
+    let large = [&picture[..], &vec![7; 17 << 20]].concat();
+    let large = send("image/png", &large).expect(201).json();
+    let place = large["href"].as_str().expect("a path");
+    let tag = format!("\"{}\"", large["sha256"].as_str().expect("a hash"));
+    assert_eq!(server.get(place).expect(200).header("etag"), Some(&*tag));
     let head =
         b"--sep\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a.png\"\r\n\r\n";
     let form = [&head[..], &picture[..], b"\r\n--sep--\r\n"].concat();
@@ -391,6 +401,20 @@ fn pictures_that_are_uploaded_are_kept_once_and_make_a_run(store: Store) {
     let run = run["run_id"].as_str().expect("a name");
     does(&workspace, &["run", "worker", "--run-id", run], 0);
     server.get(&format!("/runs/{run}/result")).expect(200);
+}
+
+#[test]
+fn the_results_of_a_run_come_in_pages() {
+    let (_workspace, server) = finished("free");
+    let first = server.get("/runs/r1/result?limit=2").expect(200);
+    let next = first.json()["next_cursor"].clone();
+    let next = next.as_str().expect("there is another page");
+    let link = format!("</runs/r1/result?limit=2&cursor={next}>; rel=\"next\"");
+    assert_eq!(first.header("link"), Some(&*link));
+    let path = format!("/runs/r1/result?limit=2&cursor={next}");
+    let last = server.get(&path).expect(200);
+    assert_eq!(last.json()["results"].as_array().map(Vec::len), Some(1));
+    assert_eq!(last.header("link"), None);
 }
 
 #[test]

@@ -327,6 +327,7 @@ fn a_service_without_any_token_says_what_to_do() {
 fn settings_that_cannot_be_read_stop_new_orders_and_nothing_else() {
     let workspace = workspace();
     let mine = token(&workspace, "me", &["--role", "admin"]);
+    let reader = token(&workspace, "reader", &[]);
     let server = Server::start_as_service(&workspace, &mine);
     let order = json!({"parameters": {"algo": "free", "items": ["100001"]}, "run_id": "r1"});
     server.post("/runs", &order).expect(201);
@@ -342,9 +343,22 @@ fn settings_that_cannot_be_read_stop_new_orders_and_nothing_else() {
     let refused = refused.expect_problem(503, "store-unavailable");
     let detail = refused["detail"].as_str().expect("a text");
     assert!(detail.contains("adapters.yaml"), "{detail}");
+    // Where it lies is not for everybody who may ask.
+    let bearer = format!("Bearer {reader}");
+    let asked = server.send(
+        "POST",
+        "/api/v1/plans",
+        &[("Authorization", &bearer)],
+        more.to_string().as_bytes(),
+    );
+    let asked = asked.expect_problem(503, "store-unavailable");
+    let detail = asked["detail"].as_str().expect("a text");
+    assert!(!detail.contains("yaml"), "{detail}");
     server
         .post("/api/v1/runs/r1/cancel", &json!({}))
         .expect(202);
+    let undo = server.post("/api/v1/runs/r1/cancel", &json!({"undo": true}));
+    undo.expect_problem(503, "store-unavailable");
     let stranger = [("Authorization", "Bearer a3d_00000000_00")];
     server
         .send("GET", "/runs", &stranger, b"")

@@ -56,7 +56,7 @@ fn on_postgres_a_worker_of_all_runs_keeps_to_what_was_ordered() {
     let server = Server::start(&home, &[]);
     let waits = json!({"parameters": {"algo": "paid", "items": ["100001"]}, "run_id": "waits", "max_cost_usd": 1, "start": false});
     server.post("/runs", &waits).expect(201);
-    let order = json!({"parameters": {"algo": "paid"}, "run_id": "r1", "max_cost_usd": 0.75, "dedupe": "none"});
+    let order = json!({"parameters": {"algo": "paid"}, "run_id": "r1", "max_cost_usd": 0.75});
     server.post("/runs", &order).expect(201);
     server.stop();
     // By now it is dearer than what was agreed to.

@@ -128,6 +128,9 @@ function Items({ items }: { items: Item[] }) {
   );
 }
 
+/** Returns how many jobs an order is for; what cannot start yet waits until it can. */
+const comes = (plan: Plan) => plan.start + plan.reuse + plan.blocked;
+
 function PlanBox() {
   const wanted = order.value;
   const current = wanted !== null && foretold.value.for === JSON.stringify(wanted);
@@ -136,7 +139,7 @@ function PlanBox() {
   const cap = Number(limit);
   const costs = plan !== null && (plan.expected_usd > 0 || plan.worst_usd > 0 || plan.unknown_price_jobs > 0);
   const fits = !costs || (limit !== "" && Number.isFinite(cap) && cap >= plan.expected_usd);
-  const nothing = plan !== null && plan.start + plan.reuse === 0;
+  const nothing = plan !== null && comes(plan) === 0;
   const ready = current && plan !== null && fits && !nothing && (!plan.existing || anew.value);
   return (
     <form class="card plan" aria-label="Plan" aria-busy={wanted !== null && !current} data-plan={current ? plan?.hash : ""} onSubmit={(event) => {
@@ -153,7 +156,7 @@ function PlanBox() {
       <label class="field">Never more than <span class="dollars">$ <input type="number" min="0" step="0.01" inputMode="decimal" value={limit} disabled={!costs} onInput={(event) => (most.value = event.currentTarget.value)} /></span></label>
       {current && costs && !fits && <p class="bad" role="alert">The plan is expected to cost {usd(micros(plan!.expected_usd))}: allow at least that much.</p>}
       <label class="field">Notes <input value={notes.value} onInput={(event) => (notes.value = event.currentTarget.value)} autocomplete="off" /></label>
-      <button class="primary" disabled={!ready}>{ready ? `Start ${count(plan.start + plan.reuse, "job")} for ${usd(micros(plan.expected_usd))}…` : "Start…"}</button>
+      <button class="primary" disabled={!ready}>{ready ? `Start ${count(comes(plan), "job")} for ${usd(micros(plan.expected_usd))}…` : "Start…"}</button>
       <p class="hint">You see number and price once more before anything is bought.</p>
     </form>
   );
@@ -167,7 +170,7 @@ function Foreseen({ plan }: { plan: Plan }) {
         <dt>Jobs</dt><dd>{plan.jobs.toLocaleString("en-US")}</dd>
         <dt>To be made</dt><dd>{plan.start.toLocaleString("en-US")}</dd>
         {plan.reuse > 0 && <><dt>Copied for nothing</dt><dd>{plan.reuse.toLocaleString("en-US")}</dd></>}
-        {plan.blocked > 0 && <><dt>Cannot start</dt><dd class="bad">{plan.blocked.toLocaleString("en-US")}</dd></>}
+        {plan.blocked > 0 && <><dt>Cannot start yet</dt><dd class="bad">{plan.blocked.toLocaleString("en-US")}</dd></>}
         {plan.unknown_price_jobs > 0 && <><dt>Price unknown</dt><dd class="bad">{plan.unknown_price_jobs.toLocaleString("en-US")}</dd></>}
       </dl>
       {plan.algos.length > 1 && (
@@ -198,13 +201,13 @@ function ask(wanted: Order, plan: Plan, cap: number | null): void {
   const body = JSON.stringify(full);
   if (sent.body !== body) sent = { body, key: unique() };
   question.value = {
-    title: `Start ${count(plan.start + plan.reuse, "job")}?`, button: `Start for ${usd(micros(plan.expected_usd))}`,
+    title: `Start ${count(comes(plan), "job")}?`, button: `Start for ${usd(micros(plan.expected_usd))}`,
     body: (
       <>
         <p><b>{count(chosenItems.value.size, "item")}</b> × <b>{[...chosenAlgos.value].join(", ")}</b></p>
-        <p><b>{count(plan.start, "job")}</b> to be made for an expected <b class="money">{usd(micros(plan.expected_usd))}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs at no cost.`}</p>
+        <p><b>{count(plan.start + plan.blocked, "job")}</b> to be made for an expected <b class="money">{usd(micros(plan.expected_usd))}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs at no cost.`}</p>
         {plan.unknown_price_jobs > 0 && <p class="bad">{count(plan.unknown_price_jobs, "job has", "jobs have")} no known price.</p>}
-        {plan.blocked > 0 && <p>{count(plan.blocked, "job")} cannot start now and will wait.</p>}
+        {plan.blocked > 0 && <p class="bad">{count(plan.blocked, "of them waits", "of them wait")} until it can start, and then costs that.</p>}
       </>
     ),
     act: async () => {

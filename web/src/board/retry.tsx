@@ -51,7 +51,7 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
       <>
         <p><b>{count(start, "failed job")}</b> {start === 1 ? "goes" : "go"} back to the queue: about <b class="money">{usd(expected)}</b>{worst > expected && <>, at most <span class="money">{usd(worst)}</span></>}.</p>
         {blocked > 0 && <p class="bad">{count(blocked, "of them waits", "of them wait")} until it can start, and then costs that{why.size > 0 && `: ${[...why].join("; ")}`}.</p>}
-        {unknown > 0 && <p class="bad">{count(unknown, "of them has", "of them have")} no known price.</p>}
+        {unknown > 0 && <p class="bad">{count(unknown, "of them has", "of them have")} no known price and {unknown === 1 ? "waits" : "wait"} until <code>adapters.yaml</code> has it.</p>}
         {left > 0 && <p>{count(left, "job stays as it is", "jobs stay as they are")}{doubtful > 0 ? ": what may have been billed is never bought again blindly" : ""}.</p>}
         {left === 0 && doubtful > 0 && <p>{count(doubtful, "of them", "of them")} may have been billed: {doubtful === 1 ? "its" : "their"} provider is asked first.</p>}
         {failuresOf(list).map(([message, times]) => <p key={message} class="hint"><b>{times}×</b> {message}</p>)}

@@ -23,7 +23,7 @@ pub use text::text;
 /// Runs that were active within this many seconds have figures of their own.
 const ACTIVE_S: u64 = 86_400;
 
-/// A run of a fleet that is over is read again after so many seconds.
+/// A run that is over is read again after so many seconds.
 const READ_AGAIN_S: u64 = 60;
 
 /// So many runs at most.
@@ -158,7 +158,7 @@ struct Figures {
     families: BTreeMap<&'static str, Family>,
 }
 
-/// What was tried in each run, as it was computed last: most runs are over and are not read again.
+/// What was tried in each run, as it was computed last: most runs are over.
 #[derive(Debug, Default)]
 pub struct Seen(HashMap<RunId, SeenRun>);
 
@@ -166,8 +166,10 @@ pub struct Seen(HashMap<RunId, SeenRun>);
 struct SeenRun {
     /// How the run stood then.
     mark: Mark,
+    /// When it was read last.
     at: Timestamp,
     figures: Figures,
+    status: RunStatus,
     /// When its last attempt ended.
     last: Option<Timestamp>,
     /// When a job of it was last completed.
@@ -196,12 +198,9 @@ impl Mark {
         }
     }
 
-    /// Tells whether nothing can have happened since that the mark does not show. What a fleet did shows only in
-    /// counts, so runs that are at work there are always read, and others now and then.
-    fn tells_all(&self, line: &RunLine, age_s: u64) -> bool {
+    fn is_open(&self) -> bool {
         let open = [Status::Enqueued, Status::Running];
-        let is_open = open.iter().any(|status| self.counts[*status as usize] > 0);
-        line.fleet.is_none() || !is_open && age_s < READ_AGAIN_S
+        open.iter().any(|status| self.counts[*status as usize] > 0)
     }
 }
 
@@ -265,24 +264,20 @@ pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, Ops
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
-        // One that is harmed keeps nobody from the figures of the others.
-        let read = run_status(context, &run).and_then(|status| {
-            let tried = seen.run(context, &run, line)?;
-            Ok((status, tried))
-        });
-        let Ok((status, tried)) = read else {
-            unreadable += 1;
+        // One that is harmed keeps nobody from the figures of the others, and goes on counting as it was.
+        unreadable += u32::from(seen.read(context, &run, line).is_err());
+        let Some(tried) = seen.0.get(&run) else {
             continue;
         };
         figures.join(&tried.figures);
         let is_own = own < MOST_RUNS && is_active(context, line, tried.last);
         own += usize::from(is_own);
         let name = if is_own { run.as_str() } else { OTHER };
-        of_run(&mut figures, name, &status, tried);
+        of_run(&mut figures, name, tried);
     }
     figures.gauge(
         "archi3d_unreadable_runs",
-        "Runs that cannot be read and are not counted.",
+        "Runs that cannot be read; they count as they were.",
         &[],
         f64::from(unreadable),
     );
@@ -300,32 +295,39 @@ pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, Ops
 }
 
 impl Seen {
-    /// Returns what was tried in a run.
-    fn run(
-        &mut self,
-        context: &OpsContext,
-        run: &RunId,
-        line: &RunLine,
-    ) -> Result<&SeenRun, OpsError> {
+    /// Reads what may be new of a run: one that is over is read again when it changes, and now and then.
+    fn read(&mut self, context: &OpsContext, run: &RunId, line: &RunLine) -> Result<(), OpsError> {
         let (mark, now) = (Mark::of(context, run, line), context.clock.now());
-        let known = self.0.get(run).is_some_and(|seen| {
-            seen.mark == mark && mark.tells_all(line, now.since(seen.at).as_secs())
-        });
-        if !known {
-            let attempts = run_attempts(context, run, None, &[])?.attempts;
-            let mut figures = Figures::default();
-            of_attempts(&mut figures, context, line.created, &attempts);
-            let seen = SeenRun {
-                mark,
-                at: now,
-                figures,
-                last: attempts.iter().filter_map(|one| one.record.ended).max(),
-                completed: last_completed(&attempts),
-                unsure: unsure(&attempts),
-            };
-            self.0.insert(run.clone(), seen);
+        let known = self.0.get_mut(run).filter(|seen| seen.mark == mark);
+        let age_s = known.as_ref().map(|seen| now.since(seen.at).as_secs());
+        if !mark.is_open() && age_s.is_some_and(|age_s| age_s < READ_AGAIN_S) {
+            return Ok(());
         }
-        Ok(&self.0[run])
+        let mut status = run_status(context, run)?;
+        // Of failures only the jobs count here.
+        status.failure_groups = Vec::new();
+        for failure in &mut status.failures {
+            failure.message = String::new();
+        }
+        // What a fleet did shows only in counts.
+        if let Some(seen) = known.filter(|_| line.fleet.is_none()) {
+            (seen.at, seen.status) = (now, status);
+            return Ok(());
+        }
+        let attempts = run_attempts(context, run, None, &[])?.attempts;
+        let mut figures = Figures::default();
+        of_attempts(&mut figures, context, line.created, &attempts);
+        let seen = SeenRun {
+            mark,
+            at: now,
+            status,
+            figures,
+            last: attempts.iter().filter_map(|one| one.record.ended).max(),
+            completed: last_completed(&attempts),
+            unsure: unsure(&attempts),
+        };
+        self.0.insert(run.clone(), seen);
+        Ok(())
     }
 }
 
@@ -356,8 +358,8 @@ fn unsure(attempts: &[NamedAttempt]) -> HashMap<JobId, AttemptOutcome> {
 }
 
 /// Adds how a run stands, under its name or that of all others.
-fn of_run(figures: &mut Figures, name: &str, status: &RunStatus, tried: &SeenRun) {
-    let own = name != OTHER;
+fn of_run(figures: &mut Figures, name: &str, tried: &SeenRun) {
+    let (own, status) = (name != OTHER, &tried.status);
     for algo in &status.algos {
         for state in Status::ALL {
             let labels = [
@@ -434,6 +436,13 @@ fn of_run(figures: &mut Figures, name: &str, status: &RunStatus, tried: &SeenRun
             figures
                 .of("archi3d_budget_usd", Kind::Gauge, "Spending limits.")
                 .raise(&labels, limit.cap_usd);
+            figures
+                .of(
+                    "archi3d_budget_used_usd",
+                    Kind::Gauge,
+                    "What is spent or reserved of spending limits.",
+                )
+                .raise(&labels, limit.used_usd);
         }
     }
     let beats = status.running.iter().filter_map(|job| job.last_beat_age);

@@ -282,11 +282,8 @@ fn finished(run: &RunId, line: &RunLine) -> Option<Notice> {
 
 fn of_money(context: &OpsContext, run: &RunId, found: &mut Vec<Notice>) -> Result<(), OpsError> {
     let status = run_status(context, run)?;
-    let spent = status.money.of_run.spent_usd;
-    let agreed = submit::agreed_usd(context, run)?.map(|cap| ("run", cap, spent));
-    let limits = status.money.of_run.limits.iter();
-    let limits = limits.map(|limit| (limit.of, limit.cap_usd, limit.used_usd));
-    for (of, cap, used) in limits.chain(agreed) {
+    for limit in &status.money.of_run.limits {
+        let (of, cap, used) = (limit.of, limit.cap_usd, limit.used_usd);
         if cap > 0.0 && used >= cap * LOW {
             let day = context.clock.now().iso();
             let name = if of == "run" {

@@ -72,7 +72,7 @@ fn plan_of(
     })
 }
 
-/// Says what a worker would do with jobs that do not exist yet.
+/// Says what a worker would do with jobs that do not exist yet. What cannot start now has its price here too.
 pub(super) fn plan_new(
     context: &OpsContext,
     request: &WorkerRequest,
@@ -81,6 +81,7 @@ pub(super) fn plan_new(
     let _span = trace::span("plan");
     trace::set("jobs", jobs.len());
     let mut planner = Planner::new(context, request, context.ordering()?.runs()?, true)?;
+    planner.prices_blocked = true;
     let warnings = given_up(context, &jobs);
     let filter = select::among(&request.query, &jobs);
     let jobs = planner.plan_all(jobs, &filter);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::domain::budget::Caps;
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::job::Status;
@@ -18,7 +19,7 @@ use crate::ops::money::Money;
 use crate::ops::view::status::{
     AlgoStatus, FailedJobView, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJobView,
 };
-use crate::ops::{OpsContext, OpsError, budget};
+use crate::ops::{OpsContext, OpsError, budget, submit};
 use crate::platform;
 use crate::store::overview::{AlgoOverview, Overview, RunningJob as Held};
 use crate::store::providers::{Closable, Closure};
@@ -44,7 +45,9 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
         // What cannot be read is told elsewhere; then the run's own times must do.
         usual.add(&seen, &runs.medians().unwrap_or_default());
     }
-    let mut status = shape(context, run_id, seen, &usual, now);
+    let limit = submit::limit_usd(context, run_id)?;
+    let caps = budget::caps(&context.settings, limit);
+    let mut status = shape(context, run_id, seen, &usual, (now, caps));
     status.closed = closed_here(context, closed, &status.algos);
     let of_run = |pause: &Closure| {
         let mut algos = status.algos.iter();
@@ -59,7 +62,7 @@ fn shape(
     run_id: &RunId,
     seen: Overview,
     usual: &Usual,
-    now: Timestamp,
+    (now, caps): (Timestamp, Caps),
 ) -> RunStatus {
     let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
     let algos: Vec<AlgoStatus> = seen
@@ -87,7 +90,7 @@ fn shape(
     let price = |algo: &AlgoStatus| Some(Usd::of(algo.unit_usd?).times(open(algo)));
     let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
     let money = MoneyToFinish {
-        of_run: Money::of(&seen.balance, budget::caps(&context.settings, None)),
+        of_run: Money::of(&seen.balance, caps),
         to_finish_usd: algos.iter().filter_map(price).sum(),
         unpriced: unpriced.map(open).sum(),
         not_registered_usd: seen.not_registered_usd,

@@ -5,8 +5,6 @@
 //! making it again adds nothing; those who ask at once share these steps (`queue`). Where a fleet is named the run, its jobs, and the answer are one
 //! transaction (`fleet`). `orders` has what workers that follow are to do.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -25,6 +23,8 @@ use crate::ops::{OpsContext, OpsError};
 use crate::store::error::StoreError;
 use crate::trace;
 
+mod asked;
+mod cap;
 mod files;
 #[cfg(feature = "postgres")]
 mod fleet;
@@ -34,17 +34,17 @@ mod planned;
 mod queue;
 mod undo;
 
+pub(super) use asked::{as_chosen, asked_for};
+pub use asked::{intent_of, intents};
 pub use log::{Intent, RequestKey, RetryOrder};
-pub use orders::{
-    Following, Retried, Retry, Spent, WorkOrder, agreed_usd, orders, put_back, retry,
-};
+pub use orders::{Following, Retried, Retry, Spent, WorkOrder, limit_usd, orders, put_back, retry};
 #[cfg(feature = "postgres")]
 pub(super) use orders::{Terms, terms};
 
 pub use undo::undo;
 
-use files::ordered_today;
-use log::Lines;
+pub use cap::damaged_lines;
+use cap::fits_cap;
 use planned::{planned, summary};
 
 /// How long an answer is remembered.
@@ -125,6 +125,17 @@ pub struct SubmissionPlan {
     pub warnings: Vec<String>,
     /// The run that would be given back instead.
     pub existing: Option<Existing>,
+}
+
+impl SubmissionPlan {
+    /// Tells whether it costs something, as far as anybody knows.
+    fn costs(&self) -> bool {
+        self.expected_usd > Usd::ZERO || self.unknown_price_jobs > 0
+    }
+
+    fn noted(&self) -> Value {
+        serde_json::to_value(self).expect("plain data can always be written")
+    }
 }
 
 /// The jobs of one algorithm in a plan.
@@ -254,6 +265,9 @@ pub enum SubmitError {
     /// It costs, and nobody said how much it may.
     #[error("this costs money, so max_cost_usd must say how much it may cost")]
     MaxCostMissing(Usd),
+    /// It is to be bought again on purpose, and nobody could tell a second request from a repeated one.
+    #[error("this buys the same again, so it needs an Idempotency-Key")]
+    KeyMissing,
     /// It costs more than it may.
     #[error("{jobs} jobs are expected to cost ${}; {limit} is {allowed:.2}", expected.dollars())]
     TooDear {
@@ -368,7 +382,7 @@ impl Submission {
             notes: self.notes.clone(),
             expected_usd: plan.expected_usd.dollars(),
             committed_usd: self.daily_cap_usd.map(|_| self.most(plan).dollars()),
-            plan: serde_json::to_value(plan).expect("plain data can always be written"),
+            plan: plan.noted(),
             traceparent: trace::here().map(|place| place.to_string()),
         }
     }
@@ -396,55 +410,6 @@ fn word_of(status: Status) -> &'static str {
     } else {
         "active"
     }
-}
-
-/// Returns the submissions that led to runs, by run.
-pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Arc<Intent>>, OpsError> {
-    let lines = Lines::read(&context.workspace)?;
-    let intents = lines.intents.iter().cloned();
-    let made = intents.filter(|intent| lines.made.contains_key(&intent.run_id));
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_mut, reason = "a fleet adds some")
-    )]
-    let mut intents: BTreeMap<_, _> = made.map(|intent| (intent.run_id.clone(), intent)).collect();
-    #[cfg(feature = "postgres")]
-    if let Some(server) = context.fleet()? {
-        let others = fleet::intents(&*server, None)?.into_iter();
-        intents.extend(others.map(|(run, intent)| (run, Arc::new(intent))));
-    }
-    Ok(intents)
-}
-
-/// Returns the submission that led to a run.
-pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Arc<Intent>>, OpsError> {
-    #[cfg(feature = "postgres")]
-    if let Some(server) = context.fleet()?
-        && let Some(intent) = fleet::intents(&*server, Some(run))?.remove(run)
-    {
-        return Ok(Some(Arc::new(intent)));
-    }
-    Ok(Lines::read(&context.workspace)?.of_run(run).cloned())
-}
-
-/// Returns the workspace as a run sees it, with the options that were chosen for it.
-pub(super) fn as_chosen(context: &OpsContext, run: &RunId) -> Result<OpsContext, OpsError> {
-    Ok(match asked_for(context, run)? {
-        Some(intent) => context.choosing(&intent.options()),
-        None => context.clone(),
-    })
-}
-
-/// Returns the submission that led to a run, asked of where the run lives and of nobody else.
-pub(super) fn asked_for(
-    context: &OpsContext,
-    run: &RunId,
-) -> Result<Option<Arc<Intent>>, OpsError> {
-    let paths = context.workspace.run(run);
-    if paths.manifest().exists() && !paths.fleet().exists() {
-        return Ok(Lines::read(&context.workspace)?.of_run(run).cloned());
-    }
-    intent_of(context, run)
 }
 
 /// How a run stands in a word: at work, else waiting, else the worst of how its jobs ended. What
@@ -488,7 +453,7 @@ pub fn line_of(run: &RunId, status: &RunStatus) -> RunLine {
 pub fn arrive(context: &OpsContext, only: Option<&RunId>) -> Result<(), OpsError> {
     #[cfg(feature = "postgres")]
     if let Some(server) = context.fleet()? {
-        fleet::arrive(context, &mut server.desk(), only)?;
+        fleet::arrive(context, &*server, only)?;
     }
     #[cfg(not(feature = "postgres"))]
     let _ = (context, only);
@@ -532,12 +497,15 @@ fn check(
     {
         return Err(SubmitError::PlanChanged(Box::new(plan.clone())));
     }
-    let costs = plan.expected_usd > Usd::ZERO || plan.unknown_price_jobs > 0;
+    let costs = plan.costs();
     let allowed = match asked.max_cost_usd {
         Some(allowed) => Some(("max_cost_usd", allowed)),
         None if costs => return Err(SubmitError::MaxCostMissing(plan.expected_usd)),
         None => None,
     };
+    if costs && asked.dedupe == Dedupe::None && asked.key.is_none() {
+        return Err(SubmitError::KeyMissing);
+    }
     if let Some((limit, allowed)) = allowed
         && plan.expected_usd > Usd::of(allowed)
     {
@@ -552,20 +520,4 @@ fn check(
         Some((cap, ordered)) => fits_cap(plan, asked.most(plan), cap - ordered),
         None => Ok(()),
     }
-}
-
-/// Refuses what may cost more than is left of a cap.
-fn fits_cap(plan: &SubmissionPlan, most: Usd, left: f64) -> Result<(), SubmitError> {
-    if plan.unknown_price_jobs > 0 {
-        return Err(SubmitError::Unpriced(plan.unknown_price_jobs));
-    }
-    // Sums of amounts that people write are right to a millionth.
-    if most > Usd::of((left + 1e-9).max(0.0)) {
-        return Err(SubmitError::OverCap {
-            jobs: plan.jobs,
-            most,
-            left,
-        });
-    }
-    Ok(())
 }

@@ -21,6 +21,9 @@ use crate::workspace::paths::Workspace;
 /// What every token begins with.
 pub const PREFIX: &str = "a3d_";
 
+/// The name of the token that a service makes for who starts it; nobody else has it.
+pub const OF_SERVICE: &str = "serve";
+
 /// A file of tokens is never longer than this.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -153,6 +156,12 @@ pub fn create(context: &OpsContext, request: TokenRequest) -> Result<NewToken, O
         return Err(setup(
             format!("a token cannot be called {name:?}"),
             "choose a name of 1 to 80 plain characters",
+        ));
+    }
+    if name == OF_SERVICE {
+        return Err(setup(
+            format!("{name:?} is the token that a service makes for who starts it"),
+            "choose another name",
         ));
     }
     let made = mint(TokenRequest { name, ..request }, context.clock.now());

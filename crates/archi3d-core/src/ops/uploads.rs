@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::text::hex;
 use crate::ops::{OpsContext, OpsError};
-use crate::platform;
 use crate::store::error::IoContext as _;
+use crate::workspace::durable;
 
 /// Pictures of more pixels a side are none that anybody can use.
 const MOST_PIXELS: u32 = 16_384;
@@ -44,16 +44,17 @@ pub fn keep(context: &OpsContext, bytes: &[u8]) -> Result<Result<Upload, String>
     let folder = folder(context);
     std::fs::create_dir_all(&folder).context("create", &folder)?;
     let path = folder.join(format!("{sha256}.{ending}"));
-    let published = platform::publish(&path, bytes).context("write", &path)?;
-    if let Some(file) = &published {
-        file.sync_all().context("sync", &path)?;
-        platform::sync_dir(&folder).context("sync", &folder)?;
+    // One that a power cut left in pieces is not it.
+    let is_new = !durable::says(&path, bytes).unwrap_or(false);
+    if is_new {
+        let tag = uuid::Uuid::new_v4().simple().to_string();
+        durable::replace(&path, bytes, &tag).context("write", &path)?;
     }
     Ok(Ok(Upload {
         stored: format!("uploads/{sha256}.{ending}"),
         sha256,
         media_type,
-        is_new: published.is_some(),
+        is_new,
     }))
 }
 

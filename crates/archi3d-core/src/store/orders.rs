@@ -30,11 +30,11 @@ pub trait Orders {
     /// Returns a run by its id.
     fn run(&mut self, run_id: &str) -> FleetResult<Option<Run>>;
 
-    /// Returns the run that the same parameters lead to.
-    fn same(&mut self, payload_hash: &[u8]) -> FleetResult<Option<Same>>;
+    /// Returns the runs of the same parameters that may be given back, the latest first.
+    fn same(&mut self, payload_hash: &[u8]) -> FleetResult<Vec<Same>>;
 
-    /// From now on the same parameters do not lead to this run.
-    fn forget_same(&mut self, run_no: i64) -> FleetResult<()>;
+    /// From now on none of these is the one that an earlier version gives back.
+    fn forget_same(&mut self, payload_hash: &[u8]) -> FleetResult<()>;
 
     /// Counts the jobs of a run.
     fn counts(&mut self, run_no: i64) -> FleetResult<RunCounts>;
@@ -63,8 +63,9 @@ pub trait Orders {
     /// Returns what workers that follow are to do.
     fn open(&mut self) -> FleetResult<Vec<Open>>;
 
-    /// Returns what the orders to retry jobs of a run take of caps, and what the run may cost since one of them said so.
-    fn again(&mut self, run_id: &str) -> FleetResult<(Usd, Option<f64>)>;
+    /// Returns what the orders to retry jobs of a run take of caps, what the run may cost since one of them said so, and what the
+    /// last one may cost in all where nobody did.
+    fn again(&mut self, run_id: &str) -> FleetResult<(Usd, Option<f64>, Option<f64>)>;
 
     /// Notes that the jobs of an order to retry wait again; tells whether nobody did before.
     fn take_retry(&mut self, id: Uuid) -> FleetResult<bool>;

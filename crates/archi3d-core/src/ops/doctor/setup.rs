@@ -8,6 +8,7 @@ use crate::domain::finding::{Code, Finding, Severity};
 use crate::domain::job::Status;
 use crate::domain::text::counted;
 use crate::ops::adapters::{self, AdapterEntry};
+use crate::ops::submit;
 use crate::store::providers::Closable;
 use crate::store::upkeep::{Checkup, unreadable};
 use crate::table::Table;
@@ -16,6 +17,7 @@ use super::Target;
 
 pub(super) fn look(target: &Target, table: Option<&Table>, checkup: &mut Checkup) {
     look_at_providers(target, checkup);
+    look_at_orders(target, checkup);
     let context = match &target.context {
         Ok(context) => context,
         Err(error) => {
@@ -80,6 +82,25 @@ fn waiting_jobs(table: &Table) -> BTreeMap<String, usize> {
         }
     }
     waiting
+}
+
+fn look_at_orders(target: &Target, checkup: &mut Checkup) {
+    let path = "tables/submissions.jsonl";
+    let lines = match submit::damaged_lines(&target.workspace) {
+        Ok(lines) => lines,
+        Err(error) => return checkup.find(unreadable(path, &error)),
+    };
+    if lines.is_empty() {
+        return;
+    }
+    let what = format!("{} cannot be read", counted(lines.len(), "order"));
+    let finding = Finding::new(Code::LostOrder, what);
+    let finding = lines
+        .into_iter()
+        .fold(finding, |finding, line| finding.at(path, Some(line)));
+    checkup.find(finding.fix(
+        "put each line back from a backup, or, once its order is known, remove it while no service runs",
+    ));
 }
 
 fn look_at_providers(target: &Target, checkup: &mut Checkup) {

@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::cap::ordered_on_files;
 use super::log::{Held, Kept, Line, Lines};
 use super::planned::{Planned, algos, items, planned};
 use super::queue::{self, Order};
 use super::{
-    Dedupe, Existing, Intent, Outcome, REMEMBERED, RequestKey, Submission, SubmitError, Submitted,
-    Written, check, is_taken, name_of, run_named, seen_now, status_of, word_of,
+    Dedupe, Existing, Intent, Outcome, REMEMBERED, RequestKey, Submission, SubmissionPlan,
+    SubmitError, Submitted, Written, check, is_taken, name_of, run_named, seen_now, status_of,
+    word_of,
 };
 use crate::domain::id::RunId;
+use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
 use crate::ops::batch::{self, BatchError, NewRun};
 use crate::ops::names::RunLine;
@@ -33,7 +36,7 @@ pub(super) fn submit(
     let lines = Lines::read(&context.workspace)?;
     // What is known needs no plan, and what needs one is planned beside the others.
     let planned = match known(context, &lines, asked, context.clock.now())? {
-        None => Some(planned(context, asked)?),
+        None | Some(Known::Others(_)) => Some(planned(context, asked)?),
         Some(_) => None,
     };
     queue::carry_out(Order {
@@ -64,6 +67,8 @@ enum Known {
     Answered(Arc<Kept>),
     /// It was begun.
     Begun(Arc<Intent>),
+    /// Somebody else asked for the same, and it was begun.
+    Others(Arc<Intent>),
     /// An earlier run will do.
     Earlier(Arc<Intent>, RunLine),
 }
@@ -80,7 +85,7 @@ fn known(
         return Ok(Some(known));
     }
     if let Some(begun) = begun(lines, asked) {
-        return Ok(Some(Known::Begun(begun)));
+        return Ok(Some(Known::Others(begun)));
     }
     let found = earlier(context, lines, asked)?;
     Ok(found.map(|(intent, line)| Known::Earlier(Arc::clone(intent), line)))
@@ -115,7 +120,7 @@ fn with_key(lines: &Lines, key: &RequestKey, now: Timestamp) -> Result<Option<Kn
 fn begun(lines: &Lines, asked: &Submission) -> Option<Arc<Intent>> {
     let mut same = lines.of_payload(&asked.payload_hash);
     let same = same.find(|intent| {
-        intent.dedupes && asked.dedupe != Dedupe::None && !lines.made.contains_key(&intent.run_id)
+        intent.dedupes && asked.dedupe != Dedupe::None && lines.is_begun(&intent.run_id)
     });
     same.cloned()
 }
@@ -152,12 +157,18 @@ struct Member<'o> {
     intent: Arc<Intent>,
     /// Whether it was noted before.
     noted: bool,
+    /// Whether it is the run that somebody else asked for.
+    is_others: bool,
 }
 
 /// What becomes of one of those who ask.
 enum Step {
     Told(Submitted, Option<Line>),
-    Make { intent: Arc<Intent>, noted: bool },
+    Make {
+        intent: Arc<Intent>,
+        noted: bool,
+        is_others: bool,
+    },
 }
 
 /// Carries out what several ask for; nothing for those whose turn comes after it: they ask for the same, or for the rest of
@@ -190,11 +201,16 @@ pub(super) fn carry_out(orders: &[Arc<Order>]) -> Vec<Option<Result<Submitted, S
                 lines.extend(line);
                 results[place] = Some(Ok(told));
             }
-            Ok(Step::Make { intent, noted }) => members.push(Member {
+            Ok(Step::Make {
+                intent,
+                noted,
+                is_others,
+            }) => members.push(Member {
                 place,
                 order,
                 intent,
                 noted,
+                is_others,
             }),
             Err(error) => results[place] = Some(Err(error)),
         }
@@ -223,7 +239,7 @@ fn clash(one: &Order, other: &Order) -> bool {
 fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
     let (context, asked) = (&order.context, &order.asked);
     let now = context.clock.now();
-    match known(context, lines, asked, now)? {
+    let others = match known(context, lines, asked, now)? {
         Some(Known::Answered(kept)) => {
             let told = Submitted {
                 status: kept.status,
@@ -237,6 +253,7 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
             return Ok(Step::Make {
                 intent,
                 noted: true,
+                is_others: false,
             });
         }
         Some(Known::Earlier(intent, line)) => {
@@ -249,8 +266,9 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
             let line = answered(asked, &told, now);
             return Ok(Step::Told(told, line));
         }
-        None => {}
-    }
+        Some(Known::Others(intent)) => Some(intent),
+        None => None,
+    };
     let planned_now;
     let plan = if let Some(planned) = &order.planned {
         &planned.plan
@@ -258,14 +276,22 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
         planned_now = planned(context, asked)?;
         &planned_now.plan
     };
-    let ordered = asked
-        .daily_cap_usd
-        .map(|_| ordered_today(lines, &asked.by, now));
-    check(asked, plan, ordered)?;
+    if let Some(intent) = others {
+        // It counts as an order of whoever began it.
+        check(asked, plan, None)?;
+        let narrowed = narrowed(&intent, asked, plan);
+        return Ok(Step::Make {
+            noted: narrowed == *intent,
+            intent: Arc::new(narrowed),
+            is_others: true,
+        });
+    }
+    let ordered = asked.daily_cap_usd;
+    let ordered = ordered.map(|_| ordered_on_files(context, lines, &asked.by, now));
+    check(asked, plan, ordered.transpose()?)?;
     let run_id = name_of(asked)?;
     // A name that was noted and is not made yet belongs to that request.
-    let is_noted = lines.of_run(&run_id).is_some() && !lines.made.contains_key(&run_id);
-    if is_noted || is_taken(context, asked)? {
+    if lines.is_begun(&run_id) || is_taken(context, asked)? {
         return Err(SubmitError::RunIdTaken(run_id));
     }
     let mut intent = asked.noted(now, run_id, plan);
@@ -273,7 +299,21 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
     Ok(Step::Make {
         intent: Arc::new(intent),
         noted: false,
+        is_others: false,
     })
+}
+
+/// Returns what was begun under the terms of both who asked for it: neither gets more than was allowed.
+fn narrowed(begun: &Intent, asked: &Submission, plan: &SubmissionPlan) -> Intent {
+    let lower = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
+    let fewer = [begun.max_parallel, asked.max_parallel];
+    Intent {
+        max_cost_usd: lower(begun.max_cost_usd, asked.max_cost_usd),
+        max_parallel: fewer.into_iter().flatten().min(),
+        start: begun.start && asked.start,
+        plan: plan.noted(),
+        ..begun.clone()
+    }
 }
 
 /// Notes what is about to be made, makes it, and notes that it is there: each once for all of them. Tells too whether
@@ -313,7 +353,11 @@ fn bring_about(
         let at = member.order.context.clock.now();
         let run_id = member.intent.run_id.clone();
         lines.extend(is_new.then_some(Line::Made { at, run_id }));
-        let answer = Outcome::made(&member.intent).told(member.order.written);
+        let outcome = Outcome {
+            deduplicated: member.is_others.then_some(word_of(Status::Enqueued)),
+            ..Outcome::made(&member.intent)
+        };
+        let answer = outcome.told(member.order.written);
         lines.extend(answered(&member.order.asked, &answer, at));
         told.push(Ok(answer));
     }
@@ -413,21 +457,4 @@ fn new_run(order: &Order, run_id: &RunId) -> Result<NewRun, SubmitError> {
         algos,
         items,
     })
-}
-
-/// Returns what somebody ordered today.
-pub(super) fn ordered_today(lines: &Lines, by: &str, now: Timestamp) -> f64 {
-    let today = now.as_datetime().date_naive();
-    let is_today = |at: Timestamp| at.as_datetime().date_naive() == today;
-    let runs = lines
-        .intents
-        .iter()
-        .filter(|one| one.by == by && is_today(one.at));
-    let retries = lines
-        .retries
-        .iter()
-        .filter(|one| one.by == by && is_today(one.at));
-    runs.map(|one| one.committed_usd())
-        .chain(retries.map(|one| one.expected_usd))
-        .sum()
 }

@@ -25,6 +25,8 @@ use crate::store::{Blob, Fleet};
 use crate::workspace::fleet::{FleetMark, FleetState};
 use crate::workspace::lock::FileLock;
 
+use super::asked::unreadable;
+use super::cap::under_cap;
 use super::log::{Again, RequestKey, RetryOrder};
 use super::planned::{Planned, planned};
 use super::{
@@ -60,11 +62,9 @@ pub(super) fn submit(
         Answer::New => (make(context, server, asked, written)?, true),
     };
     if let Some(run_id) = &told.run_id {
-        // What is in the database stands, whatever becomes of the folder; the next one who looks makes it.
-        let arrived = server
-            .desk()
-            .order(false, |c| Ok(arrive_one(context, c, run_id)));
-        let _ = arrived;
+        // What is in the database stands, whatever becomes of the folder; the next one who looks makes it. That may take long
+        // where others hold the registry, and whoever orders next does not wait for it.
+        let _ = server.look(|c| Ok(arrive_one(context, c, run_id)));
         if is_new {
             let by = Map::from_iter([("by".to_owned(), Value::from(asked.by.as_str()))]);
             events::note(context, "run_created", run_id, by);
@@ -110,6 +110,7 @@ fn make(
     let blobs = pictures.as_ref().map(|pictures| &pictures.blobs);
     let jobs = new_jobs(context, &jobs, &rows, (intent.at.iso(), blobs));
     let mut run_no = None;
+    let (held, beside) = under_cap(context, &asked.by, asked.daily_cap_usd, intent.at)?;
     let mut desk = server.desk();
     let answer = desk.order(true, |c| {
         c.prepare()?;
@@ -130,7 +131,7 @@ fn make(
         }
         if asked.daily_cap_usd.is_some() {
             let ordered = c.ordered_today(&asked.by)?;
-            if let Err(error) = check(asked, &plan, Some(ordered.dollars())) {
+            if let Err(error) = check(asked, &plan, Some(beside + ordered.dollars())) {
                 return Ok(Answer::Refused(error));
             }
         }
@@ -144,9 +145,9 @@ fn make(
             lease_seconds: LEASE_SECONDS,
             artifacts_url: pictures.as_ref().map(|pictures| pictures.place.as_str()),
         };
-        if let Some((older, _, _)) = same(c, asked)? {
-            // It failed, was cancelled, or is not wanted: the new one takes its place.
-            c.forget_same(older)?;
+        if intent.dedupes {
+            // Services of earlier versions know one run of the same parameters.
+            c.forget_same(&hash)?;
         }
         let added = c.add_run(&run, &jobs)?;
         let body = serde_json::to_string(&intent).expect("plain data can always be written");
@@ -165,6 +166,7 @@ fn make(
         run_no = Some(added);
         Ok(Answer::Told(told))
     })?;
+    drop(held);
     fault::here("submit.committed");
     match answer {
         Answer::Told(told) => {
@@ -213,13 +215,10 @@ fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResul
             replayed: true,
         }));
     }
-    let Some((run_no, intent, line)) = same(c, asked)? else {
+    let Some((run_no, intent, line)) = earlier(c, asked)? else {
         return Ok(Answer::New);
     };
     let status = status_of(&line);
-    if !asked.is_content_with(status) {
-        return Ok(Answer::New);
-    }
     let outcome = Outcome {
         line,
         intent: &intent,
@@ -230,23 +229,25 @@ fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResul
     Ok(Answer::Told(told))
 }
 
-/// Returns the run that the same parameters led to, what was asked for then, and how it stands.
-fn same(c: &mut dyn Orders, asked: &Submission) -> FleetResult<Option<(i64, Intent, RunLine)>> {
+/// Returns the last run of the same parameters that will do instead of a new one, what was asked for then, and how it stands.
+fn earlier(c: &mut dyn Orders, asked: &Submission) -> FleetResult<Option<(i64, Intent, RunLine)>> {
     if asked.dedupe == super::Dedupe::None {
         return Ok(None);
     }
-    let Some(found) = c.same(&hash_bytes(asked))? else {
-        return Ok(None);
-    };
-    let Ok(intent) = serde_json::from_str::<Intent>(&found.body) else {
-        return Ok(None);
-    };
-    let mut line = Outcome::made(&intent).line;
-    let counted = c.counts(found.run_no)?;
-    line.counts = counted.counts;
-    line.jobs = counted.counts.iter().sum();
-    line.rehearsed += counted.rehearsed;
-    Ok(Some((found.run_no, intent, line)))
+    for found in c.same(&hash_bytes(asked))? {
+        let Ok(intent) = serde_json::from_str::<Intent>(&found.body) else {
+            continue;
+        };
+        let mut line = Outcome::made(&intent).line;
+        let counted = c.counts(found.run_no)?;
+        line.counts = counted.counts;
+        line.jobs = counted.counts.iter().sum();
+        line.rehearsed += counted.rehearsed;
+        if asked.is_content_with(status_of(&line)) {
+            return Ok(Some((found.run_no, intent, line)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the run that would be given back instead of a new one.
@@ -254,10 +255,11 @@ pub(super) fn existing(
     server: &dyn Fleet,
     asked: &Submission,
 ) -> Result<Option<Existing>, SubmitError> {
-    let found = server.look(|c| same(c, asked))?;
-    let found = found.map(|(_, intent, line)| (intent.run_id, status_of(&line)));
-    let will_do = found.filter(|(_, status)| asked.is_content_with(*status));
-    Ok(will_do.map(|(run_id, status)| Existing { run_id, status }))
+    let found = server.look(|c| earlier(c, asked))?;
+    Ok(found.map(|(_, intent, line)| Existing {
+        run_id: intent.run_id,
+        status: status_of(&line),
+    }))
 }
 
 fn remember(
@@ -309,12 +311,23 @@ fn new_jobs(
     jobs.collect()
 }
 
-/// Returns the submissions that led to runs of the fleet, or to the one.
-pub(super) fn intents(
-    server: &dyn Fleet,
-    only: Option<&RunId>,
-) -> Result<BTreeMap<RunId, Intent>, OpsError> {
-    let found = server.look(|c| c.runs(only.map(RunId::as_str)))?;
+/// Returns the submission that led to a run of the fleet, and nothing in its place if this program cannot read it.
+pub(super) fn asked(server: &dyn Fleet, run: &RunId) -> Result<Option<Option<Intent>>, OpsError> {
+    let found = server.look(|c| c.runs(Some(run.as_str())))?.pop();
+    Ok(found.map(|(_, body)| serde_json::from_str(&body).ok()))
+}
+
+/// Returns the submission that led to a run of the fleet, for those who act.
+pub(super) fn readable(server: &dyn Fleet, run: &RunId) -> Result<Option<Intent>, OpsError> {
+    let asked = asked(server, run)?;
+    asked
+        .map(|read| read.ok_or_else(|| unreadable(run)))
+        .transpose()
+}
+
+/// Returns the submissions that led to runs of the fleet, as far as they can be read: for those who look.
+pub(super) fn intents(server: &dyn Fleet) -> Result<BTreeMap<RunId, Intent>, OpsError> {
+    let found = server.look(|c| c.runs(None))?;
     let read = found.into_iter().filter_map(|(run, body)| {
         let intent = serde_json::from_str(&body).ok()?;
         Some((RunId::parse(&run).ok()?, intent))
@@ -334,24 +347,32 @@ pub(super) struct Task {
     pub(super) again: Again,
 }
 
-/// Returns what workers that follow are to do in the fleet. Runs that have no folder here get one.
-pub(super) fn open(context: &OpsContext, server: &dyn Fleet) -> Result<Vec<Task>, OpsError> {
+/// Returns what workers that follow are to do in the fleet, and the runs of which an order cannot be read, which waits. Runs that
+/// have no folder here get one.
+pub(super) fn open(
+    context: &OpsContext,
+    server: &dyn Fleet,
+) -> Result<(Vec<Task>, Vec<RunId>), OpsError> {
     let found = server.look(|c| c.open())?;
-    let mut all = Vec::new();
+    let (mut all, mut unreadable) = (Vec::new(), Vec::new());
     for open in found {
         let Ok(run_id) = RunId::parse(&open.run_id) else {
             continue;
         };
         server.look(|c| Ok(arrive_one(context, c, &run_id)))??;
-        let (intent, retry) = if open.is_retry {
-            let intent = intents(server, Some(&run_id))?.remove(&run_id);
-            (intent, serde_json::from_str(&open.body).ok())
+        let read = if open.is_retry {
+            match (asked(server, &run_id)?, serde_json::from_str(&open.body)) {
+                (Some(None), _) | (_, Err(_)) => None,
+                (intent, Ok(retry)) => Some((intent.flatten(), Some(retry))),
+            }
         } else {
-            (serde_json::from_str(&open.body).ok(), None)
+            let intent = serde_json::from_str(&open.body).ok();
+            intent.map(|intent| (Some(intent), None))
         };
-        if open.is_retry && retry.is_none() || !open.is_retry && intent.is_none() {
+        let Some((intent, retry)) = read else {
+            unreadable.push(run_id);
             continue;
-        }
+        };
         all.push(Task {
             run_id,
             intent,
@@ -360,18 +381,20 @@ pub(super) fn open(context: &OpsContext, server: &dyn Fleet) -> Result<Vec<Task>
             again: Again {
                 counted_usd: open.retried.dollars(),
                 max_cost_usd: open.raised_usd,
+                accepted_usd: None,
             },
         });
     }
-    Ok(all)
+    Ok((all, unreadable))
 }
 
 /// Returns what the orders to retry jobs of a run come to.
 pub(super) fn again(server: &dyn Fleet, run: &RunId) -> Result<Again, OpsError> {
-    let (counted, max_cost_usd) = server.look(|c| c.again(run.as_str()))?;
+    let (counted, max_cost_usd, accepted_usd) = server.look(|c| c.again(run.as_str()))?;
     Ok(Again {
         counted_usd: counted.dollars(),
         max_cost_usd,
+        accepted_usd,
     })
 }
 
@@ -490,14 +513,14 @@ fn kept(c: &mut dyn Orders, key: &RequestKey) -> FleetResult<Result<Option<Strin
 /// Makes the folders of runs that were asked for and have none here, or the one.
 pub(super) fn arrive(
     context: &OpsContext,
-    desk: &mut Desk<'_>,
+    server: &dyn Fleet,
     only: Option<&RunId>,
 ) -> Result<(), OpsError> {
-    let runs = desk.order(false, |c| c.runs(only.map(RunId::as_str)))?;
+    let runs = server.look(|c| c.runs(only.map(RunId::as_str)))?;
     let mut runs = runs
         .into_iter()
         .filter_map(|(run, _)| RunId::parse(&run).ok());
-    runs.try_for_each(|run| desk.order(false, |c| Ok(arrive_one(context, c, &run)))?)
+    runs.try_for_each(|run| server.look(|c| Ok(arrive_one(context, c, &run)))?)
 }
 
 fn arrive_one(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(), OpsError> {

@@ -77,6 +77,8 @@ pub(super) struct Again {
     pub(super) counted_usd: f64,
     /// What the run may cost since one of them said so.
     pub(super) max_cost_usd: Option<f64>,
+    /// What they may cost in all where nobody said what the run may.
+    pub(super) accepted_usd: Option<f64>,
 }
 
 /// What is known of a run that was asked for.
@@ -162,6 +164,10 @@ pub struct RetryOrder {
     /// What the run may cost in all from then on, if that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
+    /// What the run may have cost in all when these jobs are made, by the plan that was confirmed, where nobody said what it
+    /// may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_usd: Option<f64>,
 }
 
 impl RetryOrder {
@@ -222,9 +228,12 @@ pub(super) struct Lines {
     pub(super) retries: Vec<Arc<RetryOrder>>,
     /// The ids of those whose jobs wait again.
     pub(super) retried: HashSet<String>,
+    /// How many lines were read, and the numbers of those that say nothing, from 1.
+    read: usize,
+    pub(super) damaged: Vec<usize>,
 }
 
-fn path(workspace: &Workspace) -> PathBuf {
+pub(super) fn path(workspace: &Workspace) -> PathBuf {
     workspace.tables().join("submissions.jsonl")
 }
 
@@ -238,6 +247,11 @@ impl Lines {
     /// Returns the submission that led to a run.
     pub(super) fn of_run(&self, run: &RunId) -> Option<&Arc<Intent>> {
         self.of_run.get(run).map(|at| &self.intents[*at])
+    }
+
+    /// Tells whether a run was noted and is not made yet.
+    pub(super) fn is_begun(&self, run: &RunId) -> bool {
+        self.of_run.contains_key(run) && !self.made.contains_key(run)
     }
 
     /// Returns the last submission with a key.
@@ -265,12 +279,29 @@ impl Lines {
         for order in of_run {
             again.counted_usd += order.expected_usd;
             again.max_cost_usd = order.max_cost_usd.or(again.max_cost_usd);
+            again.accepted_usd = order.accepted_usd.or(again.accepted_usd);
         }
         again
     }
 
+    /// Takes a line as it was written. One that was cut short was never answered for; any other that cannot be read may have
+    /// been an order.
+    fn take_text(&mut self, text: &[u8]) {
+        self.read += 1;
+        match serde_json::from_slice(text) {
+            Ok(line) => self.take(line),
+            Err(error) if error.is_eof() => {}
+            Err(_) => self.damaged.push(self.read),
+        }
+    }
+
     fn take(&mut self, line: Line) {
         match line {
+            // The terms of one that somebody else finishes.
+            Line::Intent(intent) if self.is_begun(&intent.run_id) => {
+                let at = self.of_run[&intent.run_id];
+                self.intents[at] = Arc::from(intent);
+            }
             Line::Intent(intent) => {
                 let at = self.intents.len();
                 self.of_run.insert(intent.run_id.clone(), at);
@@ -416,9 +447,7 @@ mod known {
             };
             let lines = Arc::make_mut(&mut self.lines);
             for line in new[..end].split(|byte| *byte == b'\n') {
-                if let Ok(line) = serde_json::from_slice(line) {
-                    lines.take(line);
-                }
+                lines.take_text(line);
             }
             let whole = &text[..=self.last.len() + end];
             self.end += end as u64 + 1;

@@ -24,8 +24,11 @@ use crate::store::error::IoContext as _;
 use crate::store::{JobRecord, JobSnapshot};
 use crate::workspace::lock::FileLock;
 
+#[cfg(feature = "postgres")]
+use super::cap::under_cap;
+use super::cap::{fits_cap, ordered_anywhere};
 use super::log::{Again, Held, Intent, Line, Lines, RequestKey, RetryOrder};
-use super::{REMEMBERED, SubmissionPlan, SubmitError, asked_for, fits_cap, ordered_today, summary};
+use super::{REMEMBERED, SubmissionPlan, SubmitError, asked_for, intent_of, summary};
 
 /// What a worker that follows is to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +129,7 @@ pub fn orders(context: &OpsContext, spent: &mut Spent) -> Result<Vec<WorkOrder>,
     let (mut orders, mut named) = on_files(context)?;
     #[cfg(feature = "postgres")]
     if let Some(server) = context.fleet()? {
-        for task in super::fleet::open(context, &*server)? {
+        for task in super::fleet::open(context, &*server)?.0 {
             match (task.intent, task.retry) {
                 (Some(intent), None) if intent.start => {
                     orders.push(order_of(Some(&intent), &task.run_id, task.again, None));
@@ -161,7 +164,7 @@ pub(in crate::ops) enum Terms {
 #[cfg(feature = "postgres")]
 pub(in crate::ops) fn terms(context: &OpsContext, run: &RunId) -> Result<Terms, OpsError> {
     let server = context.required_fleet()?;
-    let intent = super::fleet::intents(&*server, Some(run))?.remove(run);
+    let intent = super::fleet::readable(&*server, run)?;
     let again = super::fleet::again(&*server, run)?;
     if intent.as_ref().is_none_or(|intent| intent.start) {
         let order = order_of(intent.as_ref(), run, again, None);
@@ -172,7 +175,7 @@ pub(in crate::ops) fn terms(context: &OpsContext, run: &RunId) -> Result<Terms, 
             Terms::Open
         });
     }
-    let tasks = super::fleet::open(context, &*server)?.into_iter();
+    let tasks = super::fleet::open(context, &*server)?.0.into_iter();
     let named = tasks.filter(|task| task.run_id == *run && task.is_taken);
     let named = named.filter_map(|task| {
         Some(Named {
@@ -285,7 +288,9 @@ fn still_waiting(
             continue;
         }
         let intent = one.intent.as_deref();
-        orders.push(order_of(intent, &one.run_id, one.again, Some(jobs)));
+        let mut order = order_of(intent, &one.run_id, one.again, Some(jobs));
+        order.max_cost_usd = order.max_cost_usd.or(one.retry.accepted_usd);
+        orders.push(order);
     }
     Ok(orders)
 }
@@ -305,12 +310,16 @@ pub fn put_back(context: &OpsContext) -> Result<(), OpsError> {
     put_back_on_files(context)?;
     #[cfg(feature = "postgres")]
     if let Some(server) = context.fleet()? {
-        let open = super::fleet::open(context, &*server)?.into_iter();
+        let (open, unreadable) = super::fleet::open(context, &*server)?;
         for order in open
+            .into_iter()
             .filter(|task| !task.is_taken)
             .filter_map(|task| task.retry)
         {
             carry_out(context, &order)?;
+        }
+        if let Some(run) = unreadable.first() {
+            return Err(super::asked::unreadable(run));
         }
     }
     Ok(())
@@ -387,7 +396,7 @@ pub fn retry(
         .filter(|job| job.fate.starts() || job.fate == PlannedAction::Blocked)
         .filter_map(|job| Some((job.job_id.clone(), *attempts.get(&job.job_id)?)));
     let (jobs, attempts): (Vec<JobId>, Vec<u32>) = meant.unzip();
-    check_budget(context, asked, &plan, &shown)?;
+    let accepted_usd = check_budget(context, asked, &plan, &shown)?;
     let counted = match asked.daily_cap_usd {
         Some(_) => shown.worst_usd,
         None => shown.expected_usd,
@@ -402,6 +411,7 @@ pub fn retry(
         by: asked.by.clone(),
         expected_usd: counted.dollars(),
         max_cost_usd: asked.max_cost_usd,
+        accepted_usd,
     };
     let answer = asked.key.as_ref().map(|key| (key, written(&shown)));
     if let Some(answer) = note(context, asked, &order, &shown, answer)? {
@@ -427,16 +437,19 @@ fn attempts(context: &OpsContext, run: &RunId) -> Result<HashMap<JobId, u32>, Op
     Ok(failed.collect())
 }
 
-/// Refuses what costs more than is left of what the run may cost.
+/// Refuses what costs more than is left of what the run may cost. Where nobody said that, the plan that was confirmed says what
+/// the run may have cost in all when these jobs are made, which is returned.
 fn check_budget(
     context: &OpsContext,
     asked: &Retry,
     plan: &Plan,
     shown: &SubmissionPlan,
-) -> Result<(), SubmitError> {
+) -> Result<Option<f64>, SubmitError> {
     let intent = asked_for(context, &asked.run_id)?;
-    let said = again(context, &asked.run_id)?.max_cost_usd;
-    let before = said.or(intent.map(|intent| intent.max_cost_usd.unwrap_or_default()));
+    let again = again(context, &asked.run_id)?;
+    let before = again
+        .max_cost_usd
+        .or(intent.map(|intent| intent.max_cost_usd.unwrap_or_default()));
     let used = plan.money.spent_usd + plan.money.reserved_usd;
     if let (Some(wanted), Some(before), Some(_)) = (asked.max_cost_usd, before, asked.daily_cap_usd)
     {
@@ -449,14 +462,18 @@ fn check_budget(
             });
         }
     }
-    let most = asked.max_cost_usd.or(before);
-    let Some(allowed) = most.filter(|_| shown.expected_usd > Usd::ZERO) else {
-        return Ok(());
+    let Some(allowed) = asked.max_cost_usd.or(before) else {
+        if shown.costs() && asked.if_plan.is_none() {
+            return Err(SubmitError::MaxCostMissing(shown.expected_usd));
+        }
+        // What earlier orders accepted and did not spend yet is theirs.
+        let before = again.accepted_usd.unwrap_or_default().max(used);
+        return Ok(Some(before + shown.worst_usd.dollars()));
     };
     let left = (allowed - used).max(0.0);
     // Sums of amounts that people write are right to a millionth.
     if shown.expected_usd <= Usd::of(left + 1e-9) {
-        return Ok(());
+        return Ok(None);
     }
     Err(SubmitError::OverRun {
         jobs: shown.start + shown.blocked,
@@ -466,11 +483,19 @@ fn check_budget(
     })
 }
 
-/// Returns what somebody said that a run may cost in all.
-pub fn agreed_usd(context: &OpsContext, run: &RunId) -> Result<Option<f64>, OpsError> {
-    let intent = asked_for(context, run)?;
-    let raised = again(context, run)?.max_cost_usd;
-    Ok(raised.or(intent.and_then(|intent| intent.max_cost_usd)))
+/// Returns what a run may cost in all, as somebody ordered it: what workers that follow keep to. Of one that was to cost
+/// nothing nobody said a limit.
+pub fn limit_usd(context: &OpsContext, run: &RunId) -> Result<Option<f64>, OpsError> {
+    let intent = if context.workspace.run(run).fleet().exists() {
+        intent_of(context, run)?
+    } else {
+        Lines::read(&context.workspace)?.of_run(run).cloned()
+    };
+    let again = again(context, run)?;
+    let said = again
+        .max_cost_usd
+        .or(intent.as_ref().and_then(|intent| intent.max_cost_usd));
+    Ok(said.and_then(|_| allowed(intent.as_deref(), again)))
 }
 
 fn again(context: &OpsContext, run: &RunId) -> Result<Again, OpsError> {
@@ -500,6 +525,8 @@ fn note(
     if context.workspace.run(&asked.run_id).fleet().exists()
         && let Some(server) = context.fleet()?
     {
+        let (_held, beside) = under_cap(context, &asked.by, asked.daily_cap_usd, order.at)?;
+        let fits = |ordered: f64| fits(beside + ordered);
         return super::fleet::retry(&mut server.desk(), order, answer, &fits);
     }
     let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
@@ -513,7 +540,9 @@ fn note(
             .any(|open| open.asks_the_same(order))
     };
     if !order.jobs.is_empty() && !is_open(&held) {
-        fits(ordered_today(&held.lines, &asked.by, order.at))?;
+        if asked.daily_cap_usd.is_some() {
+            fits(ordered_anywhere(context, &held, &asked.by, order.at)?)?;
+        }
         lines.push(Line::Retry(order.clone()));
     }
     lines.extend(answer.map(|(key, body)| Line::Answered {

@@ -13,8 +13,11 @@ use crate::ops::plan::plan_again;
 use crate::ops::select::WorkerRequest;
 use crate::store::{JobRecord, JobSnapshot};
 
+#[cfg(feature = "postgres")]
+use super::cap::under_cap;
+use super::cap::{fits_cap, ordered_anywhere};
 use super::log::{Held, Line, RetryOrder};
-use super::{SubmitError, asked_for, fits_cap, ordered_today, summary};
+use super::{SubmitError, asked_for, summary};
 
 /// Puts jobs back, as far as what somebody may order in a day allows it.
 pub fn undo(
@@ -68,16 +71,20 @@ fn count(
         by: by.to_owned(),
         expected_usd: shown.worst_usd.dollars(),
         max_cost_usd: None,
+        accepted_usd: None,
     };
     #[cfg(feature = "postgres")]
     if context.workspace.run(&request.run_id).fleet().exists()
         && let Some(server) = context.fleet()?
     {
-        super::fleet::count(&mut server.desk(), &order, &fits)?;
+        let (_held, beside) = under_cap(context, by, Some(cap), order.at)?;
+        super::fleet::count(&mut server.desk(), &order, &|ordered| {
+            fits(beside + ordered)
+        })?;
         return Ok(jobs);
     }
     let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
-    fits(ordered_today(&held.lines, by, order.at))?;
+    fits(ordered_anywhere(context, &held, by, order.at)?)?;
     let (at, id) = (order.at, order.id.clone());
     held.add(&[Line::Retry(order), Line::Retried { at, id }])?;
     Ok(jobs)

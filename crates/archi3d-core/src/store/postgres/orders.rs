@@ -84,10 +84,10 @@ pub fn take_turns(connection: &mut Connection, names: &[String]) -> PgResult<()>
         .map(drop)
 }
 
-/// Returns the run that the same parameters lead to.
-pub fn same(connection: &mut Connection, payload_hash: &[u8]) -> PgResult<Option<Same>> {
+/// Returns the runs of the same parameters that may be given back, the latest first.
+pub fn same(connection: &mut Connection, payload_hash: &[u8]) -> PgResult<Vec<Same>> {
     let sql = &statements::ORDER_SAME;
-    let row = connection.row(sql, &[&payload_hash])?;
+    let rows = connection.rows(sql, &[&payload_hash])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);
         Ok(Same {
@@ -96,13 +96,13 @@ pub fn same(connection: &mut Connection, payload_hash: &[u8]) -> PgResult<Option
             body: cells.take()?,
         })
     };
-    row.as_ref().map(read).transpose()
+    rows.iter().map(read).collect()
 }
 
-/// Lets the same parameters lead to another run from now on.
-pub fn forget_same(connection: &mut Connection, run_no: i64) -> PgResult<()> {
+/// Lets the same parameters lead to another run from now on, for services of earlier versions.
+pub fn forget_same(connection: &mut Connection, payload_hash: &[u8]) -> PgResult<()> {
     connection
-        .rows(&statements::ORDER_PAST, &[&run_no])
+        .rows(&statements::ORDER_PAST, &[&payload_hash])
         .map(drop)
 }
 
@@ -157,12 +157,17 @@ pub fn runs(connection: &mut Connection, only: Option<&str>) -> PgResult<Vec<(St
     rows.iter().map(read).collect()
 }
 
-/// Returns what the orders to retry jobs of a run take of caps, and what the run may cost since one of them said so.
-pub fn again(connection: &mut Connection, run_id: &str) -> PgResult<(Usd, Option<f64>)> {
+/// Returns what the orders to retry jobs of a run take of caps, what the run may cost since one of them said so, and what the last
+/// one may cost in all where nobody did.
+pub fn again(
+    connection: &mut Connection,
+    run_id: &str,
+) -> PgResult<(Usd, Option<f64>, Option<f64>)> {
     let sql = &statements::ORDERS_AGAIN;
     let row = connection.one(sql, &[&run_id])?;
     let mut cells = Reader::new(&row, sql);
-    Ok((Usd::from_micros(cells.take()?), cells.take()?))
+    let counted = Usd::from_micros(cells.take()?);
+    Ok((counted, cells.take()?, cells.take()?))
 }
 
 /// Notes that the jobs of an order to retry wait again; tells whether nobody did before.
@@ -227,12 +232,12 @@ impl Orders for Connection {
         import::run(self, run_id)
     }
 
-    fn same(&mut self, payload_hash: &[u8]) -> PgResult<Option<Same>> {
+    fn same(&mut self, payload_hash: &[u8]) -> PgResult<Vec<Same>> {
         same(self, payload_hash)
     }
 
-    fn forget_same(&mut self, run_no: i64) -> PgResult<()> {
-        forget_same(self, run_no)
+    fn forget_same(&mut self, payload_hash: &[u8]) -> PgResult<()> {
+        forget_same(self, payload_hash)
     }
 
     fn counts(&mut self, run_no: i64) -> PgResult<RunCounts> {
@@ -282,7 +287,7 @@ impl Orders for Connection {
         open(self)
     }
 
-    fn again(&mut self, run_id: &str) -> PgResult<(Usd, Option<f64>)> {
+    fn again(&mut self, run_id: &str) -> PgResult<(Usd, Option<f64>, Option<f64>)> {
         again(self, run_id)
     }
 

@@ -383,7 +383,7 @@ statements! {
         [BYTEA]
         => [INT8, TEXT, TEXT];
     ORDER_PAST = "order_past",
-        [INT8]
+        [BYTEA]
         => [INT8];
     ORDER_ADD = "order_add",
         [INT8, UUID, TEXT, INT8, TEXT, BOOL]
@@ -399,7 +399,7 @@ statements! {
         => [TEXT, TEXT];
     ORDERS_AGAIN = "orders_again",
         [TEXT]
-        => [INT8, FLOAT8];
+        => [INT8, FLOAT8, FLOAT8];
     RETRY_TAKE = "retry_take",
         [UUID]
         => [INT8];

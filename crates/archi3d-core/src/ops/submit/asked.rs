@@ -1,0 +1,82 @@
+//! What was asked for when a run was made, looked for where the run lives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::id::RunId;
+use crate::ops::{OpsContext, OpsError};
+
+use super::Intent;
+#[cfg(feature = "postgres")]
+use super::fleet;
+use super::log::Lines;
+
+/// Returns the submissions that led to runs, by run.
+pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Arc<Intent>>, OpsError> {
+    let lines = Lines::read(&context.workspace)?;
+    let intents = lines.intents.iter().cloned();
+    let made = intents.filter(|intent| lines.made.contains_key(&intent.run_id));
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_mut, reason = "a fleet adds some")
+    )]
+    let mut intents: BTreeMap<_, _> = made.map(|intent| (intent.run_id.clone(), intent)).collect();
+    #[cfg(feature = "postgres")]
+    if let Some(server) = context.fleet()? {
+        let others = fleet::intents(&*server)?.into_iter();
+        intents.extend(others.map(|(run, intent)| (run, Arc::new(intent))));
+    }
+    Ok(intents)
+}
+
+/// Returns the submission that led to a run, and nothing in its place if this program cannot read it. Asks where the run lives,
+/// and nobody else.
+fn known_of(context: &OpsContext, run: &RunId) -> Result<Option<Option<Arc<Intent>>>, OpsError> {
+    #[cfg(feature = "postgres")]
+    {
+        let paths = context.workspace.run(run);
+        let on_files = paths.manifest().exists() && !paths.fleet().exists();
+        let server = if on_files { None } else { context.fleet()? };
+        let asked = server.map(|server| fleet::asked(&*server, run));
+        if let Some(asked) = asked.transpose()?.flatten() {
+            return Ok(Some(asked.map(Arc::new)));
+        }
+    }
+    let lines = Lines::read(&context.workspace)?;
+    Ok(lines.of_run(run).cloned().map(Some))
+}
+
+/// Returns the submission that led to a run, for those who look: one that cannot be read shows nothing.
+pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Arc<Intent>>, OpsError> {
+    Ok(known_of(context, run)?.flatten())
+}
+
+/// Returns the workspace as a run sees it, with the options that were chosen for it.
+pub(in crate::ops) fn as_chosen(context: &OpsContext, run: &RunId) -> Result<OpsContext, OpsError> {
+    Ok(match asked_for(context, run)? {
+        Some(intent) => context.choosing(&intent.options()),
+        None => context.clone(),
+    })
+}
+
+/// Returns the submission that led to a run, for those who act: what cannot be read sets terms that nobody knows.
+pub(in crate::ops) fn asked_for(
+    context: &OpsContext,
+    run: &RunId,
+) -> Result<Option<Arc<Intent>>, OpsError> {
+    let known = known_of(context, run)?;
+    known
+        .map(|read| read.ok_or_else(|| unreadable(run)))
+        .transpose()
+}
+
+pub(super) fn unreadable(run: &RunId) -> OpsError {
+    OpsError::Setup {
+        message: format!("the order of run {run} cannot be read, so nothing of it is started"),
+        hint: Some(
+            "it may be of a newer archi3d: use that one; else restore its row in the table \
+             orders from a backup"
+                .to_owned(),
+        ),
+    }
+}
