@@ -12,6 +12,7 @@ mod looking;
 mod membership;
 #[cfg(feature = "objects")]
 mod objects;
+mod paid;
 mod redis;
 mod refusals;
 mod results;
