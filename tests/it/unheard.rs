@@ -135,9 +135,8 @@ charge("c-1"); shutil.copy(root / "cube.glb", "generated.glb"); say("result", ge
 
 #[test]
 fn a_doubtful_model_that_cannot_be_set_aside_is_named_where_it_lies() {
-    let program = r#"
-charge("c-1"); shutil.copy(root / "cube.glb", "generated.glb"); say("result", generated_glb="generated.glb")"#;
-    let workspace = python(1, &format!("{BUYER}\n{program}"), &["unit_price_usd: 0.4"]);
+    let body = r#"write("generated.glb"); say(event="result", generated_glb="generated.glb")"#;
+    let workspace = adapter(1, body, &["unit_price_usd: 0.4"]);
     // No folder can be made there.
     workspace.write("runs/rk/outputs/.late", b"a file");
     let said = workspace.worker(&["--yes"]).run().expect_code(1);
