@@ -6,7 +6,7 @@ use crate::made_results::{
     adapter, bought, expect_all_made_once, go, journal_text, kill_worker, late, signal,
 };
 use crate::support::process::{children, python};
-use crate::support::wait_until;
+use crate::support::{TestWorkspace, wait_until};
 
 #[test]
 fn the_model_of_a_program_that_says_nothing_is_noted_before_its_last_words_are_awaited() {
@@ -27,8 +27,8 @@ os._exit(0)"#;
     expect_all_made_once(&workspace, &again);
 }
 
-#[test]
-fn a_whole_model_whose_success_nobody_heard_is_kept_and_asked_about() {
+/// Kills a worker whose program has made a whole model and said so, which it did not hear.
+fn died_unhearing() -> TestWorkspace {
     let body = r#"
 write("generated.glb"); wait("go"); result()
 open(os.path.join(beside, "said"), "w").close(); time.sleep(600)"#;
@@ -42,8 +42,15 @@ open(os.path.join(beside, "said"), "w").close(); time.sleep(600)"#;
         workspace.outside().join("said").exists()
     });
     kill_worker(&workspace, running);
-    let rest = ["--yes", "--only-status", "enqueued,running"];
-    let said = workspace.worker(&rest).run().expect_code(1);
+    workspace
+}
+
+const REST: [&str; 3] = ["--yes", "--only-status", "enqueued,running"];
+
+#[test]
+fn a_whole_model_whose_success_nobody_heard_is_kept_and_asked_about() {
+    let workspace = died_unhearing();
+    let said = workspace.worker(&REST).run().expect_code(1);
     let said = said.expect_stderr("run adopt --run-id rk");
     assert_eq!(bought(&workspace).len(), 1, "{said}");
     let row = workspace.row(workspace.id(0));
@@ -52,6 +59,18 @@ open(os.path.join(beside, "said"), "w").close(); time.sleep(600)"#;
     let adopt = ["run", "adopt", "--run-id", "rk", workspace.id(0)];
     let adopted = workspace.archi3d(&adopt).run().expect_code(0);
     expect_all_made_once(&workspace, &adopted);
+}
+
+#[test]
+fn a_doubt_that_cannot_be_written_down_is_known_to_the_next_attempt_too() {
+    let workspace = died_unhearing();
+    let faults = "purchase.syncing=1*return(EIO);finish.before=return(kill)";
+    let said = workspace.worker(&REST).env("FAILPOINTS", faults).run();
+    assert_eq!(bought(&workspace).len(), 1, "{said}");
+    let said = workspace.worker(&REST).run().expect_code(1);
+    assert_eq!(bought(&workspace).len(), 1, "{said}");
+    let row = workspace.row(workspace.id(0));
+    assert!(row["error_msg"].contains("may have been billed"), "{row:?}");
 }
 
 #[test]
@@ -112,6 +131,22 @@ charge("c-1"); shutil.copy(root / "cube.glb", "generated.glb"); say("result", ge
     assert_eq!(charges(&workspace).len(), 1);
     let row = workspace.row(workspace.id(0));
     assert!(row["error_msg"].contains("outputs/.late/"), "{row:?}");
+}
+
+#[test]
+fn a_doubtful_model_that_cannot_be_set_aside_is_named_where_it_lies() {
+    let body = r#"write("generated.glb"); say(event="result", generated_glb="generated.glb")"#;
+    let workspace = adapter(1, body, &["unit_price_usd: 0.4"]);
+    // No folder can be made there.
+    workspace.write("runs/rk/outputs/.late", b"a file");
+    let said = workspace.worker(&["--yes"]).run().expect_code(1);
+    let said = said.expect_stderr("stays where it is");
+    let row = workspace.row(workspace.id(0));
+    assert!(row["error_msg"].contains("outputs/.staging/"), "{row:?}");
+    let staged = std::fs::read_dir(workspace.run_path("outputs/.staging")).expect("there");
+    let models = staged.flatten().map(|entry| entry.path());
+    let models = models.filter(|folder| folder.join("generated.glb").exists());
+    assert_eq!(models.count(), 1, "{said}");
 }
 
 #[test]

@@ -95,6 +95,11 @@ fn a_name_that_somebody_alive_bears_is_refused_and_that_of_the_dead_is_free() {
     let second = fleet.worker(&workspace, &["--worker-id", "w1"]);
     let refused = second.wait().expect_code(2);
     let _ = refused.expect_stderr("a worker called w1 is at work already");
+    // A container of the same host name has a disk of its own.
+    let third = fleet.elsewhere(&workspace, &["--worker-id", "w1"]);
+    let refused = third.wait().expect_code(2);
+    let _ = refused.expect_stderr("a worker called w1 is at work already");
+    assert_eq!(fleet.count("running"), 1);
     let _ = first.kill();
     workspace.write("go", b"");
     let again = fleet.worker(&workspace, &["--worker-id", "w1", "--lease-secs", "2"]);

@@ -14,6 +14,7 @@ mod looking;
 mod membership;
 #[cfg(feature = "objects")]
 mod objects;
+mod paid;
 mod redis;
 mod refusals;
 mod results;

@@ -275,9 +275,15 @@ fn an_intent_and_an_id_reach_the_next_attempt_until_they_are_over() {
     act::requeue(&mut bench.work, run_no, None, Entry::Retry, false).expect("requeued");
     let fourth = bench.take();
     assert_eq!(
-        (fourth.request_id, fourth.purchases, fourth.entry),
-        (None, 1, Entry::Retry)
+        (fourth.request_id.as_deref(), fourth.purchases, fourth.entry),
+        (Some("late"), 1, Entry::Retry),
+        "the purchase before it is open still"
     );
+    let mut void = setback(fourth.hold, Duration::ZERO);
+    void.purchase = PurchaseEnd::Void;
+    ending::requeue(&mut bench.work, &void).expect("told");
+    let fifth = bench.take();
+    assert_eq!((fifth.request_id, fifth.purchases), (None, 2));
 }
 
 #[test]

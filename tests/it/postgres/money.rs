@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 
 use archi3d_core::domain::money::Usd;
+use archi3d_core::store::postgres::buying;
 use archi3d_core::store::postgres::ending::{self, Release};
 use archi3d_core::store::postgres::money::{self, Cap, Caps, Reserved, Settled, Sums};
 
@@ -225,4 +226,23 @@ fn money_counts_for_the_day_on_which_it_was_granted_last() {
         money::day_sums(&mut bench.work, &today).expect("asked"),
         sums(0.0, PRICE)
     );
+}
+
+#[test]
+fn a_bill_of_whoever_lost_a_purchase_to_another_is_not_added_to_that_ones() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let first = bench.one().hold;
+    money::reserve(&mut bench.work, &first, Usd::of(PRICE), caps(None, None)).expect("asked");
+    assert!(buying::submitted(&mut bench.work, &first, "r-1", None).expect("told"));
+    bench.age();
+    let second = bench.take_rare("w2").pop().expect("taken over").hold;
+    let settle = |bench: &mut Bench, hold, usd| {
+        money::settle(&mut bench.work, hold, Usd::of(usd), false).expect("told")
+    };
+    assert_eq!(settle(&mut bench, &first, PRICE), Settled::Successors);
+    assert_eq!(run_sums(&mut bench), sums(0.0, PRICE));
+    assert_eq!(settle(&mut bench, &second, PRICE), Settled::Yes);
+    assert_eq!(run_sums(&mut bench), sums(PRICE, 0.0));
 }

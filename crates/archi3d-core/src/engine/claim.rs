@@ -37,7 +37,7 @@ impl Executor<'_> {
         let asked = Instant::now();
         let claim = self.store.claim(&job_id, entry, self.clock.now());
         let claim = claim.and_then(|claim| self.unless_redone(&waiting, claim));
-        let claim = claim.map(|claim| self.doubt_if_lost(&waiting.planned.job, claim));
+        let claim = claim.and_then(|claim| self.doubt_if_lost(&waiting.planned.job, claim));
         let _span = match &claim {
             Ok(Claim::Taken(lease)) => {
                 Some(self.enter(&waiting.planned.job, lease, (asked, Instant::now())))
@@ -160,41 +160,55 @@ impl Executor<'_> {
         }))
     }
 
+    fn doubt_if_lost(&self, job: &JobRecord, claim: Claim) -> Result<Claim, StoreError> {
+        let Claim::Taken(mut lease) = claim else {
+            return Ok(claim);
+        };
+        self.note_doubt(job, &mut lease)?;
+        Ok(Claim::Taken(lease))
+    }
+
     /// Takes a job that costs money and whose records are lost for one that was just being
     /// bought: its adapter looks for that at the provider, or a person is asked, whatever
-    /// its entry says of interruptions.
-    pub(super) fn doubt_if_lost(&self, job: &JobRecord, claim: Claim) -> Claim {
-        let Claim::Taken(mut lease) = claim else {
-            return claim;
-        };
+    /// its entry says of interruptions. Where that cannot be found out or written down, the
+    /// job is given back.
+    pub(super) fn note_doubt(&self, job: &JobRecord, lease: &mut Lease) -> Result<(), StoreError> {
         let costs = self.algorithm_of(job).is_ok_and(|algorithm| {
             let unit = algorithm.price.unit_usd;
             unit.map_or_else(|| algorithm.adapter.may_buy(), |usd| usd > 0.0)
         });
-        let asks = costs && !self.conditions.dry_run;
-        let lost = lease.lost.filter(|_| asks);
-        if let Some(at) = lost.or_else(|| asks.then(|| self.reserved_before(&lease))?) {
-            let correlation = lease.idempotency_key.clone();
-            // So that it is known also if this attempt is cut off; if it cannot be written,
-            // it holds for this attempt at least.
-            let _ = self.store.intent(&lease, &correlation, at);
-            lease.intent = Some(Box::new(OpenIntent { correlation, at }));
+        if !costs || self.conditions.dry_run {
+            return Ok(());
         }
-        Claim::Taken(lease)
+        let correlation = lease.idempotency_key.clone();
+        // So that it is known also if this attempt is cut off.
+        let noted = match self.lost_since(lease) {
+            Ok(Some(at)) => {
+                let noted = self.store.intent(lease, &correlation, at);
+                lease.intent = Some(Box::new(OpenIntent { correlation, at }));
+                noted.map(drop)
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        noted.inspect_err(|_| {
+            let words = "that it may have been billed cannot be noted";
+            self.give_back(lease, ReleaseReason::StoreTrouble, words);
+        })
     }
 
-    /// Tells since when a first attempt has had a predecessor: the ledger has money reserved
-    /// for one, and no other record is left of it.
-    fn reserved_before(&self, lease: &Lease) -> Option<Timestamp> {
-        if lease.attempt > 1 || lease.took_over {
-            return None;
-        }
-        let money = self.conditions.money.as_ref()?;
-        // What cannot be read is told by whoever needs to write it.
+    /// Tells since when an attempt has had a predecessor of which no other record is left: its store says so, or
+    /// the ledger has money reserved for one. Where a server has both, they cannot differ.
+    fn lost_since(&self, lease: &Lease) -> Result<Option<Timestamp>, StoreError> {
+        let Some(money) = self.conditions.money.as_ref().filter(|_| {
+            lease.lost.is_none() && !self.serves && lease.attempt <= 1 && !lease.took_over
+        }) else {
+            return Ok(lease.lost);
+        };
         let open = money
             .budget
-            .reserved_for(self.store.run_id(), &lease.job_id);
-        let (earlier, _) = open.ok().flatten()?;
-        (earlier != AttemptKey::from(lease)).then(|| self.clock.now())
+            .reserved_for(self.store.run_id(), &lease.job_id)?;
+        let earlier = open.filter(|(earlier, _)| *earlier != AttemptKey::from(&*lease));
+        Ok(earlier.map(|_| self.clock.now()))
     }
 }

@@ -29,7 +29,7 @@ use crate::engine::executor::Executor;
 use crate::engine::reporter::Reporter;
 use crate::engine::reuse;
 use crate::engine::{Algorithm, lanes};
-use crate::store::{Beat, JobRecord};
+use crate::store::{Beat, JobRecord, StoreError};
 use crate::trace;
 
 /// A claim that is no older than this needs no second look before the job starts.
@@ -379,8 +379,26 @@ impl Executor<'_> {
             && !failure.made
             && !self.conditions.dry_run
             && lease.staging.join(naming::GENERATED_GLB).exists()
-            && let Ok(Some(kept)) = self.store.set_aside(lease)
         {
+            let kept = match self.store.set_aside(lease) {
+                Ok(Some(kept)) => kept,
+                Ok(None) => return attempt,
+                // The next start keeps it and asks.
+                Err(error @ StoreError::Io { .. }) if !error.is_of_one_file() => {
+                    return Attempt::Unrecorded(error.in_full());
+                }
+                Err(error) => {
+                    self.report(EventKind::Warning {
+                        message: format!(
+                            "what job {} made stays where it is: {}",
+                            lease.job_id,
+                            error.in_full()
+                        ),
+                    });
+                    let place = self.conditions.workspace.relative(&lease.staging);
+                    place.unwrap_or_default()
+                }
+            };
             failure.message = format!("{}; what it made is kept in {kept}", failure.message);
         }
         attempt

@@ -337,7 +337,7 @@ impl Executor<'_> {
     fn run_handed(&self, handed: Handed) -> Answer {
         let Handed {
             waiting,
-            lease,
+            mut lease,
             slot,
             claimed,
             place: _until_it_ended,
@@ -363,6 +363,11 @@ impl Executor<'_> {
                 return answer;
             }
         };
+        if let Err(error) = self.note_doubt(&waiting.planned.job, &mut lease) {
+            admitted.refund();
+            self.store_failed("cannot note what may have been billed", &error);
+            return Answer::Over;
+        }
         match self.fund(&waiting.planned.job, &lease) {
             Funding::Granted => {
                 let answer = self.carry_out(waiting, &lease);

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::content::ContentKey;
+use crate::domain::id::{JobId, RunId};
 use crate::domain::patch::Price;
+use crate::domain::text::shell_word;
 
 /// A result in its staging folder: enough for anybody to check and publish it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,4 +49,20 @@ impl Made {
         let inside = path.strip_prefix(folder).unwrap_or(path);
         PathBuf::from(inside.to_string_lossy().into_owned())
     }
+}
+
+/// Says of a job that its worker died, and that what it left is paid for and no result.
+pub(super) fn lost_words(what: &str, kept: Option<&str>, (run, job): (&RunId, &JobId)) -> String {
+    let place = kept.map_or_else(
+        || "nothing of it is left".to_owned(),
+        |kept| {
+            let run_id = shell_word(run.as_str());
+            let adopt = format!("archi3d run adopt --run-id {run_id} {job}");
+            format!("what is left of it is kept in {kept} (if it is the result: {adopt})")
+        },
+    );
+    format!(
+        "its worker died {what}; {place}. It may have been billed: look for this job at the \
+         provider before it is made again with --only-status failed --resubmit-unknown"
+    )
 }

@@ -308,6 +308,7 @@ impl FileStore {
             failures: 0,
             purchases: evidence.purchase().ended,
             holder_died: false,
+            lost: None,
             simulated: false,
             again: None,
             class: None,

@@ -243,13 +243,17 @@ impl FileStore {
         let dead = evidence.lease().and_then(Marker::record);
         let rehearsed = dead.is_some_and(|record| record.simulated);
         let took_over = entry == Entry::Takeover && !rehearsed || evidence.holder_died();
+        let known = purchase.request_id.is_some() || purchase.intent.is_some() || rehearsed;
         let lost = if evidence.markers.is_empty() {
             took_over && !self.past()?.has_tried(job)
         } else {
             // Its program may have called it a success, and nobody heard it.
-            let known = purchase.request_id.is_some() || purchase.intent.is_some() || rehearsed;
             !known && took_over && dead.is_some_and(|dead| self.left_a_model(dead))
         };
+        // Whoever found that out before us did not come to ask.
+        let before = evidence.ruling().and_then(Marker::record);
+        let before = before.and_then(|record| record.lost);
+        let before = before.filter(|_| took_over && !known);
         let again = evidence.ruling().and_then(Marker::again);
         let entry = match again {
             Some(_) => Entry::Retry,
@@ -265,7 +269,7 @@ impl FileStore {
             claimed_at: after(now, row.start.max(evidence.latest_start())),
             entry,
             took_over,
-            lost: lost.then(|| row.start.unwrap_or(now)),
+            lost: before.or(lost.then(|| row.start.unwrap_or(now))),
             request_id: purchase.request_id.clone(),
             intent: purchase.intent.map(Box::new),
             resubmit: again == Some(true),
@@ -367,6 +371,7 @@ impl FileStore {
             failures: lease.failures,
             purchases,
             holder_died: lease.took_over,
+            lost: lease.lost,
             simulated: self.rehearsal,
             again: None,
             class: None,

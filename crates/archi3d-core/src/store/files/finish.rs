@@ -462,6 +462,7 @@ fn terminal_record(
         failures: 0,
         purchases: finished.purchases,
         holder_died: false,
+        lost: None,
         simulated: finished.simulated,
         again: None,
         class: finished.class,

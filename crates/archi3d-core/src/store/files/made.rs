@@ -12,12 +12,10 @@ use crate::domain::naming;
 use crate::domain::patch::{self, Product, Span, WorkerFacts};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
-use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
-use crate::store::shelf;
-use crate::store::{Artifact, Made};
+use crate::store::{Artifact, Made, made, shelf};
 use crate::workspace::artifact::{self, ArtifactError, Named, Standard, Taken};
 use crate::workspace::{durable, lock};
 
@@ -338,24 +336,14 @@ impl FileStore {
     ) -> Finished {
         let line = &left.line;
         let kept = kept.and_then(|kept| self.shared.workspace.relative(kept));
-        let place = kept.map_or_else(
-            || "nothing of it is left".to_owned(),
-            |kept| {
-                let run_id = shell_word(self.shared.run_id.as_str());
-                let adopt = format!("archi3d run adopt --run-id {run_id} {}", line.job_id);
-                format!("what is left of it is kept in {kept} (if it is the result: {adopt})")
-            },
-        );
         let what = if left.told {
             format!("before the result was recorded, and it is not whole: {error}")
         } else {
             "and its journal is lost, but it left a model, which may or may not be the result"
                 .to_owned()
         };
-        let message = format!(
-            "its worker died {what}; {place}. It may have been billed: look for this job at the \
-             provider before it is made again with --only-status failed --resubmit-unknown"
-        );
+        let of = (&self.shared.run_id, &line.job_id);
+        let message = made::lost_words(&what, kept.as_deref(), of);
         let mut patch = patch::failed(left.span(), facts, &message);
         if line.entry == Entry::Perform {
             patch.forget_rehearsal();

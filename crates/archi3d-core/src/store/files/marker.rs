@@ -67,6 +67,9 @@ pub(super) struct Record {
     /// bought, nobody knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) holder_died: bool,
+    /// Since when nobody knows what that holder bought, whatever its adapter's entry says of interruptions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lost: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
     /// A person wants it tried again, and whether they would have bought again what may have been billed. Such a
@@ -383,6 +386,7 @@ pub(super) mod tests {
             failures: 0,
             purchases: 0,
             holder_died: false,
+            lost: None,
             simulated: false,
             again: None,
             class: None,

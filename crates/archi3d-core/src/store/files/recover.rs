@@ -332,6 +332,7 @@ impl FileStore {
             failures: 0,
             purchases: purchase.ended.max(evidence.purchase().ended),
             holder_died: false,
+            lost: None,
             simulated: false,
             again: None,
             class: None,

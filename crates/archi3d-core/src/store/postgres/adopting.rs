@@ -1,14 +1,18 @@
-//! Results that a dead worker of this machine had made and did not come to tell: they are told for it, so that nothing that
-//! may have been paid for is made again.
+//! Results that a dead worker had made and did not come to tell: they are told for it, so that nothing that may have been
+//! paid for is made again.
 //!
-//! Its folder and the lock of its spool lie here, so its death is proved, and nobody waits for its lease.
+//! Where the lock of its spool lies here its death is proved, and nobody waits for its lease. Of others it is found out when
+//! their jobs are taken over: what lies in this folder is copied, and what nobody can see is in doubt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::buying::{self, LeftMade};
-use super::ending::{self, Published, Success};
+use chrono::{DateTime, Utc};
+
+use super::buying::{self, LeftBefore, LeftMade};
+use super::claim::Hold;
+use super::ending::{self, Ended, Failure, Published, Success};
 use super::left::{Dead, Sent};
 use super::link::nonce;
 use super::record;
@@ -18,11 +22,13 @@ use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::{self, Product, Span};
+use crate::domain::purchase::PurchaseEnd;
+use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::artifacts::Patience;
-use crate::store::error::StoreError;
-use crate::store::{Artifact, Ending, Made, Outcome, shelf};
-use crate::workspace::artifact::{self, Standard, Taken};
+use crate::store::error::{IoContext as _, StoreError};
+use crate::store::{Artifact, Ending, JobRecord, Made, Outcome, made, shelf};
+use crate::workspace::artifact::{self, ArtifactError, Standard, Taken};
 
 impl PgStore {
     /// Tells for the dead what they had made: of the jobs that they hold, or of some that were taken from them. `own` says
@@ -56,10 +62,23 @@ impl PgStore {
             if self.has_ending(&name) || !folder.is_dir() {
                 continue;
             }
-            let Some(success) = self.success_of(&one, &job, &nonce, &folder) else {
-                continue;
+            let made: Made = serde_json::from_str(&one.note).unwrap_or_default();
+            let lease = self.lease_of(&one, &job, &nonce, folder);
+            let told = match self.success_of(&lease, one.hold, &made, one.started) {
+                Ok(success) => self.publish_left(&success, &lease.staging),
+                // The next attempt costs nothing, or fetches what was bought.
+                Err(error) if !is_of_disk(&error) && (made.free || one.bought) => {
+                    self.link.warn(format!(
+                        "what the worker of job {job} had made when it died is not whole: {error}"
+                    ));
+                    continue;
+                }
+                Err(error) => self.end_lost(&lease, one.hold, error).map(|ended| {
+                    sent.failed.extend(ended.then_some(one.hold.job_no));
+                    false
+                }),
             };
-            match self.publish_left(&success, &folder) {
+            match told {
                 Ok(true) => sent.published.push(job),
                 Ok(false) => {}
                 Err(error) if error.is_away() => return Err(error),
@@ -76,6 +95,175 @@ impl PgStore {
         Ok(())
     }
 
+    /// Ends a job without a result for its worker that died: what is left of it is paid for and not whole, so a person is
+    /// asked. False: the job is not in its hands any more, and whoever begins it asks.
+    fn end_lost(
+        &self,
+        lease: &Lease,
+        hold: Hold,
+        error: ArtifactError,
+    ) -> Result<bool, StoreError> {
+        let job = &lease.job_id;
+        if let ArtifactError::Io { path, source } = error {
+            // The disk may tell more another time.
+            return Err(source).context("check", &path);
+        }
+        let kept = self.aside(&lease.staging, job, lease.attempt, &lease.nonce)?;
+        let what = format!("before the result was recorded, and it is not whole: {error}");
+        let message = made::lost_words(&what, kept.as_deref(), (&lease.run_id, job));
+        let span = Span {
+            start: lease.claimed_at,
+            duration: Duration::ZERO,
+        };
+        let mut patch = patch::failed(span, &self.identity.facts, &message);
+        if lease.entry == Entry::Perform {
+            patch.forget_rehearsal();
+        }
+        self.write_error_text(job, &format!("Error: {message}\n"));
+        let failure = Failure {
+            hold,
+            class: ErrorClass::Unknown,
+            message: record::message_of(&patch, &message),
+            cost_micros: None,
+            cut_off: true,
+            purchase: PurchaseEnd::Open,
+            patch,
+            seconds: None,
+        };
+        let ended = self
+            .link
+            .ask(Duration::ZERO, |c| ending::fail(c, &failure))?;
+        self.link.warn(format!("job {job}: {message}"));
+        Ok(ended != Ended::Fenced)
+    }
+
+    /// Looks at what earlier attempts of jobs had made that were just taken and whose holders died elsewhere. A whole
+    /// result in this folder becomes the job's own; what cannot be seen is in doubt. Returns what is still to be made.
+    pub(super) fn heed_lost(
+        &self,
+        mut jobs: Vec<(JobRecord, Lease)>,
+    ) -> Result<Vec<(JobRecord, Lease)>, StoreError> {
+        let died = jobs.iter().filter(|(_, lease)| lease.took_over);
+        let holds: Result<Vec<Hold>, StoreError> =
+            died.map(|(_, lease)| self.link.hold(lease)).collect();
+        let holds = holds?;
+        if self.rehearsal || holds.is_empty() {
+            return Ok(jobs);
+        }
+        let left = self
+            .link
+            .ask(Duration::ZERO, |c| buying::left_before(c, &holds))?;
+        let mut adopted = Vec::new();
+        for (_, lease) in &mut jobs {
+            let Some(hold) = holds
+                .iter()
+                .find(|hold| nonce(hold.attempt_id) == lease.nonce && hold.number == lease.attempt)
+            else {
+                continue;
+            };
+            let of_job = left.iter().filter(|one| one.hold.job_no == hold.job_no);
+            if self.heed_one(lease, *hold, of_job)? {
+                adopted.push(lease.nonce.clone());
+            }
+        }
+        if !adopted.is_empty() {
+            // If that fails, whoever drains the run does it.
+            let _ = self.settle_left();
+        }
+        jobs.retain(|(_, lease)| !adopted.contains(&lease.nonce));
+        Ok(jobs)
+    }
+
+    /// Tells whether the job is over with what an earlier attempt had made.
+    fn heed_one<'l>(
+        &self,
+        lease: &mut Lease,
+        hold: Hold,
+        left: impl Iterator<Item = &'l LeftBefore>,
+    ) -> Result<bool, StoreError> {
+        let mut lost = None;
+        for one in left {
+            let before = nonce(one.hold.attempt_id);
+            let name = naming::staging_dir(&lease.job_id, one.hold.number, &before);
+            let folder = self.paths.staging().join(&name);
+            let made: Option<Made> = one
+                .note
+                .as_ref()
+                .map(|note| serde_json::from_str(note).unwrap_or_default());
+            let doubtful = match &made {
+                Some(made) if self.adopt_copy(lease, hold, made, one.started, &folder)? => {
+                    return Ok(true);
+                }
+                Some(made) => !made.free,
+                // Its program may have called it a success, and nobody heard it.
+                None => one.kept || artifact::holds_model(&folder),
+            };
+            if doubtful {
+                lost = Some(Timestamp::new(one.started));
+            }
+        }
+        // What is known to be bought is asked for.
+        let known = lease.request_id.is_some() || lease.intent.is_some();
+        lease.lost = lost.filter(|_| !known);
+        Ok(false)
+    }
+
+    /// Publishes a copy of what an earlier attempt had made, if it is whole: its worker may only stand still, and its files
+    /// are its own. Tells whether the job is over with that.
+    fn adopt_copy(
+        &self,
+        lease: &Lease,
+        hold: Hold,
+        made: &Made,
+        started: DateTime<Utc>,
+        from: &Path,
+    ) -> Result<bool, StoreError> {
+        if !from.is_dir() {
+            return Ok(false);
+        }
+        let copied = self.while_beating(lease, || artifact::copy_folder(from, &lease.staging));
+        let success = copied
+            .map_err(|source| ArtifactError::Io {
+                path: from.to_owned(),
+                source,
+            })
+            .and_then(|()| self.success_of(lease, hold, made, started));
+        let success = match success {
+            Ok(success) => success,
+            Err(error) => {
+                // The original stays as it is.
+                let _ = artifact::discard(&lease.staging);
+                self.link.warn(format!(
+                    "what the worker of job {} had made when it died cannot be taken: {error}",
+                    lease.job_id
+                ));
+                return match error {
+                    ArtifactError::Io { path, source } if artifact::is_disk_trouble(&source) => {
+                        Err(source).context("check", &path)
+                    }
+                    _ => Ok(false),
+                };
+            }
+        };
+        let told = self.finish_as(lease, hold, success, |success| {
+            // By itself: other threads may wait for this one with theirs.
+            let told = self.link.ask(self.patience(), |c| {
+                ending::succeed(c, std::slice::from_ref(&success))
+            })?;
+            Ok(told.first().copied().unwrap_or(Published::Fenced))
+        });
+        if let Err(error) = told {
+            self.over(lease, hold);
+            self.link.warn(format!(
+                "what the worker of job {} had made when it died waits in {}: {}",
+                lease.job_id,
+                lease.staging.display(),
+                error.in_full()
+            ));
+        }
+        Ok(true)
+    }
+
     /// Publishes what a dead worker had made; false: its job is another's by now, and the files are kept aside.
     fn publish_left(&self, success: &Success, folder: &Path) -> Result<bool, StoreError> {
         let files = record::artifacts(&success.files);
@@ -88,34 +276,26 @@ impl PgStore {
         Ok(published)
     }
 
-    /// Checks what lies in a folder; returns the ending of its attempt if it is a whole result.
+    /// Checks what lies in the folder of an attempt; returns its ending if it is a whole result.
     fn success_of(
         &self,
-        left: &LeftMade,
-        job: &JobId,
-        nonce: &Nonce,
-        folder: &Path,
-    ) -> Option<Success> {
-        let made: Made = serde_json::from_str(&left.note).ok()?;
+        lease: &Lease,
+        hold: Hold,
+        made: &Made,
+        started: DateTime<Utc>,
+    ) -> Result<Success, ArtifactError> {
+        let (job, nonce, folder) = (&lease.job_id, &lease.nonce, &lease.staging);
         let clear = |standard: &Standard| {
             if made.settled {
                 return Ok(());
             }
-            let own = naming::staging_dir(job, left.hold.number, nonce);
+            let own = naming::staging_dir(job, hold.number, nonce);
             let beside = folder.with_file_name(format!("{own}beside"));
-            let of = (job, left.hold.number, nonce);
+            let of = (job, hold.number, nonce);
             shelf::put_others_aside(&self.paths, folder, &beside, standard, of).map(drop)
         };
-        let taken = match artifact::take(folder, made.named(), &clear) {
-            Ok(taken) => taken,
-            Err(error) => {
-                self.link.warn(format!(
-                    "what the worker of job {job} had made when it died is not whole: {error}"
-                ));
-                return None;
-            }
-        };
-        let span = span_of(left, folder, &taken);
+        let taken = artifact::take(folder, made.named(), &clear)?;
+        let span = span_of(started, folder, &taken);
         let output = self.paths.output(job);
         let output = self.workspace.relative(&output).unwrap_or_default();
         let mut paths = taken.names.iter().map(|name| format!("{output}/{name}"));
@@ -127,14 +307,13 @@ impl PgStore {
         };
         // It died on this machine.
         let mut patch = patch::completed(span, &self.identity.facts, &product);
-        if left.entry == Entry::Redo {
+        if lease.entry == Entry::Redo {
             patch.insist();
         }
-        let lease = self.lease_of(left, job, nonce, folder.to_owned());
         let ending = Ending {
             at: span.start.plus(span.duration),
             patch,
-            content_key: made.content_key,
+            content_key: made.content_key.clone(),
             cost_usd: product.price.estimated_usd,
             outcome: Outcome::Completed {
                 simulated: false,
@@ -142,7 +321,7 @@ impl PgStore {
             },
         };
         let seconds = Some(span.duration.as_secs_f64());
-        Some(record::success(&lease, left.hold, ending, seconds))
+        Ok(record::success(lease, hold, ending, seconds))
     }
 
     fn lease_of(&self, left: &LeftMade, job: &JobId, nonce: &Nonce, staging: PathBuf) -> Lease {
@@ -169,13 +348,18 @@ impl PgStore {
 }
 
 /// How long it took, as far as its model tells.
-fn span_of(left: &LeftMade, folder: &Path, taken: &Taken) -> Span {
+fn span_of(started: DateTime<Utc>, folder: &Path, taken: &Taken) -> Span {
     let model = taken.names.first().map(|name| folder.join(name));
     let written = model.and_then(|model| fs::metadata(model).ok()?.modified().ok());
-    let start = Timestamp::new(left.started);
+    let start = Timestamp::new(started);
     let end = written.map_or(start, |at| Timestamp::new(at.into()));
     Span {
         start,
         duration: end.since(start),
     }
+}
+
+/// Tells whether it is the disk that keeps a result from being checked.
+fn is_of_disk(error: &ArtifactError) -> bool {
+    matches!(error, ArtifactError::Io { source, .. } if artifact::is_disk_trouble(source))
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::claim::{Beaten, Hold};
 use super::connect::Connection;
 use super::error::PgResult;
-use super::reader::{Reader, small};
+use super::reader::{Reader, clean, small};
 use super::statements;
 use crate::domain::job::Entry;
 use crate::domain::money::Usd;
@@ -28,7 +28,7 @@ pub fn intent(
             &hold.job_no,
             &hold.attempt_id,
             &small(hold.number),
-            &correlation,
+            &clean(correlation),
             &lease.as_secs_f64(),
         ],
     )?;
@@ -59,7 +59,7 @@ pub fn submitted(
             &hold.job_no,
             &hold.attempt_id,
             &small(hold.number),
-            &request_id,
+            &clean(request_id),
             &cost,
         ],
     )?;
@@ -88,6 +88,8 @@ pub struct LeftMade {
     pub started: DateTime<Utc>,
     /// What it said, as JSON.
     pub note: String,
+    /// Whether it can be fetched from its provider, so that nobody buys it again.
+    pub bought: bool,
 }
 
 /// Returns such results of a run that attempts of these workers left: of all jobs that they hold, or of some that nobody has
@@ -114,6 +116,42 @@ pub fn left_made(
             entry: cells.entry()?,
             started: cells.take()?,
             note: cells.take()?,
+            bought: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// What an earlier attempt of a job had made or left when its worker died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftBefore {
+    /// The attempt.
+    pub hold: Hold,
+    /// When it began.
+    pub started: DateTime<Utc>,
+    /// What it said it had made, as JSON.
+    pub note: Option<String>,
+    /// Whether files of it were kept aside.
+    pub kept: bool,
+}
+
+/// Returns what earlier attempts of jobs left that these attempts begin again, the newest first.
+pub fn left_before(connection: &mut Connection, holds: &[Hold]) -> PgResult<Vec<LeftBefore>> {
+    let jobs: Vec<i64> = holds.iter().map(|hold| hold.job_no).collect();
+    let numbers: Vec<i32> = holds.iter().map(|hold| small(hold.number)).collect();
+    let sql = &statements::LEFT_BEFORE;
+    let rows = connection.rows(sql, &[&jobs, &numbers])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(LeftBefore {
+            hold: Hold {
+                job_no: cells.take()?,
+                number: cells.number()?,
+                attempt_id: cells.take()?,
+            },
+            started: cells.take()?,
+            note: cells.take()?,
+            kept: cells.take()?,
         })
     };
     rows.iter().map(read).collect()

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::connect::Connection;
 use super::error::PgResult;
+use super::membership;
 use super::reader::{Reader, clean, entry_word, large, small};
 use super::statements::{self, Sql};
 use crate::domain::job::Entry;
@@ -208,7 +209,7 @@ pub fn claim_one(
 /// Returns what a worker holds, as the server knows it.
 pub fn mine(connection: &mut Connection, run_no: i64, worker: &str) -> PgResult<Vec<Hold>> {
     let sql = &statements::MINE;
-    let rows = connection.rows(sql, &[&run_no, &worker])?;
+    let rows = connection.rows(sql, &[&run_no, &worker, &membership::process()])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);
         Ok(Hold {

@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 
 use super::claim::Hold;
 use super::ending::{self, Published, Success};
+use super::error::PgResult;
 use super::record;
 use super::spool::SpoolEntry as Spooled;
 use super::worker::PgStore;
@@ -72,12 +73,33 @@ impl PgStore {
         }
     }
 
+    /// Publishes a result, together with those of other threads that come at this moment.
     pub(super) fn finish_made(
         &self,
         lease: &Lease,
         hold: Hold,
         success: Success,
         at: Timestamp,
+    ) -> Result<Finish, StoreError> {
+        let publish = |successes: &[Success]| {
+            let told = self
+                .link
+                .ask(self.patience(), |c| ending::succeed(c, successes))?;
+            self.follow(successes.len(), at);
+            Ok(told)
+        };
+        self.finish_as(lease, hold, success, |success| {
+            self.endings.succeed(&self.link, success, publish)
+        })
+    }
+
+    /// The same, told in a way of its own.
+    pub(super) fn finish_as(
+        &self,
+        lease: &Lease,
+        hold: Hold,
+        success: Success,
+        tell: impl FnOnce(Success) -> PgResult<Published>,
     ) -> Result<Finish, StoreError> {
         if !success.files.is_empty() {
             self.publish(lease, &success)?;
@@ -90,14 +112,7 @@ impl PgStore {
             }
             // A disk that cannot take it is no reason to lose it.
         }
-        let publish = |successes: &[Success]| {
-            let told = self
-                .link
-                .ask(self.patience(), |c| ending::succeed(c, successes))?;
-            self.follow(successes.len(), at);
-            Ok(told)
-        };
-        let published = self.endings.succeed(&self.link, success.clone(), publish);
+        let published = tell(success.clone());
         match published {
             Ok(published) => {
                 let kept_at = self.shelve(&success, published != Published::Fenced)?;
@@ -111,9 +126,13 @@ impl PgStore {
             Err(error) if error.is_of_one() => {
                 // The server will never take it: kept as it is, and the trouble of this job alone.
                 let spool = self.link.spool();
-                let entry = Spooled::Succeeded { success };
+                let entry = Spooled::Succeeded {
+                    success: success.clone(),
+                };
                 let aside = spool.set_aside(&entry);
                 let aside = aside.context("write beside the spool", spool.path())?;
+                self.end_refused(&success, &error.to_string(), &aside);
+                self.over(lease, hold);
                 let refused = io::Error::new(io::ErrorKind::InvalidData, error.to_string());
                 Err(refused).context("publish the result that is kept in", &aside)
             }

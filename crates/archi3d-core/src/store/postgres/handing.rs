@@ -327,6 +327,7 @@ impl PgStore {
                 }
                 return Ok(Claim::Taken(lease));
             }
+            sent.published.push(job.clone());
         }
         let run_id = self.link.run_id.as_str();
         let found = self
@@ -374,7 +375,8 @@ impl PgStore {
         })
     }
 
-    /// Returns claimed jobs. If one cannot be had, all of them wait again.
+    /// Returns claimed jobs without those that are over with what a dead holder had made. If one cannot be had, all of them
+    /// wait again.
     pub(super) fn all_claimed(
         &self,
         found: Vec<claim::Claimed>,
@@ -385,6 +387,7 @@ impl PgStore {
             .into_iter()
             .map(|claimed| self.claimed(claimed, now))
             .collect();
+        let jobs = jobs.and_then(|jobs| self.heed_lost(jobs));
         if jobs.is_err() {
             self.give_back_unbegun(&holds);
         }

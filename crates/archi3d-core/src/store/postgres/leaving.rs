@@ -123,7 +123,7 @@ impl PgStore {
     }
 
     /// Does something that may take longer than a lease, and shows meanwhile that the holder lives.
-    fn while_beating<T>(&self, lease: &Lease, act: impl FnOnce() -> T) -> T {
+    pub(super) fn while_beating<T>(&self, lease: &Lease, act: impl FnOnce() -> T) -> T {
         let (over, heard) = channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(move || {

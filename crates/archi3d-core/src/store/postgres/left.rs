@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::claim::Hold;
-use super::ending::{self, Became};
+use super::ending::{self, Became, Success};
 use super::error::PgResult;
 use super::leaving::NotPut;
 use super::money;
@@ -240,13 +240,42 @@ impl PgStore {
 
     /// Puts the oldest entry of a spool aside: the server can never take it, and the others must not wait for it.
     fn set_refused_aside(&self, spool: &Spool, error: &str) -> Result<(), StoreError> {
+        let first = spool.first(1).pop();
         let aside = spool.refuse_first();
         let aside = aside.context("write beside the spool", spool.path())?;
-        self.link.warn(format!(
-            "{error}; what was to be told lies in {}, and its job is taken again when its lease expires",
-            aside.display()
-        ));
+        match first.as_deref() {
+            Some(Spooled::Succeeded { success }) => self.end_refused(success, error, &aside),
+            _ => self.link.warn(format!(
+                "a record cannot be sent and is kept in {}: {error}; if it ended a job, that job runs again when its \
+                 lease expires",
+                aside.display()
+            )),
+        }
         Ok(())
+    }
+
+    /// Ends the job of a result whose record the server can never take: its files are here and may be paid for, so nobody
+    /// makes it again unasked, unless it cost nothing or can be fetched.
+    pub(super) fn end_refused(&self, success: &Success, error: &str, aside: &Path) {
+        let folder = self
+            .paths
+            .staging()
+            .join(success.result_ref.as_deref().unwrap_or_default());
+        let line = format!(
+            "made, and its record cannot be sent: {error}; its files are kept in {}, its record in {}. It may have been \
+             billed: look at them before it is made again with --only-status failed --resubmit-unknown",
+            folder.display(),
+            aside.display()
+        );
+        let free = success.simulated || success.cost_micros == Some(0);
+        let told = self.link.ask(self.patience(), |c| {
+            ending::left_behind(c, &success.hold, &line, free)
+        });
+        self.link.warn(line);
+        if let Err(error) = told {
+            // Whoever takes the job over finds what lies here, or asks.
+            self.link.warn(error.to_string());
+        }
     }
 
     /// Does what follows from an entry that was sent.

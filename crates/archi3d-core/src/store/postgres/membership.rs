@@ -1,6 +1,9 @@
 //! Worker processes: who is there, and what each holds.
 
+use std::sync::LazyLock;
 use std::time::Duration;
+
+use uuid::Uuid;
 
 use super::claim::span;
 use super::connect::Connection;
@@ -33,6 +36,18 @@ pub struct Worker<'a> {
     pub facts: &'a str,
 }
 
+/// What tells this process from every other that ever bears its name.
+static PROCESS: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
+
+pub(super) fn process() -> &'static str {
+    &PROCESS
+}
+
+/// Returns what a worker of this process says of itself: which process it is, and where the lock of its name is.
+pub(super) fn facts(spools: &str) -> String {
+    serde_json::json!({ "process": process(), "spools": spools }).to_string()
+}
+
 /// What a worker is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -62,7 +77,7 @@ impl State {
 }
 
 /// Registers a worker, and ends the slots at providers of a dead one of its name. False: somebody who lives has this name.
-/// The caller holds the lock of the name on its machine.
+/// The caller holds the lock of the name where its spools are.
 pub fn register(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
     connection.transaction(|connection| {
         let registered = register_alone(connection, worker)?;

@@ -161,6 +161,8 @@ pub enum Settled {
     Before,
     /// Nothing was billed, but an attempt before it may have been: its reservation stays.
     Stays,
+    /// A later attempt went on with what this one bought: the bill is that one's.
+    Successors,
 }
 
 /// Settles an attempt with what it really cost, which may be nothing. Told again, it changes nothing.
@@ -181,6 +183,9 @@ pub fn settle(
         let may_free = own.as_ref().is_some_and(|own| mine(own) && !own.taken_over);
         if amount == Usd::ZERO && !by_hand && !may_free {
             return Ok((Settled::Stays, false));
+        }
+        if amount > Usd::ZERO && !by_hand && is_a_successors(connection, hold)? {
+            return Ok((Settled::Successors, false));
         }
         let raised = amount > own.as_ref().map_or(Usd::ZERO, |own| own.amount);
         if !line(connection, hold, "settled", amount, by_hand, raised)? {
@@ -204,8 +209,8 @@ pub fn settle(
     })
 }
 
-/// Tells whether a later attempt went on with what this one bought: the bill is that one's.
-pub fn is_a_successors(connection: &mut Connection, hold: &Hold) -> PgResult<bool> {
+/// Tells whether a later attempt went on with what this one bought.
+fn is_a_successors(connection: &mut Connection, hold: &Hold) -> PgResult<bool> {
     let attempts = view::attempts(connection, &[hold.job_no])?;
     let own = attempts
         .iter()

@@ -15,7 +15,7 @@ use super::import;
 use super::lines::Lines;
 use super::link::Link;
 use super::membership;
-use super::spool::Spool;
+use super::spool::{self, Spool};
 use super::together::Endings;
 use super::url::StoreUrl;
 use super::worker::{POLL, PgStore};
@@ -122,7 +122,7 @@ impl Hand {
         let name = own_spool(&spool.join(&worker), &worker, Some(lease))?;
         let lines = Lines::open(url, &worker)?;
         lines.limit(lease);
-        introduce(&lines, identity, None, slots, lease)?;
+        introduce(&lines, identity, None, slots, lease, spool)?;
         Ok(Self {
             lines,
             worker,
@@ -163,8 +163,11 @@ fn introduce(
     run_no: Option<i64>,
     slots: usize,
     lease: Duration,
+    spool: &Path,
 ) -> Result<(), StoreError> {
     let worker = identity.worker_id.to_string();
+    let spools = spool.parent().unwrap_or(spool);
+    let spools = spool::name_of(spools).context("use the spools in", spools)?;
     let registered = membership::register(
         &mut lines.work(),
         &membership::Worker {
@@ -176,7 +179,7 @@ fn introduce(
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
             lease,
             connecting: lines.age(),
-            facts: "{}",
+            facts: &membership::facts(&spools),
         },
     )?;
     if registered {
@@ -223,6 +226,7 @@ impl PgStore {
                 Some(run.run_no),
                 options.slots,
                 lease,
+                &options.spool,
             )?;
         }
         let link = Link::new(

@@ -267,12 +267,16 @@ impl Providers for PgProviders {
     }
 
     fn ended(&self, algo: &AlgoKey, failed: bool) -> Result<u32, StoreError> {
+        let mut told = false;
         let counted = self.0.ask(PATIENCE, |c| {
-            if failed {
-                gate::trip(c, algo.as_str(), u32::MAX, "").map(|breaker| breaker.failures)
-            } else {
-                gate::worked(c, algo.as_str()).map(|()| 0)
+            if !failed {
+                return gate::worked(c, algo.as_str()).map(|()| 0);
             }
+            if std::mem::replace(&mut told, true) {
+                // The answer was lost: told again, it would count twice.
+                return Ok(0);
+            }
+            gate::trip(c, algo.as_str(), u32::MAX, "").map(|breaker| breaker.failures)
         });
         Ok(counted?)
     }

@@ -161,6 +161,8 @@ const DAMAGED: &str = "spool.damaged";
 
 const REFUSED: &str = "spool.refused";
 
+const PLACE: &str = "spools.name";
+
 impl Spool {
     /// Opens the spool of a folder, which is made if needed, and reads what waits in it.
     pub fn open(folder: &Path) -> io::Result<Self> {
@@ -423,6 +425,22 @@ impl Disk {
             u64::MAX
         };
     }
+}
+
+/// Returns what tells a folder of spools from those of other machines and containers.
+pub(super) fn name_of(spools: &Path) -> io::Result<String> {
+    let path = spools.join(PLACE);
+    if !path.exists() {
+        fs::create_dir_all(spools)?;
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let new = spools.join(format!("{PLACE}.{name}"));
+        durable::replace(&new, name.as_bytes(), "new")?;
+        if !platform::rename_no_replace(&new, &path)? {
+            // Another worker starts at the same moment.
+            fs::remove_file(&new)?;
+        }
+    }
+    fs::read_to_string(path)
 }
 
 /// Returns the lines of a file without the room that was reserved for more.

@@ -78,16 +78,12 @@ fn send(connection: &mut Connection, entry: &SpoolEntry) -> PgResult<Replayed> {
                 Replayed::Fenced
             })
         }
-        // Whoever went on with the purchase accounts for it.
-        SpoolEntry::Settled { hold, .. } if money::is_a_successors(connection, hold)? => {
-            Ok(Replayed::Fenced)
-        }
         SpoolEntry::Settled { hold, micros } => {
             let settled = money::settle(connection, hold, Usd::from_micros(*micros), false)?;
-            Ok(if settled == Settled::Before {
-                Replayed::Already
-            } else {
-                Replayed::Sent
+            Ok(match settled {
+                Settled::Before => Replayed::Already,
+                Settled::Successors => Replayed::Fenced,
+                Settled::Yes | Settled::Stays => Replayed::Sent,
             })
         }
     }

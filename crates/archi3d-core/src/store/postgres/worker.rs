@@ -150,7 +150,13 @@ impl WorkerStore for PgStore {
                 Err(error) => Err(error.into()),
             };
         }
-        Ok(Next::Jobs(self.all_claimed(found, now)?))
+        match self.all_claimed(found, now) {
+            // All of it is over already.
+            Ok(jobs) if jobs.is_empty() => Ok(Next::Nothing(Duration::from_millis(10))),
+            Ok(jobs) => Ok(Next::Jobs(jobs)),
+            Err(error) if error.is_away() => Ok(Next::Nothing(POLL)),
+            Err(error) => Err(error),
+        }
     }
 
     fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
@@ -287,12 +293,12 @@ impl WorkerStore for PgStore {
         });
         match told {
             Ok(_) => Ok(()),
-            Err(error) if !error.is_of_one() => self.spool_up(Spooled::Submitted {
+            // One that the server refuses is on this disk at least.
+            Err(_) => self.spool_up(Spooled::Submitted {
                 hold,
                 request_id: request_id.to_owned(),
                 cost_micros: cost.map(Usd::micros),
             }),
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -10,7 +10,9 @@ WITH was AS (
     status = CASE WHEN was.entry = 'redo' AND was.has_result THEN 'succeeded' ELSE 'failed_terminal' END::archi3d.job_status,
     simulated = j.simulated AND was.entry = 'redo' AND was.has_result,
     entry = 'fresh', completed_at = COALESCE(CASE WHEN was.entry = 'redo' AND was.has_result THEN j.completed_at END, now()),
-    request_id = CASE WHEN $8::text = 'void' THEN NULL ELSE j.request_id END,
+    -- Of several purchases the one before is asked about next.
+    request_id = CASE WHEN $8::text = 'void' THEN (SELECT p.request_id FROM archi3d.purchases p WHERE p.job_no = was.id AND p.state = 'open'
+      AND p.request_id <> was.request_id ORDER BY p.at DESC LIMIT 1) ELSE j.request_id END,
     intent = CASE WHEN $8::text = 'open' THEN j.intent END, intent_at = CASE WHEN $8::text = 'open' THEN j.intent_at END,
     purchases = j.purchases + ($8::text = 'void')::int,
     last_error = $5, last_class = $4::text::archi3d.error_class, failures = 0, holder_died = false, cancel_asked = false,

@@ -12,7 +12,9 @@ WITH was AS (
                   WHEN $6::float8 > 0 THEN 'failed_retryable' ELSE 'pending' END::archi3d.job_status,
     entry = CASE WHEN was.entry = 'perform' OR was.entry = 'redo' AND $11 AND NOT was.cancel_asked THEN was.entry ELSE 'fresh' END,
     run_after = now() + make_interval(secs => $6::float8), last_error = $5, last_class = $4::text::archi3d.error_class,
-    request_id = CASE WHEN $9::text = 'void' THEN NULL ELSE j.request_id END,
+    -- Of several purchases the one before is asked about next.
+    request_id = CASE WHEN $9::text = 'void' THEN (SELECT p.request_id FROM archi3d.purchases p WHERE p.job_no = was.id AND p.state = 'open'
+      AND p.request_id <> was.request_id ORDER BY p.at DESC LIMIT 1) ELSE j.request_id END,
     intent = CASE WHEN $9::text = 'open' THEN j.intent END, intent_at = CASE WHEN $9::text = 'open' THEN j.intent_at END,
     purchases = j.purchases + ($9::text = 'void')::int,
     failures = j.failures + $7::bool::int, excused = j.excused + (NOT $7::bool)::int, holder_died = false, cancel_asked = false,

@@ -9,7 +9,8 @@ VALUES ($1, $2, $3, $4, $5, $6, 'starting', $7, $8::text::jsonb, now())
 ON CONFLICT (worker_id) DO UPDATE SET host = EXCLUDED.host, pid = EXCLUDED.pid, version = EXCLUDED.version, run_no = EXCLUDED.run_no,
   slots = EXCLUDED.slots, state = 'starting', lease_seconds = EXCLUDED.lease_seconds, facts = EXCLUDED.facts,
   started_at = clock_timestamp(), last_seen = now()
--- A name that somebody alive bears is refused: fences go by attempt, but people go by name. On the same machine the caller
--- holds the lock of the name.
-WHERE w.state = 'ended' OR w.last_seen < now() - make_interval(secs => w.lease_seconds) OR w.host = EXCLUDED.host
+-- A name that somebody alive bears is refused: fences go by attempt, but people go by name. Where the spools are the same the
+-- caller holds the lock of the name; containers of one host name may have spools of their own.
+WHERE w.state = 'ended' OR w.last_seen < now() - make_interval(secs => w.lease_seconds)
+   OR w.host = EXCLUDED.host AND COALESCE(w.facts->>'spools', EXCLUDED.facts->>'spools') IS NOT DISTINCT FROM EXCLUDED.facts->>'spools'
 RETURNING worker_id
