@@ -102,7 +102,9 @@ impl<'de> Visitor<'de> for Strict {
         let mut object = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("the name {name:?} stands twice")));
+                return Err(A::Error::custom(format!(
+                    "the name {name:?} is given twice"
+                )));
             }
             let value = map.next_value_seed(Strict)?;
             object.insert(name, value);

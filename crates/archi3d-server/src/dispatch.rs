@@ -500,9 +500,9 @@ fn query_of(text: &str) -> Result<Vec<(String, String)>, Problem> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let both = unquoted(name, true).zip(unquoted(value, true));
         let both = both.filter(|(name, _)| !read.iter().any(|(known, _)| known == name));
-        read.push(
-            both.ok_or_else(|| Problem::new(BAD_QUERY, "a parameter stands twice, or is no text"))?,
-        );
+        read.push(both.ok_or_else(|| {
+            Problem::new(BAD_QUERY, "a parameter is given twice, or is not text")
+        })?);
     }
     Ok(read)
 }

@@ -134,7 +134,7 @@ pub(crate) static ROUTES: &[Route] = &[
         ..get(
             "/runs/{run}",
             Place::Both,
-            "How a run stands",
+            "The state of a run",
             &[(200, "RunDetail")],
             runs::one,
         )
