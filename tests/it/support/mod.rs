@@ -16,6 +16,7 @@ pub mod mocks;
 pub mod mount;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 pub mod pg_bench;
+pub mod place;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod read;
@@ -75,7 +76,7 @@ pub fn gltf_validator() -> Option<PathBuf> {
     required("ARCHI3D_TEST_GLTF_VALIDATOR", must_have_all())
 }
 
-fn must_have_all() -> bool {
+pub fn must_have_all() -> bool {
     std::env::var_os("ARCHI3D_TEST_REQUIRE").is_some_and(|value| value == "1")
 }
 
