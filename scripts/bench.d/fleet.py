@@ -346,8 +346,8 @@ def tell_noop(results):
              f"{count:,} jobs, one process each, the same server, in turns, medians of {results['repeat']} (what takes over a minute once). Ours is the "
              "real worker with an algorithm that makes no files (`kind: mock`, `files: false`); attempts and results are kept, the start "
              "and the end of the program count (in brackets: without them, as the others are timed). Durable: every ending is committed and on the server's disk before "
-             "its thread goes on; a claim of what costs nothing is committed without waiting for the disk. With `--ahead` jobs are claimed before a "
-             "thread waits for them, and an ending is on the worker's own disk before its thread goes on.",
+             "its thread continues; a claim of what costs nothing is committed without waiting for the disk. With `--ahead` jobs are claimed before a "
+             "thread waits for them, and an ending is on the worker's own disk before its thread continues.",
              ""]
     rows = []
     for name, one in tools.items():

@@ -168,8 +168,8 @@ fn sentence(request: &CancelRequest, report: &CancelReport) -> String {
     let stopped = report.redo_stopped;
     add(
         stopped,
-        "redo stopped (its older result stands)",
-        "redos stopped (their older results stand)",
+        "redo stopped (the older result is kept)",
+        "redos stopped (the older results are kept)",
     );
     add(report.restored, "job put back", "jobs put back");
     let withdrawn = report.requests_withdrawn;

@@ -26,7 +26,7 @@ pub enum ConfigCommand {
 
 The workspace is taken from --workspace, else ARCHI3D_WORKSPACE, else a .env file, else the
 user's own config.yaml, else the nearest folder above that is a workspace. Files of the
-workspace (config/global.yaml, config/adapters.yaml) stand over the shipped ones key by key.
+workspace (config/global.yaml, config/adapters.yaml) override the shipped ones key by key.
 Variables are taken from the environment, else the nearest .env, else the workspace's .env.")]
 pub struct ShowArgs {
     /// Only values whose name begins with this, such as `adapters.mock`

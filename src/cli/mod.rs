@@ -85,7 +85,7 @@ pub mod working;
   archi3d run worker -j 4
       make the models; the same command again resumes where it stopped
   archi3d run status
-      see how it stands, from any terminal")]
+      show progress, from any terminal")]
 pub struct Cli {
     #[command(flatten)]
     global: Global,

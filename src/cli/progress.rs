@@ -24,7 +24,7 @@ use course::Course;
 /// The shortest time between two plain progress lines.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// How often the bar is drawn anew, so that its clock moves.
+/// How often the bar is redrawn, so that its clock moves.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Shows a worker's events.
@@ -152,7 +152,7 @@ impl Progress {
                 redo,
                 ..
             } => {
-                let kept = if *redo { "; the old result stands" } else { "" };
+                let kept = if *redo { "; the old result is kept" } else { "" };
                 let error = shortened(&one_line(error));
                 let whose = one_line(&format!("{product_id} {algo}"));
                 self.ui
@@ -358,7 +358,7 @@ fn canary_line(result: &CanaryResult) -> String {
     )
 }
 
-/// Says how a spending limit stands.
+/// Says how much of a spending limit is used.
 pub fn budget_words(level: &Level) -> String {
     format!(
         "the {}'s budget of {} has {} left ({} spent, {} reserved)",

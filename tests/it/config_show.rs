@@ -252,7 +252,7 @@ fn an_unknown_key_is_refused_with_file_line_and_nearest_name() {
             "adapters.yaml",
             "adapters:\nmock:\n  kind: mock\n",
             "adapters.yaml:2:",
-            "entries stand under `adapters:`",
+            "entries belong under `adapters:`",
         ),
         (
             "adapters.yaml",

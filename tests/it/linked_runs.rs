@@ -38,7 +38,7 @@ fn a_run_behind_a_link_is_counted_once_everywhere() {
         .archi3d(&["cost", "report", "--run-id", "latest"])
         .run()
         .expect_code(2)
-        .expect_stderr("a link to rk stands in the place of run latest");
+        .expect_stderr("run latest is a link to rk");
 }
 
 #[test]

@@ -511,7 +511,7 @@ result(generated_glb="model.glb", estimated_cost_usd=0.25, algo_version="v7")"#;
     assert_eq!(&row["estimated_cost_usd"], "0.25");
     assert_eq!(&row["algo_version"], "v7");
     let again = workspace.archi3d(&adopt).run().expect_code(2);
-    let _ = again.expect_stderr("nothing of it is kept");
+    let _ = again.expect_stderr("it has no kept result");
     let doctor = workspace.archi3d(&["doctor"]).run();
     assert!(!doctor.stdout.contains("kept_result"), "{doctor}");
 }

@@ -28,6 +28,7 @@
 //! - [`engine`]: the engine on the store in memory and on PostgreSQL, with adapters that do what a test says.
 //! - `export`: models under telling names, and never over anything.
 //! - `faithful_double`: fal's own client takes the double for fal.
+//! - `first_reads`: what a worker reads before its first job.
 //! - [`fixtures`]: the shipped workspaces are what they claim to be.
 //! - `fleet`: runs handed over to PostgreSQL and brought back, through the program.
 //! - [`harmed_ledger`]: a ledger of money that is harmed, also while workers spend, lifts no limit.
@@ -122,6 +123,8 @@ mod export;
 mod faithful_double;
 mod fault_points;
 mod first_hour;
+#[cfg(target_os = "linux")]
+mod first_reads;
 mod fixtures;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 mod fleet;

@@ -7,7 +7,7 @@ use archi3d_core::domain::job::Entry;
 use archi3d_core::store::ReleaseReason;
 use serde_json::Value;
 
-use crate::support::bench::{CsvBench, at, listing, take};
+use crate::support::bench::{FilesBench, at, listing, take};
 use crate::support::mocks::{
     attempts, change_mocks, executed, executions, fields, one_job_each, statuses, wait_for_purchase,
 };
@@ -120,7 +120,7 @@ fn a_retry_goes_on_with_the_purchase() {
 
 #[test]
 fn a_purchase_of_a_job_given_back_is_kept_when_a_power_loss_drops_its_marker() {
-    let bench = CsvBench::boxed(1);
+    let bench = FilesBench::boxed(1);
     let job = &bench.jobs()[0];
     let store = bench.worker("w-1-a");
     let lease = take(&*store, job, Entry::Fresh, at(1));

@@ -73,7 +73,7 @@ async fn attend(app: Arc<App>, stream: TcpStream, _place: OwnedSemaphorePermit) 
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream)), answers);
+        .serve_connection(TokioIo::new(TimedStream::new(stream)), answers);
     let mut connection = std::pin::pin!(connection);
     let asked = async {
         let _ = stop.wait_for(|asked| *asked).await;
@@ -86,13 +86,13 @@ async fn attend(app: Arc<App>, stream: TcpStream, _place: OwnedSemaphorePermit) 
 }
 
 /// A connection whose other side must take what it is sent.
-struct Patient {
+struct TimedStream {
     stream: TcpStream,
     /// Until then it has to; nothing while nothing waits.
     until: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl TimedStream {
     fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -120,7 +120,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -130,7 +130,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,5 +1,6 @@
 //! Keeps tables that name tests true: each test, and each module that keeps a promise, exists under its name.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::{CRATES, Source, root, server_sources, sources_below};
@@ -77,6 +78,29 @@ fn every_promise_names_where_it_is_kept_and_a_test_that_exists() {
         let missing = missing_tests(&tests, &named);
         assert!(missing.is_empty(), "{promise}: no test {missing:?}");
     }
+}
+
+#[test]
+fn the_walk_of_a_job_names_files_that_are_there_and_counts_them() {
+    let page = document("ARCHITECTURE.md");
+    let steps = rows_below(&page, "## How a job flows through the house");
+    let named = steps
+        .iter()
+        .flat_map(|step| step[2].split('`').skip(1).step_by(2));
+    let files: BTreeSet<&str> = named.collect();
+    let is_there = |name: &&&str| {
+        ["src", "crates/archi3d-core/src"]
+            .iter()
+            .any(|folder| root().join(folder).join(name).exists())
+    };
+    let missing: Vec<_> = files.iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let said = format!(
+        "goes through {} files in {} steps",
+        files.len(),
+        steps.len()
+    );
+    assert!(page.contains(&said), "the page should say: {said}");
 }
 
 #[test]

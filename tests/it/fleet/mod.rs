@@ -27,6 +27,7 @@ use archi3d_core::store::postgres::migrate;
 use postgres::Client;
 
 use crate::postgres::bench::Bench;
+use crate::support::pg_bench::own_time;
 use crate::support::{Invocation, Output, TestWorkspace, wait_until};
 
 /// A database with a schema and without runs, as programs are told of it.
@@ -41,6 +42,48 @@ impl Fleet {
         let mut fleet = Self::empty()?;
         migrate::apply(&mut fleet.bench.work, "test").expect("migrated");
         Some(fleet)
+    }
+
+    /// Makes the database, whose time is what a test says.
+    pub fn on_test_time() -> Option<Self> {
+        let mut fleet = Self::new()?;
+        own_time(&mut fleet.bench);
+        fleet.change(
+            "CREATE FUNCTION test_time.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT test_time.now()';
+             DO $$ DECLARE c record; BEGIN
+               FOR c IN SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'archi3d'
+                        AND column_default IN ('now()', 'clock_timestamp()') LOOP
+                 EXECUTE format('ALTER TABLE archi3d.%I ALTER COLUMN %I SET DEFAULT test_time.now()', c.table_name, c.column_name);
+               END LOOP;
+             END $$",
+        );
+        Some(fleet)
+    }
+
+    /// Returns a mark of every table: equal before and after means that nothing changed. When the server began to serve is
+    /// noted by whoever connects.
+    pub fn records(&mut self) -> Vec<String> {
+        let tables = self
+            .texts("SELECT tablename::text FROM pg_tables WHERE schemaname = 'archi3d' AND tablename <> 'serving' ORDER BY 1");
+        let mark = |table: &String| {
+            let rows = format!(
+                "SELECT COALESCE(md5(string_agg(t::text, '|' ORDER BY t::text)), '') FROM archi3d.{table} t"
+            );
+            format!("{table} {}", self.texts(&rows).concat())
+        };
+        tables.iter().map(mark).collect()
+    }
+
+    /// Locks every row that workers change until the connection that is returned is gone.
+    pub fn lock_rows(&self) -> Client {
+        let mut beside = Client::connect(&self.url, postgres::NoTls).expect("a server");
+        for table in ["jobs", "attempts", "runs", "workers"] {
+            let lock = format!("SELECT FROM archi3d.{table} FOR UPDATE");
+            beside
+                .batch_execute(&format!("BEGIN; {lock}"))
+                .expect("locked");
+        }
+        beside
     }
 
     /// Makes a database without a schema.
@@ -124,7 +167,7 @@ impl Fleet {
     }
 
     #[track_caller]
-    fn push(&self, workspace: &TestWorkspace) -> serde_json::Value {
+    pub fn push(&self, workspace: &TestWorkspace) -> serde_json::Value {
         let said = self.run(workspace, &["fleet", "push", "--run-id", "rk", "--json"]);
         said.expect_code(0).json()
     }

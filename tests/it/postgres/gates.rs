@@ -184,7 +184,7 @@ fn the_same_inputs_are_made_by_one_at_a_time_and_found_afterwards() {
     );
     assert!(!reuse::make(&mut bench.work, &key, &two).expect("asked"));
     assert!(
-        reuse::find(&mut bench.work, &key, None)
+        reuse::find(&mut bench.work, &key, None, &[])
             .expect("asked")
             .is_none()
     );
@@ -194,7 +194,7 @@ fn the_same_inputs_are_made_by_one_at_a_time_and_found_afterwards() {
         "its maker is over"
     );
     reuse::made(&mut bench.work, &key, &two).expect("told");
-    let found = reuse::find(&mut bench.work, &key, Some("v1"))
+    let found = reuse::find(&mut bench.work, &key, Some("v1"), &[])
         .expect("asked")
         .expect("there");
     assert_eq!(
@@ -202,7 +202,7 @@ fn the_same_inputs_are_made_by_one_at_a_time_and_found_afterwards() {
         ("job0000", one, 1)
     );
     assert!(
-        reuse::find(&mut bench.work, &key, Some("v2"))
+        reuse::find(&mut bench.work, &key, Some("v2"), &[])
             .expect("asked")
             .is_none()
     );

@@ -12,7 +12,7 @@ use super::Make;
 use crate::support::bench::{Bench, Shared, at};
 use crate::support::wait_until;
 
-every_shared_store! {
+every_store! {
     what_one_worker_closes_is_closed_for_all_until_its_time
     a_closing_never_ends_sooner_because_of_another
     no_time_opens_what_only_a_person_does
@@ -40,7 +40,7 @@ fn closure(until: Option<Timestamp>) -> Closure {
 }
 
 fn shared(bench: &dyn Bench, worker: &str) -> Shared {
-    let shared = bench.shared(worker).expect("it has providers");
+    let shared = bench.shared(worker);
     tick(&shared, 10);
     shared
 }

@@ -6,7 +6,7 @@ use archi3d_core::domain::lease::Lease;
 use archi3d_core::domain::purchase::PurchaseEnd;
 use archi3d_core::domain::retry::ErrorClass;
 use archi3d_core::store::{
-    Beat, Ending, FailedJob, JobSnapshot, Outcome, ReleaseReason, Setback, WorkerStore,
+    Beat, Ending, JobSnapshot, JobToRetry, Outcome, ReleaseReason, Setback, WorkerStore,
 };
 
 use super::Make;
@@ -172,7 +172,7 @@ fn a_void_purchase_of_a_redo_is_not_asked_about_again(make: Make) {
 
 fn again(store: &dyn WorkerStore, job: &JobId, attempt: Option<u32>, resubmit: bool) -> usize {
     let job_id = job.clone();
-    let wanted = [FailedJob { job_id, attempt }];
+    let wanted = [JobToRetry { job_id, attempt }];
     store
         .try_again(&wanted, resubmit, &|| at(50))
         .expect("works")

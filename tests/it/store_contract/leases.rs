@@ -9,7 +9,7 @@ use archi3d_core::store::{Beat, Claim, Finish, ReleaseReason, WorkerStore};
 
 use super::Make;
 use crate::support::bench::{
-    Bench, CsvBench, MemoryBench, STALE, at, failed, listing, made, model, state, take,
+    Bench, FilesBench, MemoryBench, STALE, at, failed, listing, made, model, state, take,
 };
 
 every_store! {
@@ -187,7 +187,7 @@ fn the_store_in_memory_refuses_a_claim_before_recovery() {
 
 #[test]
 fn a_claim_that_cannot_get_its_folder_leaves_the_job_waiting() {
-    let bench = CsvBench::boxed(1);
+    let bench = FilesBench::boxed(1);
     let job = &bench.jobs()[0];
     let (one, two) = (bench.worker("one"), bench.worker("two"));
     fs::remove_dir(bench.paths().staging()).expect("it is empty");

@@ -10,7 +10,7 @@ use archi3d_core::store::{Budget, ReleaseReason};
 use super::Make;
 use crate::support::bench::{Bench, Shared, at, run_id, take};
 
-every_shared_store! {
+every_store! {
     of_eight_that_reserve_at_once_as_many_are_granted_as_the_limit_bears
     a_refusal_names_its_limit_and_changes_nothing
     asking_whether_it_would_be_granted_reserves_nothing
@@ -40,10 +40,6 @@ fn expect_usage(budget: &dyn Budget, spent_usd: f64, reserved_usd: f64) {
     assert_eq!(budget.usage(&run_id()).expect("asked"), expected);
 }
 
-fn shared(bench: &dyn Bench, worker: &str) -> Shared {
-    bench.shared(worker).expect("it has a budget")
-}
-
 /// Takes the first job for its next attempt.
 fn first(bench: &dyn Bench, shared: &Shared) -> Lease {
     take(&*shared.store, &bench.jobs()[0], Entry::Fresh, at(1))
@@ -51,7 +47,7 @@ fn first(bench: &dyn Bench, shared: &Shared) -> Lease {
 
 fn of_eight_that_reserve_at_once_as_many_are_granted_as_the_limit_bears(make: Make) {
     let bench = make(8);
-    let workers: Vec<Shared> = (0..4).map(|n| shared(&*bench, &format!("w-{n}"))).collect();
+    let workers: Vec<Shared> = (0..4).map(|n| bench.shared(&format!("w-{n}"))).collect();
     let leases: Vec<Lease> = bench
         .jobs()
         .iter()
@@ -82,7 +78,7 @@ fn of_eight_that_reserve_at_once_as_many_are_granted_as_the_limit_bears(make: Ma
 
 fn a_refusal_names_its_limit_and_changes_nothing(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let key = AttemptKey::from(&first(&*bench, &worker));
     let caps = Caps {
         run_usd: Some(5.0),
@@ -102,7 +98,7 @@ fn a_refusal_names_its_limit_and_changes_nothing(make: Make) {
 
 fn asking_whether_it_would_be_granted_reserves_nothing(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let run = run_id();
     let of = (&run, &bench.jobs()[0]);
     for _ in 0..3 {
@@ -120,7 +116,7 @@ fn asking_whether_it_would_be_granted_reserves_nothing(make: Make) {
 
 fn an_attempt_is_settled_once_however_often_it_is_told(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let key = AttemptKey::from(&first(&*bench, &worker));
     let budget = &*worker.budget;
     budget
@@ -130,7 +126,7 @@ fn an_attempt_is_settled_once_however_often_it_is_told(make: Make) {
         budget.settle(&key, 0.25, at(3)).expect("settled");
     }
     expect_usage(budget, 0.25, 0.0);
-    let again = shared(&*bench, "w-2");
+    let again = bench.shared("w-2");
     again.budget.settle(&key, 0.25, at(4)).expect("settled");
     expect_usage(&*again.budget, 0.25, 0.0);
 }
@@ -150,7 +146,7 @@ fn second_attempt(bench: &dyn Bench, worker: &Shared) -> AttemptKey {
 
 fn the_next_attempt_takes_the_reservation_over(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let next = second_attempt(&*bench, &worker);
     let budget = &*worker.budget;
     let grant = budget
@@ -164,7 +160,7 @@ fn the_next_attempt_takes_the_reservation_over(make: Make) {
 
 fn who_may_buy_again_reserves_beside_what_may_have_been_billed(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let next = second_attempt(&*bench, &worker);
     let budget = &*worker.budget;
     let refused = budget.reserve_additional(&next, PRICE, of_run(0.5), at(5));
@@ -177,7 +173,7 @@ fn who_may_buy_again_reserves_beside_what_may_have_been_billed(make: Make) {
 
 fn what_was_bought_is_reserved_whatever_the_limits_are(make: Make) {
     let bench = make(1);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let key = AttemptKey::from(&first(&*bench, &worker));
     let budget = &*worker.budget;
     budget
@@ -189,7 +185,7 @@ fn what_was_bought_is_reserved_whatever_the_limits_are(make: Make) {
 
 fn a_reservation_outlives_its_worker(make: Make) {
     let bench = make(2);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let key = AttemptKey::from(&first(&*bench, &worker));
     worker
         .budget
@@ -198,7 +194,7 @@ fn a_reservation_outlives_its_worker(make: Make) {
     let Shared { store, budget, .. } = worker;
     drop(budget);
     bench.die(store, &key.worker_id);
-    let next = shared(&*bench, "w-2");
+    let next = bench.shared("w-2");
     let open = next.budget.open(&run_id(), None).expect("asked");
     assert_eq!(open, [(key.clone(), PRICE)]);
     let reserved = next.budget.reserved_for(&run_id(), &key.job_id);
@@ -207,7 +203,7 @@ fn a_reservation_outlives_its_worker(make: Make) {
 
 fn a_limit_of_the_day_counts_what_was_spent(make: Make) {
     let bench = make(2);
-    let worker = shared(&*bench, "w-1");
+    let worker = bench.shared("w-1");
     let caps = Caps {
         run_usd: None,
         day_usd: Some(0.5),

@@ -7,7 +7,7 @@ use archi3d_core::store::{Finish, ReleaseReason};
 
 use super::Make;
 use crate::support::bench::{
-    Bench, CsvBench, at, failed, listing, made, model, state, take, worker_id,
+    Bench, FilesBench, at, failed, listing, made, model, state, take, worker_id,
 };
 use crate::support::wait_until;
 
@@ -164,7 +164,7 @@ fn attempts_rise_whatever_becomes_of_them(make: Make) {
 
 #[test]
 fn a_redo_of_a_result_that_only_the_registry_knows_can_fail_without_losing_it() {
-    let bench = CsvBench::completed(1);
+    let bench = FilesBench::completed(1);
     let job = &bench.jobs()[0];
     let one = bench.worker("one");
     let lease = take(&*one, job, Entry::Redo, at(0));
@@ -180,7 +180,7 @@ fn a_redo_of_a_result_that_only_the_registry_knows_can_fail_without_losing_it() 
 
 #[test]
 fn the_row_of_a_redo_that_failed_says_completed_again_before_the_worker_ends() {
-    let bench = CsvBench::boxed(1);
+    let bench = FilesBench::boxed(1);
     let job = &bench.jobs()[0];
     let one = bench.worker("one");
     let first = take(&*one, job, Entry::Fresh, at(0));

@@ -9,12 +9,12 @@ use archi3d_core::domain::time::Clock as _;
 use archi3d_core::store::WorkerStore as _;
 use archi3d_core::store::files::FileStore;
 
-use crate::support::bench::CsvBench;
+use crate::support::bench::FilesBench;
 use crate::support::wait_until;
 
 #[test]
 fn a_panic_of_the_writer_stops_the_worker_and_leaves_its_journal_open() {
-    let bench = CsvBench::new(2);
+    let bench = FilesBench::new(2);
     // Whoever hears that the table cannot be written panics.
     let options = bench.options("w-1", Arc::new(|_| panic!("a bug")));
     let store = FileStore::open(options).expect("the run can be opened");

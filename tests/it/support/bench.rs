@@ -26,6 +26,7 @@ use archi3d_core::workspace::lock::{self, FileLock};
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
 use super::memory_store::MemoryRun;
+use super::memory_store::shared::{MemoryBudget, MemoryProviders};
 use super::wait::wait_until;
 use super::workspace::TestWorkspace;
 
@@ -72,9 +73,8 @@ pub trait Bench: Sync {
     /// Returns where results lie.
     fn paths(&self) -> RunPaths;
 
-    /// Opens the run for a worker with the money and the providers that it shares with all others; nothing where the
-    /// store has none of its own.
-    fn shared(&self, worker: &str) -> Option<Shared>;
+    /// Opens the run for a worker with the money and the providers that it shares with all others.
+    fn shared(&self, worker: &str) -> Shared;
 
     /// Opens the run for a worker and recovers it.
     fn worker(&self, worker: &str) -> Box<dyn WorkerStore> {
@@ -92,12 +92,12 @@ pub struct Shared {
 }
 
 /// A run in files.
-pub struct CsvBench {
+pub struct FilesBench {
     workspace: TestWorkspace,
     jobs: Vec<JobId>,
 }
 
-impl CsvBench {
+impl FilesBench {
     /// Makes a run with `jobs` waiting jobs.
     pub fn boxed(jobs: usize) -> Box<dyn Bench> {
         Box::new(Self::with_status(jobs, "enqueued"))
@@ -148,7 +148,7 @@ impl CsvBench {
     }
 }
 
-impl Bench for CsvBench {
+impl Bench for FilesBench {
     fn open(&self, worker: &str) -> Box<dyn WorkerStore> {
         let store = FileStore::open(self.options(worker, Arc::new(|_| {})));
         Box::new(store.expect("the run can be opened"))
@@ -195,19 +195,21 @@ impl Bench for CsvBench {
         Workspace::new(self.workspace.root()).run(&run_id())
     }
 
-    fn shared(&self, worker: &str) -> Option<Shared> {
+    fn shared(&self, worker: &str) -> Shared {
         let workspace = Workspace::new(self.workspace.root());
-        Some(Shared {
+        Shared {
             store: self.worker(worker),
             budget: Arc::new(FileBudget::new(&workspace, Arc::new(|_| {}))),
             providers: Arc::new(FileProviders::new(&workspace)),
-        })
+        }
     }
 }
 
 /// A run in memory.
 pub struct MemoryBench {
     run: MemoryRun,
+    budget: Arc<MemoryBudget>,
+    providers: Arc<MemoryProviders>,
     workspace: TestWorkspace,
     jobs: Vec<JobId>,
 }
@@ -223,6 +225,8 @@ impl MemoryBench {
         let run = MemoryRun::new(place, run_id(), records, RHYTHM).expect("the folder is writable");
         Self {
             run,
+            budget: Arc::default(),
+            providers: Arc::default(),
             workspace,
             jobs,
         }
@@ -272,8 +276,12 @@ impl Bench for MemoryBench {
         self.workspace().run(&run_id())
     }
 
-    fn shared(&self, _worker: &str) -> Option<Shared> {
-        None
+    fn shared(&self, worker: &str) -> Shared {
+        Shared {
+            store: self.worker(worker),
+            budget: self.budget.clone(),
+            providers: self.providers.clone(),
+        }
     }
 }
 

@@ -19,12 +19,13 @@ use archi3d_core::domain::purchase::OpenIntent;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::store::error::IoContext;
 use archi3d_core::store::{
-    Beat, Cancellation, Claim, Ending, FailedJob, Finish, JobRecord, Recovery, ReleaseReason,
+    Beat, Cancellation, Claim, Ending, Finish, JobRecord, JobToRetry, Recovery, ReleaseReason,
     Restored, RunJobs, Setback, StoreError, WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
 mod job;
+pub mod shared;
 
 use job::Job;
 
@@ -439,7 +440,7 @@ impl WorkerStore for MemoryStore {
 
     fn try_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
         _now: &dyn Fn() -> Timestamp,
     ) -> Result<usize, StoreError> {

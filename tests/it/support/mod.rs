@@ -16,6 +16,7 @@ pub mod mocks;
 pub mod mount;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 pub mod pg_bench;
+pub mod place;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod read;

@@ -21,7 +21,7 @@ use archi3d_core::store::postgres::{
     PgBudget, PgProviders, PgStore, PgStoreOptions, migrate, view,
 };
 use archi3d_core::store::{
-    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, Next, Progress, Recovery,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, Next, Progress, Recovery,
     ReleaseReason, Restored, RunJobs, Setback, StoreError, Want, WorkerIdentity, WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
@@ -166,7 +166,7 @@ impl Drop for Away<'_> {
 }
 
 /// Lets statements find the test's time before the server's, and a server that never started.
-fn own_time(database: &mut Database) {
+pub fn own_time(database: &mut Database) {
     database.run(
         "CREATE SCHEMA test_time;
          CREATE TABLE test_time.moment (at timestamptz);
@@ -259,7 +259,7 @@ impl Bench for PgBench {
         self.workspace().run(&run_id())
     }
 
-    fn shared(&self, worker: &str) -> Option<bench::Shared> {
+    fn shared(&self, worker: &str) -> bench::Shared {
         let store = self.store(worker, STALE);
         let link = Arc::clone(store.link());
         let store = Timed {
@@ -268,11 +268,11 @@ impl Bench for PgBench {
             worker: worker.to_owned(),
         };
         store.recover(bench::at(0)).expect("recovery works");
-        Some(bench::Shared {
+        bench::Shared {
             store: Box::new(store),
             budget: Arc::new(PgBudget::new(Arc::clone(&link))),
             providers: Arc::new(PgProviders::new(link)),
-        })
+        }
     }
 }
 
@@ -435,7 +435,7 @@ impl WorkerStore for Timed {
 
     fn try_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<usize, StoreError> {

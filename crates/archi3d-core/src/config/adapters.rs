@@ -54,7 +54,7 @@ pub(super) fn checked_entries<'d>(
 ) -> Result<Vec<(&'d str, &'d Value)>, ConfigError> {
     if let Some((key, entry)) = document.root.iter().find(|(key, _)| *key != root) {
         if entry.is_object() && suggestion(key, [root]).is_empty() {
-            let said = format!("unknown key `{key}`; entries stand under `{root}:`, indented");
+            let said = format!("unknown key `{key}`; entries belong under `{root}:`, indented");
             return Err(document.fault(&[key], said));
         }
         return Err(schema::unknown_key(document, &[key], [root]));

@@ -167,8 +167,8 @@ pub struct Ledger {
     reserved: BTreeMap<(RunId, JobId), Reservation>,
     /// Every attempt that a line names, and whether its money is settled.
     attempts: HashMap<Nonce, bool>,
-    /// Jobs that turned out dearer than what was reserved for them, and on which day.
-    dearer: BTreeMap<(RunId, JobId), (Usd, String)>,
+    /// Jobs that cost more than was reserved for them, and on which day.
+    higher_costs: BTreeMap<(RunId, JobId), (Usd, String)>,
     by_hand: Vec<ByHand>,
     /// A run that is asked about job by job, and what each of its jobs cost.
     of_run: Option<(RunId, HashMap<JobId, Usd>)>,
@@ -374,7 +374,7 @@ impl Ledger {
                     }),
                 };
                 if raised {
-                    self.note_dearer(&key, money(usd), *at);
+                    self.note_higher_cost(&key, money(usd), *at);
                 }
                 self.reserved.insert(key, reservation);
             }
@@ -394,7 +394,7 @@ impl Ledger {
                 self.attempts.insert(attempt_key.nonce.clone(), true);
                 let reserved = self.reserved.get(&key).map_or(Usd::ZERO, |own| own.usd);
                 if usd > reserved {
-                    self.note_dearer(&key, usd, *at);
+                    self.note_higher_cost(&key, usd, *at);
                 }
                 // Money counts for the day on which it was granted.
                 let day = match self.reserved.get(&key) {
@@ -421,20 +421,20 @@ impl Ledger {
         }
     }
 
-    fn note_dearer(&mut self, key: &(RunId, JobId), usd: Usd, at: Timestamp) {
-        let noted = self.dearer.entry(key.clone()).or_default();
+    fn note_higher_cost(&mut self, key: &(RunId, JobId), usd: Usd, at: Timestamp) {
+        let noted = self.higher_costs.entry(key.clone()).or_default();
         *noted = (noted.0.max(usd), day_of(at));
     }
 
-    /// Returns the jobs that turned out dearer than what was reserved for them, each
+    /// Returns the jobs that cost more than was reserved for them, each
     /// with what it cost: those of a run, and those of today of every run.
-    pub fn dearer(
+    pub fn higher_costs(
         &self,
         run: &RunId,
         now: Timestamp,
     ) -> impl Iterator<Item = (&RunId, &JobId, f64)> {
         let today = day_of(now);
-        let jobs = self.dearer.iter();
+        let jobs = self.higher_costs.iter();
         jobs.filter(move |((of, _), (_, day))| of == run || *day == today)
             .map(|((run, job), (cost, _))| (run, job, cost.dollars()))
     }

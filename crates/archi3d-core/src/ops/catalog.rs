@@ -285,7 +285,7 @@ fn doubts(path: &str, products: &Products, folders: usize) -> Vec<String> {
         };
         doubts.push(format!(
             "{path}: none of its {entries} belongs to a product folder; an entry is an object with \
-             `_id`, `ProductId` or `product_id`, or stands under the id, and the id is what the \
+             `_id`, `ProductId` or `product_id`, or has the id as its key, and the id is what the \
              folder's name begins with"
         ));
     }

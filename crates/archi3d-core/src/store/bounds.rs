@@ -46,7 +46,7 @@ pub fn refuse_linked_run(workspace: &Workspace, run_id: &RunId) -> Result<(), St
     };
     let target = target.display();
     Err(StoreError::Setup {
-        what: format!("a link to {target} stands in the place of run {run_id}; links are not runs"),
+        what: format!("run {run_id} is a link to {target}; links are not runs"),
         path: workspace.run(run_id).root().to_owned(),
         hint: "name the run itself, or put the real folder there".into(),
     })

@@ -420,7 +420,7 @@ pub enum Restored {
 
 /// A failed job that is to be tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedJob {
+pub struct JobToRetry {
     /// The job.
     pub job_id: JobId,
     /// The attempt in which it failed; whichever it was if there is none.

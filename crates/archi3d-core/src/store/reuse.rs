@@ -4,7 +4,8 @@
 //! the journals of all runs. Finding is not taking: whoever copies a result
 //! compares every file with its hash.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
 
@@ -34,12 +35,22 @@ pub struct Source {
     pub artifacts: Vec<Artifact>,
 }
 
+/// Tells whether files are in a folder, in the sizes that are on record.
+pub(super) fn are_in(folder: &Path, files: &[Artifact]) -> bool {
+    let is_there = |file: &Artifact| {
+        let found = fs::symlink_metadata(folder.join(&file.name));
+        found.is_ok_and(|found| found.is_file() && found.len() == file.size)
+    };
+    !files.is_empty() && files.iter().all(is_there)
+}
+
 /// Knows earlier results by what went into them.
 pub trait ReuseIndex: Send + Sync {
     /// Returns the newest real result with this key that is still in its place.
     ///
     /// `version` is what the adapter says of itself now. Where it says nothing
-    /// beforehand, the version in force is that of the newest result of the recipe.
+    /// beforehand, the version in force is that of the newest result of the recipe, on a server of
+    /// these very inputs.
     /// With `fresh` everything published so far is known, also of the last moments.
     fn find(
         &self,
@@ -48,8 +59,8 @@ pub trait ReuseIndex: Send + Sync {
         fresh: bool,
     ) -> Result<Option<Source>, StoreError>;
 
-    /// Tells whether this attempt is the one that makes what has this key; if not, somebody who
-    /// lives does.
+    /// Tells whether this attempt is the one that makes what has this key; if not, another one that lives does. Of
+    /// workers on files each makes it: their jobs are few, and no server is there to ask.
     fn make(&self, _key: &ContentKey, _lease: &Lease) -> Result<bool, StoreError> {
         Ok(true)
     }
@@ -60,7 +71,7 @@ pub trait ReuseIndex: Send + Sync {
     /// Tells whether there is no earlier result.
     fn is_empty(&self) -> Result<bool, StoreError>;
 
-    /// Never offers this result again: it is not what it was.
+    /// Never offers this result again, but an older one: it is not what it was.
     fn refuse(&self, source: &Source);
 }
 

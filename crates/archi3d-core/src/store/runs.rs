@@ -4,7 +4,8 @@
 //! implementation promises:
 //! - it only looks, but for [`Runs::settle_by_hand`] and [`Runs::open`]: takes no lock that a worker waits for, and
 //!   changes nothing;
-//! - what it tells of a run is no older than the call, and all times are by the clock of [`Runs::now`];
+//! - what it tells of a run is no older than the call, but for [`Runs::counts`] and times of endings on files, which are in
+//!   rows that are written a moment later; all times are by the clock of [`Runs::now`];
 //! - money counts as it counts for limits: what was spent or set aside before a run came to the store is part of it;
 //! - an attempt is told once, also where it was made before the run came to the store.
 
@@ -39,7 +40,7 @@ pub trait Runs: Send + Sync {
     /// Returns a run at a glance; quick on a million jobs.
     fn overview(&self, run: &RunId) -> Result<Overview, StoreError>;
 
-    /// Counts a run by status.
+    /// Counts a run by status, as its rows say; what workers have just ended may not be in them yet.
     fn counts(&self, run: &RunId) -> Result<RunCounts, StoreError>;
 
     /// Returns every job of a run in the order of its manifest; `rhythm` judges holders that do not say their own.

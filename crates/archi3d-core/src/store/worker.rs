@@ -12,7 +12,7 @@ use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, JobRecord, Made, Progress,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, JobRecord, JobToRetry, Made, Progress,
     Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreError,
 };
 
@@ -231,7 +231,7 @@ pub trait WorkerStore: Send + Sync {
     /// left alone unless they are to be bought again (`resubmit`). Must come after [`WorkerStore::recover`].
     fn try_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<usize, StoreError>;

@@ -261,8 +261,8 @@ impl Session<'_, '_> {
         if heard.hidden {
             self.outcome.unreadable = true;
             self.complain(
-                "an event stands behind other words on its line and was not heard: every event \
-                 begins a line",
+                "an event was ignored because other text precedes it on its line: every event must \
+                 start a line",
             );
         }
     }

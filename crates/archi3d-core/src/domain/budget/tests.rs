@@ -268,7 +268,7 @@ fn what_a_person_says_was_not_billed_frees_what_an_attempt_took_over() {
 }
 
 #[test]
-fn jobs_that_were_dearer_than_reserved_are_remembered() {
+fn jobs_that_cost_more_than_was_reserved_are_remembered() {
     let mut ledger = Ledger::default();
     for n in 1..=3 {
         ledger.take(&reserved(n, 1, 0.3));
@@ -282,7 +282,7 @@ fn jobs_that_were_dearer_than_reserved_are_remembered() {
     let free = settled(4, 1, 0.25);
     ledger.take(&free);
     let told: Vec<f64> = ledger
-        .dearer(&free.attempt_key.run_id, free.at)
+        .higher_costs(&free.attempt_key.run_id, free.at)
         .map(|(_, _, usd)| usd)
         .collect();
     assert_eq!(told, [0.5, 0.4, 0.25]);

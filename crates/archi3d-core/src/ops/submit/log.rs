@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::time::Timestamp;
-use crate::store::FailedJob;
+use crate::store::JobToRetry;
 use crate::store::error::{IoContext as _, StoreError};
 use crate::workspace::notes::Notes;
 use crate::workspace::paths::Workspace;
@@ -172,11 +172,11 @@ pub struct RetryOrder {
 
 impl RetryOrder {
     /// Returns the jobs with the attempts in which they failed.
-    pub(super) fn failed(&self) -> Vec<FailedJob> {
+    pub(super) fn failed(&self) -> Vec<JobToRetry> {
         let attempts = self.attempts.iter().copied().map(Some);
         let attempts = attempts.chain(std::iter::repeat(None));
         let jobs = self.jobs.iter().cloned().zip(attempts);
-        let jobs = jobs.map(|(job_id, attempt)| FailedJob { job_id, attempt });
+        let jobs = jobs.map(|(job_id, attempt)| JobToRetry { job_id, attempt });
         jobs.collect()
     }
 

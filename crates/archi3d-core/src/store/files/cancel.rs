@@ -13,7 +13,7 @@ use crate::domain::naming::StateFile;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{Cancellation, FailedJob, Restored};
+use crate::store::{Cancellation, JobToRetry, Restored};
 use crate::workspace::durable;
 
 use super::claim::{after, remove_if_there};
@@ -100,7 +100,7 @@ impl FileStore {
         );
         durable::replace(&path, text.as_bytes(), self.identity.worker_id.as_str())
             .context("write", &path)?;
-        fault::here("withdraw.asked");
+        fault::here("cancel_job.asked");
         Ok(Cancellation::Asked)
     }
 
@@ -114,7 +114,7 @@ impl FileStore {
         now: Timestamp,
     ) -> Result<Cancellation, StoreError> {
         let job = lock.job;
-        fault::here("withdraw.before");
+        fault::here("cancel_job.before");
         let attempt = state.attempt();
         let dead = evidence.lease().and_then(Marker::record);
         let purchase = self.open_purchase(job, evidence, &self.row(job)?)?;
@@ -147,7 +147,7 @@ impl FileStore {
                 request_id: purchase.request_id,
             }
         };
-        fault::here("withdraw.marked");
+        fault::here("cancel_job.marked");
         if let Some(record) = dead
             && self.watch.is_proved_dead(self.paths(), record)
         {
@@ -159,7 +159,7 @@ impl FileStore {
             StateFile::Cancel,
         ] {
             self.remove_state_file(job, kind)?;
-            fault::here("withdraw.clearing");
+            fault::here("cancel_job.clearing");
         }
         Ok(cancellation)
     }
@@ -196,7 +196,7 @@ impl FileStore {
     /// Has a failed job wait again; tells whether it does.
     pub(super) fn try_job_again(
         &self,
-        wanted: &FailedJob,
+        wanted: &JobToRetry,
         resubmit: bool,
         now: Timestamp,
     ) -> Result<bool, StoreError> {

@@ -27,7 +27,7 @@ use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::manifest::Manifest;
 use crate::store::{
-    Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, NoticeSink, Progress,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, NoticeSink, Progress,
     Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreNotice, WorkerIdentity, WorkerStore,
 };
 use crate::workspace::lock::{FileLock, ParkedLock};
@@ -433,7 +433,7 @@ impl WorkerStore for FileStore {
 
     fn try_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
         now: &dyn Fn() -> Timestamp,
     ) -> Result<usize, StoreError> {

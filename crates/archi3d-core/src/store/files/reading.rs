@@ -16,7 +16,8 @@ use crate::store::runs::{AlgoIndex, JobName, Reserved, RunMoney, Runs, may_mean}
 use crate::store::{JobRecord, RunJobs, StoreError};
 use crate::workspace::paths::Workspace;
 
-use super::{FileProviders, FileReuse, LedgerFile, attempts, overview, pending, snapshot};
+use super::registry::Registry;
+use super::{FileProviders, FileReuse, LedgerFile, attempts, open, overview, pending, snapshot};
 
 /// The runs of a workspace. What it has read of the ledger it keeps: one is made for each question of a person.
 pub struct FileRuns {
@@ -93,8 +94,20 @@ impl Runs for FileRuns {
 
     fn counts(&self, run: &RunId) -> Result<RunCounts, StoreError> {
         let counted = super::runs::runs(&self.workspace)?;
-        let found = counted.into_iter().find(|one| one.run == run.as_str());
-        Ok(found.unwrap_or_default())
+        if let Some(found) = counted.into_iter().find(|one| one.run == run.as_str()) {
+            return Ok(found);
+        }
+        let mut registry = Registry::new(self.workspace.registry(), "reader");
+        open::check_run(
+            &mut registry,
+            &self.workspace,
+            run,
+            &self.workspace.run(run),
+        )?;
+        Ok(RunCounts {
+            run: run.to_string(),
+            ..RunCounts::default()
+        })
     }
 
     fn jobs(&self, run: &RunId, rhythm: Rhythm) -> Result<RunJobs, StoreError> {
@@ -208,13 +221,13 @@ pub(super) fn highest_costs(
 ) -> Result<HashMap<String, f64>, StoreError> {
     let mut highest = HashMap::new();
     let name = |run: &RunId, job: &JobId| (run.to_string(), job.to_string());
-    let dearer = || ledger.dearer(run, now);
-    let wanted: BTreeSet<_> = dearer().map(|(run, job, _)| name(run, job)).collect();
+    let higher = || ledger.higher_costs(run, now);
+    let wanted: BTreeSet<_> = higher().map(|(run, job, _)| name(run, job)).collect();
     if wanted.is_empty() {
         return Ok(highest);
     }
     let algos = overview::algos_of(workspace, &wanted)?;
-    for (run, job, usd) in dearer() {
+    for (run, job, usd) in higher() {
         if let Some(algo) = algos.get(&name(run, job)) {
             let most = highest.entry(algo.clone()).or_insert(usd);
             *most = most.max(usd);

@@ -5,7 +5,6 @@
 //! without a content key, as earlier versions wrote them, are never offered.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +16,7 @@ use crate::domain::patch::{DRY_RUN, REUSED};
 use crate::domain::text::formula_safe;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::reuse::{ReuseIndex, Source};
+use crate::store::reuse::{ReuseIndex, Source, are_in};
 use crate::workspace::durable;
 use crate::workspace::paths::Workspace;
 
@@ -89,19 +88,20 @@ impl FileReuse {
         let paths = self.workspace.run(&made.run_id);
         let kind = RecordKind::Completed;
         let path = paths.state_file(&made.job_id, kind.file());
-        let marker = Marker::read(&path, kind, &made.job_id).context("read", &path)?;
+        let mut marker = Marker::read(&path, kind, &made.job_id).context("read", &path)?;
+        // Of a run that was handed over they are kept there; what was made again since has other files.
+        if let (None, Some(name)) = (&marker, path.file_name()) {
+            let path = paths.before_fleet().join(name);
+            marker = Marker::read(&path, kind, &made.job_id).context("read", &path)?;
+        }
         let Some(record) = marker.as_ref().and_then(Marker::record) else {
             return Ok(None);
         };
-        if record.nonce != made.nonce || record.simulated || record.outputs.is_empty() {
+        if record.nonce != made.nonce || record.simulated {
             return Ok(None);
         }
         let folder = paths.output(&made.job_id);
-        let there = record.outputs.iter().all(|file| {
-            let metadata = fs::symlink_metadata(folder.join(&file.name));
-            metadata.is_ok_and(|found| found.is_file() && found.len() == file.size)
-        });
-        Ok(there.then(|| Source {
+        Ok(are_in(&folder, &record.outputs).then(|| Source {
             in_bucket: false,
             run_id: made.run_id.clone(),
             job_id: made.job_id.clone(),

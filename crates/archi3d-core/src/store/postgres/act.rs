@@ -110,22 +110,22 @@ pub fn cancel(
 ) -> PgResult<Vec<(i64, Cancellation)>> {
     connection.transaction(|connection| {
         sweep(connection, usize::MAX, lease, only)?;
-        let sql = &statements::WITHDRAW;
+        let sql = &statements::CANCEL_WAITING;
         let rows = connection.rows(sql, &[&run_no, &only, &algos])?;
-        wake(connection, run_no, "withdrawn")?;
+        wake(connection, run_no, "cancelled")?;
         let read = |row| {
             let mut cells = Reader::new(row, sql);
             let (job_no, status, outcome): (i64, &str, &str) =
                 (cells.take()?, cells.take()?, cells.take()?);
             let request_id = cells.take()?;
-            let withdrawn = match outcome {
+            let cancelled = match outcome {
                 "taken_out" => Cancellation::Cancelled { request_id },
                 "asked" => Cancellation::Asked,
                 "redo_stopped" => Cancellation::RedoStopped,
                 "already_out" => Cancellation::AlreadyCancelled,
                 _ => Cancellation::Untouched(state_of(status, cells.number()?, cells.take()?)),
             };
-            Ok((job_no, withdrawn))
+            Ok((job_no, cancelled))
         };
         rows.iter().map(read).collect()
     })

@@ -10,7 +10,7 @@ use super::statements;
 use super::worker::PgStore;
 use crate::domain::id::JobId;
 use crate::domain::job::JobState;
-use crate::store::{Cancellation, FailedJob, Restored, StoreError};
+use crate::store::{Cancellation, JobToRetry, Restored, StoreError};
 
 /// So many jobs are changed in one transaction.
 const AT_ONCE: usize = 20_000;
@@ -55,7 +55,7 @@ impl PgStore {
     /// Has failed jobs wait again; tells how many do.
     pub(super) fn try_many_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
     ) -> Result<usize, StoreError> {
         let (run_no, run_id) = (self.link.run_no, self.link.run_id.as_str());

@@ -1,8 +1,9 @@
 //! Earlier results of the fleet, as the engine asks for them.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use uuid::Uuid;
 
 use super::link::{Link, nonce};
 use super::record;
@@ -11,7 +12,8 @@ use crate::domain::content::ContentKey;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::lease::Lease;
 use crate::domain::naming::METADATA_JSON;
-use crate::store::reuse::{ReuseIndex, Source};
+use crate::domain::text::formula_safe;
+use crate::store::reuse::{ReuseIndex, Source, are_in};
 use crate::store::{Artifacts, StoreError};
 use crate::workspace::paths::Workspace;
 
@@ -25,12 +27,13 @@ pub(super) struct PgReuse {
     link: Option<Arc<Link>>,
     workspace: Workspace,
     artifacts: Option<Arc<dyn Artifacts>>,
-    refused: Mutex<HashSet<(RunId, JobId)>>,
+    /// Attempts whose results are not what they were.
+    refused: Mutex<Vec<Uuid>>,
 }
 
-/// Asks the server for an earlier result.
+/// Asks the server for the newest result that none of these attempts made.
 pub(super) type Ask =
-    dyn Fn(&[u8], Option<&str>) -> Result<Option<reuse::Source>, StoreError> + Send + Sync;
+    dyn Fn(&[u8], Option<&str>, &[Uuid]) -> Result<Option<reuse::Source>, StoreError> + Send + Sync;
 
 impl PgReuse {
     pub(super) fn new(
@@ -47,6 +50,37 @@ impl PgReuse {
             refused: Mutex::default(),
         }
     }
+
+    /// Returns a result as it can be copied; nothing if its files are not in their place, which may be another machine.
+    fn in_place(&self, found: reuse::Source) -> Result<Option<Source>, StoreError> {
+        let (Ok(run_id), Ok(job_id)) = (RunId::parse(&found.run_id), JobId::parse(&found.job_id))
+        else {
+            return Ok(None);
+        };
+        let artifacts = record::artifacts(&found.files);
+        let mut folder = self.workspace.run(&run_id).output(&job_id);
+        let is_there = if let Some(bucket) = &self.artifacts {
+            let about = artifacts.iter().find(|file| file.name == METADATA_JSON);
+            let about = about.map_or(Ok(None), |about| bucket.read(&job_id, about))?;
+            let is_there = about.is_some() && bucket.holds(&artifacts)?;
+            folder = about
+                .and_then(|path| Some(path.parent()?.to_owned()))
+                .unwrap_or(folder);
+            is_there
+        } else {
+            are_in(&folder, &artifacts)
+        };
+        Ok(is_there.then(|| Source {
+            attempt: found.hold.number,
+            nonce: nonce(found.hold.attempt_id),
+            algo_version: found.algo_version,
+            artifacts,
+            in_bucket: self.artifacts.is_some(),
+            run_id,
+            job_id,
+            folder,
+        }))
+    }
 }
 
 impl ReuseIndex for PgReuse {
@@ -57,39 +91,18 @@ impl ReuseIndex for PgReuse {
         _fresh: bool,
     ) -> Result<Option<Source>, StoreError> {
         let key = key.to_string().into_bytes();
-        let found = (self.ask)(&key, version)?;
-        let Some(found) = found else { return Ok(None) };
-        let (Ok(run_id), Ok(job_id)) = (RunId::parse(&found.run_id), JobId::parse(&found.job_id))
-        else {
-            return Ok(None);
-        };
+        // As the table has it.
+        let version = version.map(formula_safe);
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.contains(&(run_id.clone(), job_id.clone())) {
-            return Ok(None);
+        let mut but = refused.clone();
+        drop(refused);
+        while let Some(found) = (self.ask)(&key, version.as_deref(), &but)? {
+            but.push(found.hold.attempt_id);
+            if let Some(source) = self.in_place(found)? {
+                return Ok(Some(source));
+            }
         }
-        let artifacts = record::artifacts(&found.files);
-        let mut folder = self.workspace.run(&run_id).output(&job_id);
-        // Another machine's results may not be here.
-        let mut here = folder.is_dir();
-        let in_bucket = self.artifacts.is_some();
-        if let Some(bucket) = &self.artifacts {
-            let about = artifacts.iter().find(|file| file.name == METADATA_JSON);
-            let about = about.map_or(Ok(None), |about| bucket.read(&job_id, about))?;
-            here = !artifacts.is_empty() && about.is_some() && bucket.holds(&artifacts)?;
-            folder = about
-                .and_then(|path| Some(path.parent()?.to_owned()))
-                .unwrap_or(folder);
-        }
-        Ok(here.then(|| Source {
-            attempt: found.hold.number,
-            nonce: nonce(found.hold.attempt_id),
-            algo_version: found.algo_version,
-            artifacts,
-            in_bucket,
-            run_id,
-            job_id,
-            folder,
-        }))
+        Ok(None)
     }
 
     fn make(&self, key: &ContentKey, lease: &Lease) -> Result<bool, StoreError> {
@@ -114,8 +127,10 @@ impl ReuseIndex for PgReuse {
     }
 
     fn refuse(&self, source: &Source) {
-        let refused = self.refused.lock();
-        let mut refused = refused.unwrap_or_else(PoisonError::into_inner);
-        refused.insert((source.run_id.clone(), source.job_id.clone()));
+        let Ok(attempt) = Uuid::parse_str(&source.nonce.to_string()) else {
+            return; // It is of a run on files.
+        };
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.push(attempt);
     }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::earlier::PgReuse;
 use super::link::Link;
 use super::reuse;
@@ -30,8 +32,8 @@ impl PgStore {
     /// Returns where earlier results of the whole fleet are found.
     pub fn reuse(&self) -> Arc<dyn ReuseIndex> {
         let (link, patience) = (Arc::clone(&self.link), self.patience());
-        let ask = move |key: &[u8], version: Option<&str>| {
-            Ok(link.ask(patience, |c| reuse::find(c, key, version))?)
+        let ask = move |key: &[u8], version: Option<&str>, but: &[Uuid]| {
+            Ok(link.ask(patience, |c| reuse::find(c, key, version, but))?)
         };
         let own = Arc::clone(&self.link);
         Arc::new(PgReuse::new(

@@ -518,7 +518,7 @@ pub fn totals(connection: &mut Connection, run_no: Option<i64>) -> PgResult<Vec<
 /// Returns the highest cost of an algorithm's jobs where that was more than had been reserved for them: of a run, and of
 /// today of every run.
 pub fn above_estimate(connection: &mut Connection, run_no: i64) -> PgResult<Vec<(String, Usd)>> {
-    let sql = &statements::DEARER;
+    let sql = &statements::HIGHER_COST;
     let rows = connection.rows(sql, &[&run_no])?;
     let read = |row| {
         let mut cells = Reader::new(row, sql);

@@ -25,8 +25,8 @@ use crate::store::{Artifacts, NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
 
 /// What is said where messages do not arrive.
-pub const UNHEARD: &str = "the server's messages do not arrive (a connection pooler stands between); new jobs are \
-                           looked for once a second";
+pub const UNHEARD: &str = "the server's notifications do not arrive (is there a connection pooler in between?); \
+                           polling for new jobs once a second";
 
 /// How long a lease lasts that is only held ahead: so soon others have the jobs of a worker that was killed.
 const AHEAD: Duration = Duration::from_secs(10);

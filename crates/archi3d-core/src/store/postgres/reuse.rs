@@ -1,5 +1,7 @@
 //! Earlier results of the whole fleet, found by what went into them, and who makes such a one now.
 
+use uuid::Uuid;
+
 use super::claim::Hold;
 use super::connect::Connection;
 use super::ending::File;
@@ -26,14 +28,16 @@ pub struct Source {
     pub files: Vec<File>,
 }
 
-/// Returns the newest real result made from the same inputs, of this version if one is given.
+/// Returns the newest real result made from the same inputs, of this version if one is given, that none of the attempts
+/// `but` made.
 pub fn find(
     connection: &mut Connection,
     content_key: &[u8],
     version: Option<&str>,
+    but: &[Uuid],
 ) -> PgResult<Option<Source>> {
     let sql = &statements::REUSE;
-    let Some(row) = connection.row(sql, &[&content_key, &version])? else {
+    let Some(row) = connection.row(sql, &[&content_key, &version, &but])? else {
         return Ok(None);
     };
     let mut cells = Reader::new(&row, sql);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use super::claim::Hold;
 use super::connect::Connection;
@@ -100,9 +101,8 @@ impl PgRuns {
     pub fn algo_versions(&self, run: &RunId) -> Result<HashMap<JobId, String>, StoreError> {
         self.of(run, |c, run| {
             let sql = &statements::ALGO_VERSIONS;
-            let rows = c.rows(sql, &[&run.run_no])?;
             let mut found = HashMap::new();
-            for row in &rows {
+            for row in &c.rows(sql, &[&run.run_no])? {
                 let mut cells = Reader::new(row, sql);
                 let (job, version): (String, String) = (cells.take()?, cells.take()?);
                 found.extend(JobId::parse(&job).ok().map(|job| (job, version)));
@@ -305,8 +305,9 @@ impl Runs for PgRuns {
 
     fn reuse(&self) -> Arc<dyn ReuseIndex> {
         let runs = self.clone();
-        let ask =
-            move |key: &[u8], version: Option<&str>| runs.ask(|c| reuse::find(c, key, version));
+        let ask = move |key: &[u8], version: Option<&str>, but: &[Uuid]| {
+            runs.ask(|c| reuse::find(c, key, version, but))
+        };
         let workspace = self.workspace.clone();
         Arc::new(PgReuse::new(Box::new(ask), None, workspace, None))
     }
@@ -425,9 +426,8 @@ fn failures(
     place: &dyn Fn(&str) -> Option<usize>,
 ) -> PgResult<Failures> {
     let sql = &statements::FAILURES;
-    let rows = connection.rows(sql, &[&run_no])?;
     let (mut failures, mut endings) = (Vec::new(), Vec::new());
-    for row in &rows {
+    for row in &connection.rows(sql, &[&run_no])? {
         let mut cells = Reader::new(row, sql);
         let id: &str = cells.take()?;
         let name = JobName {
@@ -569,9 +569,8 @@ type Said = (Vec<ByHand>, Vec<Nonce>);
 /// Returns what people said was billed, and which attempts of these jobs are settled.
 fn by_hand(connection: &mut Connection, run: &RunId, run_no: i64) -> PgResult<Said> {
     let sql = &statements::BY_HAND;
-    let rows = connection.rows(sql, &[&run_no])?;
     let (mut said, mut jobs) = (Vec::new(), Vec::new());
-    for row in &rows {
+    for row in &connection.rows(sql, &[&run_no])? {
         let mut cells = Reader::new(row, sql);
         let hold = Hold {
             job_no: cells.take()?,

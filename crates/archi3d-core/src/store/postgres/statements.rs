@@ -118,7 +118,7 @@ statements! {
     SWEEP = "sweep",
         [INT8, FLOAT8, INT8_ARRAY, TEXT, INT8_ARRAY]
         => [TEXT, INT8];
-    WITHDRAW = "withdraw",
+    CANCEL_WAITING = "cancel_waiting",
         [INT8, INT8_ARRAY, TEXT_ARRAY]
         => [INT8, TEXT, TEXT, TEXT, INT4, BOOL];
     RUNS_TO_SERVE = "runs_to_serve",
@@ -172,7 +172,7 @@ statements! {
     LEDGER_TOTALS = "ledger_totals",
         [INT8]
         => [TEXT, TEXT, TEXT, INT8, INT8, INT8];
-    DEARER = "dearer",
+    HIGHER_COST = "higher_cost",
         [INT8]
         => [TEXT, INT8];
     GLANCE = "glance",
@@ -239,7 +239,7 @@ statements! {
         [INT8, TEXT_ARRAY]
         => [INT8];
     REUSE = "reuse",
-        [BYTEA, TEXT]
+        [BYTEA, TEXT, UUID_ARRAY]
         => [TEXT, TEXT, INT8, INT4, UUID, TEXT, TEXT, TEXT];
     ARTIFACTS = "artifacts",
         [INT8, INT4]

@@ -28,7 +28,7 @@ use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Artifacts, Beat, Billing, Cancellation, Claim, Ending, FailedJob, Finish, Made, Next, Outcome,
+    Artifacts, Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, Next, Outcome,
     Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, Trial, Want, WorkerIdentity,
     WorkerStore,
 };
@@ -506,7 +506,7 @@ impl WorkerStore for PgStore {
 
     fn try_again(
         &self,
-        jobs: &[FailedJob],
+        jobs: &[JobToRetry],
         resubmit: bool,
         _now: &dyn Fn() -> Timestamp,
     ) -> Result<usize, StoreError> {

@@ -142,11 +142,11 @@ fn chosen(
     let place = format!("runs/{}/outputs/.late", request.run_id);
     if of_job.is_empty() {
         let hint = format!(
-            "what is kept lies under {place}; `archi3d doctor` lists it, `archi3d run explain \
-             --run-id {} {job_id}` tells where the job stands",
+            "kept results are under {place}; `archi3d doctor` lists them, `archi3d run explain \
+             --run-id {} {job_id}` explains the job's state",
             shell_word(request.run_id.as_str())
         );
-        return Err(refused(job_id, "nothing of it is kept", Some(hint)));
+        return Err(refused(job_id, "it has no kept result", Some(hint)));
     }
     let whole = of_job.iter().rev().find(|kept| kept.whole).cloned();
     whole.ok_or_else(|| {
