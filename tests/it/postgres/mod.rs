@@ -15,6 +15,7 @@ mod plans;
 mod pooler;
 pub mod restart;
 mod spool;
+mod standstill;
 mod views;
 
 use bench::{Bench, LEASE, SHORT, claimer};

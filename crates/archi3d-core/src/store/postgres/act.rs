@@ -52,7 +52,11 @@ pub fn sweep(
         worker: None,
         held: &[],
     };
-    sweep_as(connection, most, &nobody, only)
+    // At one moment: the server may also stand still between the two.
+    connection.transaction(|connection| {
+        connection.rows(&statements::STANDSTILL, &[])?;
+        sweep_as(connection, most, &nobody, only)
+    })
 }
 
 /// The same for a worker, which leaves alone what it holds.

@@ -250,6 +250,9 @@ statements! {
     SERVING = "serving",
         []
         => [TEXT];
+    STANDSTILL = "standstill",
+        []
+        => [TEXT];
     WORKER_REGISTER = "worker_register",
         [TEXT, TEXT, INT4, TEXT, INT8, INT4, FLOAT8, TEXT, FLOAT8]
         => [TEXT];
