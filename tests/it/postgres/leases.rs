@@ -321,15 +321,3 @@ fn a_rehearsal_leaves_alone_what_was_tried_in_earnest() {
             .is_none()
     );
 }
-
-#[test]
-fn a_drained_run_says_so() {
-    let Some(mut bench) = Bench::new() else {
-        return;
-    };
-    let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
-    assert_eq!((due.waiting, due.retry, due.lease), (false, None, None));
-    bench.one();
-    let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
-    assert!(!due.waiting && due.lease.is_some_and(|left| left > LEASE / 2));
-}

@@ -6,6 +6,7 @@ mod acts;
 pub mod bench;
 mod endings;
 mod gates;
+mod idle;
 mod leases;
 mod logins;
 mod migrations;

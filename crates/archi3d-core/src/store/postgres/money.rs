@@ -411,8 +411,16 @@ pub fn open(
     run_no: Option<i64>,
     day: Option<&str>,
 ) -> PgResult<Vec<OpenReservation>> {
-    let sql = &statements::OPEN_RESERVATIONS;
-    let rows = connection.rows(sql, &[&run_no, &day])?;
+    let (sql, rows) = match run_no {
+        Some(run_no) => {
+            let sql = &statements::OPEN_RESERVATIONS;
+            (sql, connection.rows(sql, &[&run_no, &day])?)
+        }
+        None => {
+            let sql = &statements::OPEN_RESERVATIONS_EVERYWHERE;
+            (sql, connection.rows(sql, &[&day])?)
+        }
+    };
     let read = |row| {
         let mut cells = Reader::new(row, sql);
         let hold = Hold {
