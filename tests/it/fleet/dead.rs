@@ -26,7 +26,8 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
-    let workspace = mocks(102, "sleep_ms: 60");
+    // The first job of the backlog ends when the two that are not to wait are there.
+    let workspace = mocks(102, "sleep_ms: 60, wait_file: go");
     fleet.push(&workspace);
     let by = Claimer {
         worker: "of another machine",
@@ -36,7 +37,7 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
     let lanes = [lane("killme", 1)];
     let held = claim::claim(&mut fleet.bench.work, 1, &lanes, 1, &by).expect("claimed");
     let worker = fleet.worker(&workspace, &["--lease-secs", "2"]);
-    wait_until("it works", || fleet.count("succeeded") > 0);
+    wait_until("it works", || executions(&workspace).len() == 1);
     // Two that come before all others: one whose worker is dead now, one whose second try is due.
     fleet.change(&format!(
         "UPDATE archi3d.jobs SET lease_expires_at = 'epoch' WHERE id = {};
@@ -44,6 +45,7 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
          WHERE id = (SELECT max(id) FROM archi3d.jobs WHERE status = 'pending')",
         held[0].hold.job_no
     ));
+    workspace.write("go", b"");
     let _ = worker.wait().expect_code(0);
     assert_eq!(fleet.count("succeeded"), 102);
     let after = |fleet: &mut Fleet, which: &str| {
