@@ -75,6 +75,7 @@ class Proxy:
     def __init__(self, server, first=2, cutting=True):
         self.server, self.first, self.cutting = server, first, cutting
         self.cuts = self.number = 0
+        self.cut = set()  # the names of statements
         self.frozen = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -98,14 +99,16 @@ class Proxy:
             return
         left = self.first + number // 2 % 90 if self.cutting else 1 << 60
         before = number % 2 == 0
-        state = {"left": left}
+        state, prepared = {"left": left}, {}
 
         def up():
             while data := receive(client):
                 self.wait()
                 state["left"] -= 1
+                said = statements(data, prepared)
                 if state["left"] <= 0 and self.cutting:
                     self.cuts += 1
+                    self.cut |= said
                     if not before:
                         server.sendall(data)
                         time.sleep(random.uniform(0, 0.01))
@@ -132,6 +135,30 @@ class Proxy:
     def close(self):
         self.cutting = False
         self.listener.close()
+
+
+TEXTS = {path.read_text().strip(): path.stem for path in
+         (Path(__file__).parents[2] / "crates/archi3d-core/src/store/postgres/sql").glob("*.sql")}
+
+# What every job of a worker goes through.
+HOT = {"claim", "claim_rare", "intent", "submitted", "made", "succeed", "beat", "budget_add", "reserve_line", "settle_line", "left", "next_due",
+       "worker_register", "sweep"}
+
+
+def statements(data, prepared):
+    """Returns the names of our statements that a client prepares or carries out in what it sends: messages of a letter and a length.
+    `prepared` is what the connection knows."""
+    names = set()
+    while len(data) > 5 and (kind := data[:1]) in b"BCDEHPQSX":
+        length = int.from_bytes(data[1:5], "big")
+        parts = data[5 : 1 + length].split(b"\0")
+        if kind == b"P" and len(parts) > 1:
+            prepared[parts[0]] = TEXTS.get(parts[1].decode(errors="replace").strip())
+            names.add(prepared[parts[0]])
+        if kind == b"B" and len(parts) > 1:
+            names.add(prepared.get(parts[1]))
+        data = data[1 + length :]
+    return names - {None}
 
 
 def quietly(way):
@@ -227,6 +254,11 @@ class Run:
                 self.workers.remove(process)
         while len(self.workers) < workers:
             self.worker(*options, **how)
+
+    def backends(self):
+        """Returns the processes of the server that answer workers."""
+        sql = f"SELECT pid FROM pg_stat_activity WHERE datname = '{self.database}' AND application_name LIKE 'archi3d%'"
+        return [int(pid) for pid in self.server.ask(sql).split()]
 
     def count(self, status):
         return int(self.server.ask(f"SELECT count(*) FROM archi3d.jobs WHERE status = '{status}'", self.database))

@@ -177,6 +177,49 @@ fn a_job_that_somebody_else_took_is_stopped_and_publishes_nothing() {
 }
 
 #[test]
+fn a_server_that_refuses_three_beats_in_a_row_stops_the_job_and_its_adapter_is_told() {
+    let Some(bench) = PgBench::new(1) else {
+        return;
+    };
+    let (arrived, arrivals) = channel();
+    let (told, reasons) = channel();
+    let mut worker = worker(&bench, move |_, context| {
+        arrived.send(()).expect("the test listens");
+        let made = hang(context);
+        told.send(made.clone()).expect("the test listens");
+        made
+    });
+    worker.conditions.limit = Some(1);
+    let lease = Duration::from_secs(6);
+    worker.conditions.rhythm.stale = lease;
+    worker.conditions.rhythm.heartbeat = lease / 6;
+    let store = open(&bench, "w", lease);
+    let summary = thread::scope(|scope| {
+        let running = scope.spawn(|| serve(&mut worker, &store, |_| {}));
+        arrivals.recv().expect("it runs");
+        // It counts them, which no refusal undoes.
+        bench.database().run(
+            "CREATE SEQUENCE refused;
+             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+               $$ BEGIN PERFORM nextval('public.refused'); RAISE EXCEPTION 'not now' USING ERRCODE = '42501'; END $$;
+             CREATE TRIGGER refuse BEFORE UPDATE ON archi3d.workers FOR EACH ROW EXECUTE FUNCTION public.refuse()",
+        );
+        let reason = reasons.recv().expect("told");
+        assert_eq!(reason, Err(AdapterError::Stopped(StopReason::Unreachable)));
+        let sql = "DROP TRIGGER refuse ON archi3d.workers";
+        bench.database().run(sql);
+        running.join().expect("the engine ends")
+    });
+    // A worker that is kept from beating in time has less than half a lease for them.
+    let refused = bench.database().number("SELECT last_value FROM refused");
+    assert!((1..=4).contains(&refused), "{refused}");
+    assert_eq!((summary.processed, summary.fenced), (0, 0));
+    // Given back as by one who died with it: what it may have bought is looked for.
+    assert_eq!(count(&bench, "status = 'pending' AND holder_died"), 1);
+    assert_eq!(worker.started().len(), 1);
+}
+
+#[test]
 fn fail_fast_and_limits_start_nothing_more() {
     let Some(bench) = PgBench::new(20) else {
         return;
@@ -339,6 +382,7 @@ impl Shop {
 #[test]
 fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() {
     const JOBS: usize = 40;
+    const CUTS: u64 = 300;
     let Some(bench) = PgBench::new(JOBS) else {
         return;
     };
@@ -347,7 +391,7 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
     thread::scope(|scope| {
         scope.spawn(|| {
             // So many cuts that every kind of statement meets some, and then peace.
-            for cut in 0..300_u64 {
+            for cut in 0..CUTS {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
@@ -357,7 +401,7 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
                 thread::sleep(Duration::from_millis(cut * 7 % 23));
             }
         });
-        for round in 1..20 {
+        for round in 1..=CUTS {
             let shop = Arc::clone(&shop);
             let mut worker =
                 worker(&bench, move |request, context| shop.make(request, context)).parallel(4);
@@ -375,7 +419,7 @@ fn connections_that_are_cut_at_every_statement_lose_no_job_and_buy_none_twice() 
                 store.recover(SystemClock.now()).ok().map(|_| store)
             });
             bench.lapse(&format!("w{}", round - 1));
-            assert!(round < 19, "{summary:?}");
+            assert!(round < CUTS, "{summary:?}");
         }
         over.store(true, Ordering::SeqCst);
     });

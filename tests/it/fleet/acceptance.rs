@@ -81,6 +81,34 @@ fn item_04_the_schema_is_printed_with_every_column_that_a_job_needs() {
     ] {
         assert!(text.contains(word), "{word}");
     }
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let columns = fleet.texts(
+        "SELECT column_name || ' ' || data_type FROM information_schema.columns
+         WHERE table_schema = 'archi3d' AND table_name IN ('jobs', 'job_specs')",
+    );
+    for column in [
+        "id bigint",
+        "run_no bigint",
+        "idempotency_key text",
+        "algo text",
+        "payload json",
+        "payload_hash bytea",
+        "priority smallint",
+        "attempt_count integer",
+        "max_attempts integer",
+        "lease_owner text",
+        "lease_expires_at timestamp with time zone",
+        "current_attempt_id uuid",
+        "created_at timestamp with time zone",
+        "started_at timestamp with time zone",
+        "completed_at timestamp with time zone",
+        "last_error text",
+        "result_ref text",
+    ] {
+        assert!(columns.iter().any(|known| known == column), "{column}");
+    }
 }
 
 #[test]
@@ -130,6 +158,27 @@ fn item_09_every_hot_question_has_an_index() {
             "SELECT run_no FROM archi3d.runs WHERE payload_hash = 'x'::bytea",
         ),
     ];
+    // Beside `postgres::plans`, where the tables are full: what each index has, and of which rows.
+    let defined = [
+        (
+            "jobs_claim",
+            "(run_no, algo, claim_key) WHERE (status = 'pending'",
+        ),
+        (
+            "jobs_retry",
+            "(run_no, run_after) WHERE (status = 'failed_retryable'",
+        ),
+        ("jobs_lease", "(run_no, id) WHERE (status = 'running'"),
+        ("runs_payload_hash", "(payload_hash)"),
+        ("job_specs_idempotency_key_key", "UNIQUE"),
+        ("job_specs_idempotency_key_key", "(idempotency_key)"),
+    ];
+    for (index, has) in defined {
+        let text = fleet.texts(&format!(
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = 'archi3d' AND indexname = '{index}'"
+        ));
+        assert!(text.join("").contains(has), "{index}: {text:?}");
+    }
     let off = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off";
     fleet.admin().batch_execute(off).expect("set");
     for (index, ask) in asks {
@@ -188,11 +237,26 @@ fn item_17_a_lease_lasts_sixty_seconds_or_what_the_environment_says() {
         fleet.number("SELECT max(lease_seconds)::bigint FROM archi3d.workers"),
         33
     );
-    // By how long jobs took: these took no time.
-    let auto = fleet.worker(&workspace, &["--lease", "auto", "--worker-id", "auto"]);
-    let _ = auto.wait().expect_code(0);
-    let of_auto = "SELECT lease_seconds::bigint FROM archi3d.workers WHERE worker_id = 'auto'";
-    assert_eq!(fleet.number(of_auto), 20);
+}
+
+#[test]
+fn item_52_a_lease_lasts_as_long_as_jobs_of_the_run_took_before() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(1, "");
+    fleet.push(&workspace);
+    let _ = fleet.worker(&workspace, &[]).wait().expect_code(0);
+    // Jobs that took no time, some time, very long.
+    for (seconds, lease) in [(0, 20), (50, 100), (1000, 300)] {
+        fleet.change(&format!("UPDATE archi3d.results SET seconds = {seconds}"));
+        let name = format!("after{seconds}");
+        let options = ["--lease-secs", "auto", "--worker-id", &name];
+        let _ = fleet.worker(&workspace, &options).wait().expect_code(0);
+        let known =
+            format!("SELECT lease_seconds::bigint FROM archi3d.workers WHERE worker_id = '{name}'");
+        assert_eq!(fleet.number(&known), lease, "{seconds}");
+    }
 }
 
 #[test]
@@ -381,9 +445,11 @@ fn item_49_the_questions_of_the_page_are_answered_by_the_server() {
     fleet.push(&workspace);
     let worker = fleet.worker(&workspace, &["--lease-secs", "3"]);
     wait_until("a job runs", || fleet.count("running") == 1);
-    let active = fleet.admin().query(asks[0], &[]).expect("answered");
-    let counts: (i64, i64) = (active[0].get("active"), active[0].get("stale"));
-    assert_eq!(counts, (1, 0));
+    wait_until("its lease is in force", || {
+        let active = fleet.admin().query(asks[0], &[]).expect("answered");
+        let counts: (i64, i64) = (active[0].get("active"), active[0].get("stale"));
+        counts == (1, 0)
+    });
     let _ = worker.kill();
     wait_until("its lease has expired", || {
         let seen = fleet.admin().query(asks[0], &[]).expect("answered");
@@ -426,7 +492,8 @@ fn item_57_of_two_workers_on_one_job_one_holds_it() {
         let _ = worker.wait().expect_code(0);
     }
     assert_eq!(executions(&workspace).len(), 1);
-    assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 1);
+    let begun = "SELECT count(*) FROM archi3d.attempts WHERE status <> 'released'";
+    assert_eq!(fleet.number(begun), 1);
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
-    let workspace = mocks(102, "sleep_ms: 60");
+    // The first job of the backlog ends when the two that are not to wait are there.
+    let workspace = mocks(102, "sleep_ms: 60, wait_file: go");
     fleet.push(&workspace);
     let by = Claimer {
         worker: "of another machine",
@@ -36,7 +37,7 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
     let lanes = [lane("killme", 1)];
     let held = claim::claim(&mut fleet.bench.work, 1, &lanes, 1, &by).expect("claimed");
     let worker = fleet.worker(&workspace, &["--lease-secs", "2"]);
-    wait_until("it works", || fleet.count("succeeded") > 0);
+    wait_until("it works", || executions(&workspace).len() == 1);
     // Two that come before all others: one whose worker is dead now, one whose second try is due.
     fleet.change(&format!(
         "UPDATE archi3d.jobs SET lease_expires_at = 'epoch' WHERE id = {};
@@ -44,6 +45,7 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
          WHERE id = (SELECT max(id) FROM archi3d.jobs WHERE status = 'pending')",
         held[0].hold.job_no
     ));
+    workspace.write("go", b"");
     let _ = worker.wait().expect_code(0);
     assert_eq!(fleet.count("succeeded"), 102);
     let after = |fleet: &mut Fleet, which: &str| {
@@ -129,68 +131,6 @@ fn a_worker_takes_nothing_over_from_itself() {
         beats.as_slice(),
         [Ok(archi3d_core::store::Beat::Held)]
     ));
-}
-
-#[test]
-fn no_lease_is_judged_too_soon_after_the_server_stood_still() {
-    if !crate::postgres::restart::is_alone() {
-        return;
-    }
-    let mut fleet = Fleet::new().expect("a server");
-    let workspace = mocks(1, "wait_file: go");
-    fleet.push(&workspace);
-    // Long enough that the holder is let go on well before one lease after the judge is.
-    let options = ["--lease-secs", "8", "--worker-id"];
-    let holder = fleet.worker(&workspace, &[&options[..], &["holder"]].concat());
-    wait_until("it runs", || fleet.count("running") == 1);
-    let judge = fleet.worker(&workspace, &[&options[..], &["judge"]].concat());
-    // It has come in, has looked for what the dead left, and beats.
-    let there =
-        "SELECT count(*) FROM archi3d.workers WHERE worker_id = 'judge' AND last_seen > started_at";
-    wait_until("the judge looks on", || fleet.number(there) == 1);
-    // A holder that is late by half a lease when the server stops may lose it: this one is not.
-    let fresh = "SELECT count(*) FROM archi3d.jobs WHERE lease_expires_at > now() + interval '7 s'";
-    wait_until("the holder has just beaten", || fleet.number(fresh) == 1);
-    // The holder lives; it is stopped only until the server is, so that no statement of its is halfway.
-    holder.signal("STOP");
-    let busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'archi3d/holder%' AND state <> 'idle'";
-    wait_until("nothing of the holder's is halfway", || {
-        fleet.number(busy) == 0
-    });
-    let of = |fleet: &mut Fleet, name: &str| {
-        fleet.texts(&format!(
-            "SELECT pid::text FROM pg_stat_activity WHERE application_name LIKE 'archi3d/{name}%'"
-        ))
-    };
-    let of_holder = of(&mut fleet, "holder");
-    let of_judge = of(&mut fleet, "judge");
-    let expired =
-        "SELECT count(*) FROM archi3d.jobs WHERE lease_expires_at < now() - interval '1 s'";
-    let all: Vec<String> = of_holder.iter().chain(&of_judge).cloned().collect();
-    signal("STOP", &all);
-    holder.signal("CONT");
-    wait_until("the lease is over", || fleet.number(expired) == 1);
-    // The judge is answered first, and has judged when it has been seen for a while.
-    signal("CONT", &of_judge);
-    let began = "SELECT (extract(epoch FROM now()) * 1000)::bigint";
-    let began = fleet.number(began);
-    let seen = format!(
-        "SELECT count(*) FROM archi3d.workers WHERE worker_id = 'judge'
-         AND extract(epoch FROM last_seen) * 1000 > {began} + 1500"
-    );
-    wait_until("the judge has looked", || fleet.number(&seen) == 1);
-    signal("CONT", &of_holder);
-    let beaten = "SELECT count(*) FROM archi3d.jobs WHERE lease_expires_at > now()";
-    wait_until("the holder beats", || fleet.number(beaten) == 1);
-    workspace.write("go", b"");
-    let _ = holder.wait().expect_code(0);
-    let _ = judge.wait().expect_code(0);
-    let attempts = fleet.texts(
-        "SELECT concat_ws(' ', number, worker_id, status, started_at, ended_at, error) FROM archi3d.attempts ORDER BY number",
-    );
-    assert_eq!(attempts.len(), 1, "{attempts:#?}");
-    assert_eq!(fleet.count("succeeded"), 1);
-    assert_eq!(executions(&workspace).len(), 1);
 }
 
 /// Sends a signal to processes by their ids.

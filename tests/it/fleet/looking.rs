@@ -86,7 +86,7 @@ impl Stage<'_> {
         let before = executions(&self.workspace).len();
         let words = ["run", "worker", "rk", "--algo", "hangs"];
         let words = match self.fleet {
-            Some(_) => [&words[..], &["--lease-secs", "1"]].concat(),
+            Some(_) => [&words[..], &["--lease-secs", "3"]].concat(),
             None => words.to_vec(),
         };
         let hanging = self.invoke(&words).spawn();

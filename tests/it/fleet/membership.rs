@@ -161,17 +161,21 @@ fn money_of_a_result_that_waited_in_the_spool_is_settled_when_it_is_sent() {
     };
     let workspace = mocks(3, "unit_price_usd: 0.30, wait_file: go");
     fleet.push(&workspace);
-    let worker = fleet.worker(&workspace, &["--max-parallel", "3", "--lease-secs", "4"]);
+    let options = [
+        "--max-parallel",
+        "3",
+        "--lease-secs",
+        "4",
+        "--worker-id",
+        "w",
+    ];
+    let worker = fleet.worker(&workspace, &options);
     wait_until("all jobs run", || fleet.count("running") == 3);
     wait_until("their money is reserved", || {
         fleet.number(RESERVED) == 900_000
     });
     fleet.bench.allow_connections(false);
-    fleet.number(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-         WHERE application_name LIKE 'archi3d/%' AND datname = current_database()
-         AND application_name NOT LIKE 'archi3d/test%'",
-    );
+    fleet.bench.cut("w");
     workspace.write("go", b"");
     let spooled = || {
         let spools = std::fs::read_dir(workspace.outside().join("spool"));

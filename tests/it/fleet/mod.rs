@@ -139,6 +139,15 @@ impl Fleet {
         wait_until("a server of a minute", || {
             beside.query_one(old, &[]).expect("asked").get(0)
         });
+        self.let_a_lease_go_by();
+    }
+
+    /// Makes it a lease since somebody found that no worker had been seen for a while.
+    pub fn let_a_lease_go_by(&self) {
+        let mut beside = Client::connect(&self.url, postgres::NoTls).expect("a server");
+        let found = "UPDATE archi3d.workers SET last_seen = last_seen - interval '1 hour';
+                     UPDATE archi3d.serving SET since = now() - interval '61 s'";
+        beside.batch_execute(found).expect("changed");
     }
 
     pub fn number(&mut self, sql: &str) -> i64 {

@@ -254,7 +254,7 @@ fn what_cannot_be_put_waits_on_its_machine_and_is_not_made_again() {
         return;
     };
     let start =
-        |fleet: &Fleet, machine: &TestWorkspace| fleet.worker(machine, &["--lease-secs", "3"]);
+        |fleet: &Fleet, machine: &TestWorkspace| fleet.worker(machine, &["--lease-secs", "6"]);
     let (workspace, machine) = made_and_not_put(&mut fleet, start, 3);
     let _ = fleet.worker(&machine, &[]).wait().expect_code(0);
     expect_one_result(&mut fleet, &workspace, &machine);
@@ -266,7 +266,7 @@ fn a_worker_of_all_runs_puts_what_waits_on_its_machine_although_nothing_else_is_
         return;
     };
     // The name stays, as a service's does.
-    let name = ["--lease-secs", "3", "--worker-id", "pod"];
+    let name = ["--lease-secs", "6", "--worker-id", "pod"];
     let start = |fleet: &Fleet, machine: &TestWorkspace| fleet.server(machine, &name);
     let (workspace, machine) = made_and_not_put(&mut fleet, start, 130);
     let again = [&name[..], &["--until-idle", "1"]].concat();
@@ -344,7 +344,7 @@ fn what_a_killed_worker_had_made_is_put_by_the_next_one_in_its_folder() {
         .push_to(&workspace, &in_folder(&bucket))
         .expect_code(0);
     let machine = machine(&workspace);
-    let worker = fleet.worker(&machine, &["--lease-secs", "2"]);
+    let worker = fleet.worker(&machine, &["--lease-secs", "6"]);
     wait_until("its picture has come", || executions(&machine).len() == 1);
     let away = workspace.outside().join("away");
     fs::rename(&bucket, &away).expect("moved");

@@ -210,7 +210,7 @@ fn killed_it_leaves_nothing_that_another_does_not_take_over() {
         "--worker-id",
         "w",
         "--until-idle",
-        "4",
+        "15",
     ];
     let _ = fleet.server(&workspace, &next).wait().expect_code(0);
     assert_eq!((fleet.succeeded("rk"), fleet.succeeded("r2")), (2, 2));

@@ -185,8 +185,8 @@ fn a_retry_waits_for_its_moment() {
     ending::requeue(&mut bench.work, &setback(job.hold, Duration::from_secs(60))).expect("told");
     assert_eq!(bench.status(job.hold.job_no), "failed_retryable");
     assert!(bench.take_rare("w2").is_empty());
-    let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
-    assert!(due.retry.is_some_and(|left| left > Duration::from_secs(30)));
+    let due = claim::next_due(&mut bench.work, bench.run_no, &["a"]).expect("asked");
+    assert!(due.is_some_and(|left| left > Duration::from_secs(30)));
     bench.run("UPDATE archi3d.jobs SET run_after = now()");
     assert_eq!(bench.take_rare("w2").len(), 1);
 }

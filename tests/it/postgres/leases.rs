@@ -162,6 +162,28 @@ fn an_expired_lease_is_taken_over_once_and_the_zombie_is_fenced() {
 }
 
 #[test]
+fn nobody_takes_a_lease_that_its_holder_renews_however_late() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let held = bench.one().hold;
+    bench.age();
+    let told = claim::beat(&mut bench.work, &[pulse(held)], "w1", LEASE).expect("beaten");
+    assert_eq!(told, [Beaten::Held]);
+    let swept = act::sweep(&mut bench.work, 9, SHORT, None).expect("swept");
+    assert_eq!(swept, Swept::default());
+    assert!(bench.take_rare("w2").is_empty());
+    let by = Claimer {
+        lease: SHORT,
+        ..claimer("w2")
+    };
+    let taken = claim::claim_one(&mut bench.work, held.job_no, Entry::Takeover, &by);
+    assert!(taken.expect("asked").is_none());
+    let attempts = "SELECT count(*) FROM archi3d.attempts";
+    assert_eq!(bench.number(attempts), 1);
+}
+
+#[test]
 fn no_lease_is_judged_within_one_lease_of_the_servers_start_or_a_fail_over() {
     let Some(mut bench) = Bench::new() else {
         return;
@@ -298,16 +320,4 @@ fn a_rehearsal_leaves_alone_what_was_tried_in_earnest() {
             .expect("asked")
             .is_none()
     );
-}
-
-#[test]
-fn a_drained_run_says_so() {
-    let Some(mut bench) = Bench::new() else {
-        return;
-    };
-    let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
-    assert_eq!((due.waiting, due.retry, due.lease), (false, None, None));
-    bench.one();
-    let due = claim::next_due(&mut bench.work, bench.run_no).expect("asked");
-    assert!(!due.waiting && due.lease.is_some_and(|left| left > LEASE / 2));
 }

@@ -6,6 +6,7 @@ mod acts;
 pub mod bench;
 mod endings;
 mod gates;
+mod idle;
 mod leases;
 mod logins;
 mod migrations;
@@ -15,6 +16,7 @@ mod plans;
 mod pooler;
 pub mod restart;
 mod spool;
+mod standstill;
 mod views;
 
 use bench::{Bench, LEASE, SHORT, claimer};

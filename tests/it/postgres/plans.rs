@@ -69,7 +69,8 @@ const HOT: &[(&str, &str, &[&str])] = &[
         "1, ARRAY['a', 'b']",
         &["jobs_claim", "jobs_retry", "jobs_lease"],
     ),
-    ("next_due", "1", &["jobs_retry", "jobs_lease"]),
+    ("next_due", "1, ARRAY['a']", &["jobs_retry"]),
+    ("perform", "1, 'a', 10000", &["jobs_rehearsed", "jobs_pkey"]),
 ];
 
 #[test]

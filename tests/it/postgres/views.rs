@@ -157,6 +157,8 @@ fn a_push_twice_adds_what_is_new_and_nothing_else() {
         return;
     };
     bench.jobs("a", 3);
+    // However large what they carry: each ten megabytes.
+    let payload = format!("{{\"notes\":\"{}\"}}", "x".repeat(10_000_000));
     let again = |position: i64| NewJob {
         position,
         job_id: format!("job{position:04}"),
@@ -164,7 +166,7 @@ fn a_push_twice_adds_what_is_new_and_nothing_else() {
         product_id: "p".to_owned(),
         variant: String::new(),
         provider: None,
-        payload: "{}".to_owned(),
+        payload: payload.clone(),
         payload_hash: Vec::new(),
         row: Vec::new(),
     };
@@ -185,6 +187,9 @@ fn a_push_twice_adds_what_is_new_and_nothing_else() {
         Ok(added)
     });
     assert_eq!(added.expect("pushed"), 2);
+    let taken = (0..5).map(|_| bench.take().payload);
+    let large = taken.filter(|text| *text == payload).count();
+    assert_eq!(large, 2, "as it came, and only of what is new");
     import::tidy(&mut bench.work).expect("tidied");
     let run = import::run(&mut bench.work, "r1")
         .expect("asked")

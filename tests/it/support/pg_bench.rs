@@ -64,6 +64,11 @@ impl PgBench {
         let mut database = Database::empty()?;
         migrate::apply(&mut database.work, "test").expect("migrated");
         own_time(&mut database);
+        // Time is moved by hand, so nobody beats in time: but for this one the server would seem to have stood still.
+        database.run(
+            "INSERT INTO archi3d.workers (worker_id, host, pid, version, slots, state, lease_seconds, last_seen)
+             VALUES ('watch', 'elsewhere', 1, '', 1, 'idle', 0.001, 'infinity')",
+        );
         let id = run_id();
         let run = NewRun {
             run_id: id.as_str(),
@@ -138,6 +143,12 @@ impl PgBench {
     /// Returns the folder of this machine's spools.
     pub fn spools(&self) -> PathBuf {
         self.0.workspace.outside().join("spools")
+    }
+
+    /// Takes away whoever was always there: the test's own workers alone tell whether the server stood still.
+    pub fn unwatched(&self) {
+        let sql = "DELETE FROM archi3d.workers WHERE worker_id = 'watch'";
+        self.database().run(sql);
     }
 
     /// Lets the leases of a worker run out.

@@ -8,6 +8,9 @@ use super::reader::{Reader, entry_word, large};
 use super::statements;
 use crate::domain::job::{Entry, JobState};
 
+/// So many jobs are put back in one statement.
+const PART: usize = 10_000;
+
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
@@ -52,7 +55,11 @@ pub fn sweep(
         worker: None,
         held: &[],
     };
-    sweep_as(connection, most, &nobody, only)
+    // At one moment: the server may also stand still between the two.
+    connection.transaction(|connection| {
+        connection.rows(&statements::STANDSTILL, &[])?;
+        sweep_as(connection, most, &nobody, only)
+    })
 }
 
 /// The same for a worker, which leaves alone what it holds.
@@ -212,11 +219,22 @@ pub fn try_again(
     })
 }
 
-/// Has rehearsed jobs of these algorithms wait to be performed; tells how many.
+/// Has rehearsed jobs of these algorithms wait to be performed; tells how many. Each part is committed by itself: all of a
+/// large run at once take longer than a statement may.
 pub fn perform(connection: &mut Connection, run_no: i64, algos: &[&str]) -> PgResult<usize> {
     let sql = &statements::PERFORM;
-    let row = connection.one(sql, &[&run_no, &algos])?;
-    Reader::new(&row, sql).count()
+    let mut performed = 0;
+    for algo in algos {
+        loop {
+            let row = connection.one(sql, &[&run_no, algo, &large(PART)])?;
+            let waiting = Reader::new(&row, sql).count()?;
+            performed += waiting;
+            if waiting < PART {
+                break;
+            }
+        }
+    }
+    Ok(performed)
 }
 
 /// Sets the priority of jobs of a run; higher goes first. Returns how many changed.

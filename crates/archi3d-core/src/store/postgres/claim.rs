@@ -286,17 +286,6 @@ pub fn beat(
     Ok(pulses.iter().map(told).collect())
 }
 
-/// When there may be something to take again.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NextDue {
-    /// Until the next retry is due.
-    pub retry: Option<Duration>,
-    /// Until the next lease may expire.
-    pub lease: Option<Duration>,
-    /// Whether jobs wait, with or without a pause.
-    pub waiting: bool,
-}
-
 /// Tells whether anything of these algorithms waits, is to be tried again or runs.
 pub fn is_left(connection: &mut Connection, run_no: i64, algos: &[&str]) -> PgResult<bool> {
     let sql = &statements::LEFT;
@@ -304,16 +293,15 @@ pub fn is_left(connection: &mut Connection, run_no: i64, algos: &[&str]) -> PgRe
     Reader::new(&row, sql).take()
 }
 
-/// Tells when there may be something to take again; a run with none of it is drained.
-pub fn next_due(connection: &mut Connection, run_no: i64) -> PgResult<NextDue> {
+/// Tells how long it is until the next job of these algorithms is to be tried again; what is due already does not count.
+pub fn next_due(
+    connection: &mut Connection,
+    run_no: i64,
+    algos: &[&str],
+) -> PgResult<Option<Duration>> {
     let sql = &statements::NEXT_DUE;
-    let row = connection.one(sql, &[&run_no])?;
-    let mut cells = Reader::new(&row, sql);
-    Ok(NextDue {
-        retry: cells.take::<Option<f64>>()?.map(span),
-        lease: cells.take::<Option<f64>>()?.map(span),
-        waiting: cells.take()?,
-    })
+    let row = connection.one(sql, &[&run_no, &algos])?;
+    Ok(Reader::new(&row, sql).take::<Option<f64>>()?.map(span))
 }
 
 /// Returns seconds as a span; what is over is no time at all.

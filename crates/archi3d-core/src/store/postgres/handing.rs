@@ -39,6 +39,8 @@ const RARELY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Rare {
     next: Instant,
+    /// When is looked next for money that nobody settled.
+    settle: Instant,
     /// Whether something that dead workers of this machine ended could not be sent.
     waits: bool,
     /// Jobs whose results lie here and could not be told: nobody here takes them over.
@@ -49,6 +51,7 @@ impl Default for Rare {
     fn default() -> Self {
         Self {
             next: Instant::now(),
+            settle: Instant::now(),
             waits: false,
             stuck: Vec::new(),
         }
@@ -521,18 +524,24 @@ impl PgStore {
             .link
             .ask(Duration::ZERO, |c| claim::is_left(c, run_no, &algos))?;
         if !left {
-            // What the dead ended and did not settle may be all that keeps a lane short.
-            return Ok(match self.settle_left()? {
-                0 => Next::Drained,
-                _ => Next::Nothing(Duration::from_millis(10)),
-            });
+            // What the dead ended and did not settle may be all that keeps a lane short. Whoever stays asks now and then.
+            if self.rare().settle > Instant::now() {
+                return Ok(Next::Drained);
+            }
+            if self.settle_left()? > 0 {
+                return Ok(Next::Nothing(Duration::from_millis(10)));
+            }
+            self.rare().settle = Instant::now() + RARELY;
+            return Ok(Next::Drained);
         }
-        let due = self
+        let lanes = want.lanes.iter().filter(|lane| lane.most > 0);
+        let algos: Vec<&str> = lanes.map(|lane| lane.algo.as_str()).collect();
+        let retry = self
             .link
-            .ask(Duration::ZERO, |c| claim::next_due(c, run_no))?;
+            .ask(Duration::ZERO, |c| claim::next_due(c, run_no, &algos))?;
         let chance = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
         let poll = POLL.mul_f64(0.7 + 0.6 * chance);
-        let soon = due.retry.map_or(poll, |retry| retry.min(poll));
+        let soon = retry.map_or(poll, |retry| retry.min(poll));
         Ok(Next::Nothing(soon.max(Duration::from_millis(10))))
     }
 }

@@ -80,6 +80,8 @@ impl State {
 /// The caller holds the lock of the name where its spools are.
 pub fn register(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
     connection.transaction(|connection| {
+        // Before it is seen itself.
+        connection.rows(&statements::STANDSTILL, &[])?;
         let registered = register_alone(connection, worker)?;
         if registered {
             connection.rows(&statements::WORKER_SLOTS_OVER, &[&worker.worker_id])?;

@@ -416,8 +416,13 @@ pub fn open(
     run_no: Option<i64>,
     day: Option<&str>,
 ) -> PgResult<Vec<OpenReservation>> {
-    let sql = &statements::OPEN_RESERVATIONS;
-    let rows = connection.rows(sql, &[&run_no, &day])?;
+    let (sql, rows) = if let Some(run_no) = run_no {
+        let sql = &statements::OPEN_RESERVATIONS;
+        (sql, connection.rows(sql, &[&run_no, &day])?)
+    } else {
+        let sql = &statements::OPEN_RESERVATIONS_EVERYWHERE;
+        (sql, connection.rows(sql, &[&day])?)
+    };
     let read = |row| {
         let mut cells = Reader::new(row, sql);
         let hold = Hold {

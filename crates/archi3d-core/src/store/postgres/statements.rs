@@ -169,6 +169,9 @@ statements! {
     OPEN_RESERVATIONS = "open_reservations",
         [INT8, TEXT]
         => [INT8, INT4, UUID, TEXT, TEXT, TEXT, INT8, BOOL];
+    OPEN_RESERVATIONS_EVERYWHERE = "open_reservations_everywhere",
+        [TEXT]
+        => [INT8, INT4, UUID, TEXT, TEXT, TEXT, INT8, BOOL];
     LEDGER_TOTALS = "ledger_totals",
         [INT8]
         => [TEXT, TEXT, TEXT, INT8, INT8, INT8];
@@ -236,7 +239,7 @@ statements! {
         [INT8, TEXT]
         => [INT4];
     PERFORM = "perform",
-        [INT8, TEXT_ARRAY]
+        [INT8, TEXT, INT8]
         => [INT8];
     REUSE = "reuse",
         [BYTEA, TEXT, UUID_ARRAY]
@@ -251,6 +254,9 @@ statements! {
         [BYTEA, UUID]
         => [BOOL];
     SERVING = "serving",
+        []
+        => [TEXT];
+    STANDSTILL = "standstill",
         []
         => [TEXT];
     WORKER_REGISTER = "worker_register",
@@ -353,8 +359,8 @@ statements! {
         []
         => [TIMESTAMPTZ];
     NEXT_DUE = "next_due",
-        [INT8]
-        => [FLOAT8, FLOAT8, BOOL];
+        [INT8, TEXT_ARRAY]
+        => [FLOAT8];
     LEFT = "left",
         [INT8, TEXT_ARRAY]
         => [BOOL];

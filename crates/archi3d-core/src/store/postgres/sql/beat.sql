@@ -1,8 +1,9 @@
 -- Every lease of a worker, its slots at providers and itself, in one statement. A lease that does not come back is lost.
 -- $1 jobs  $2 attempt ids  $3 progress  $4 what they do  $5 lease seconds  $6 worker
 -- It waits for no disk: a server that lost its last beats came back just now (serving.sql), and no lease is judged then.
--- If this worker was not seen for half its lease, and nobody else, the server stood still or was cut off from all: whoever beats
--- first afterwards notes it, and no lease is judged before one lease from now (sweep.sql).
+-- If this worker was not seen for half its lease, and nobody else whose leases are no longer, the server stood still or was cut
+-- off from all: whoever beats first afterwards notes it, and no lease is judged before one lease from now (sweep.sql). Who
+-- comes in or judges without being a worker notes it too (standstill.sql), so that nobody who is seen hides it.
 -- `status = 'running'` is left out on purpose: lease_only_when_running implies it, and naming it would let the planner
 -- walk the partial index of all running jobs once per lease when its statistics say there are none.
 WITH renewed AS (
@@ -15,6 +16,7 @@ WITH renewed AS (
   UPDATE archi3d.serving SET since = now()
   WHERE (SELECT me.last_seen < now() - make_interval(secs => me.lease_seconds / 2) FROM archi3d.workers me WHERE me.worker_id = $6)
     AND NOT EXISTS (SELECT FROM archi3d.workers other, archi3d.workers me WHERE me.worker_id = $6 AND other.worker_id <> $6
+                    AND other.state <> 'ended' AND other.lease_seconds <= me.lease_seconds
                     AND other.last_seen >= now() - make_interval(secs => me.lease_seconds / 2))
 ), seen AS (
   UPDATE archi3d.workers SET last_seen = now()

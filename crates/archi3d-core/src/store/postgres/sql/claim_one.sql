@@ -13,7 +13,8 @@ WITH pick AS (
       OR j.status = 'running' AND j.lease_expires_at <= now() AND NOT j.cancel_asked
          AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                      + make_interval(secs => GREATEST($4::float8, w.lease_seconds, CASE WHEN w.worker_id IS NOT NULL AND w.run_no IS NULL THEN r.lease_seconds END))
-         AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $3 AND me.last_seen < now() - make_interval(secs => me.lease_seconds / 2))
+         AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $3 AND (me.last_seen < now() - make_interval(secs => me.lease_seconds / 2)
+           OR j.lease_expires_at > now() - make_interval(secs => (me.lease_seconds - w.lease_seconds) / 2)))
     ELSE false END
   FOR NO KEY UPDATE OF j SKIP LOCKED
 ), lost AS (

@@ -23,7 +23,8 @@ WITH lane AS (
         OR EXISTS (SELECT 1 FROM archi3d.reservations r WHERE r.job_no = j.id))
       AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                   + make_interval(secs => GREATEST($7::float8, w.lease_seconds, CASE WHEN w.worker_id IS NOT NULL AND w.run_no IS NULL THEN r.lease_seconds END))
-      AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $6 AND me.last_seen < now() - make_interval(secs => me.lease_seconds / 2))
+      AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $6 AND (me.last_seen < now() - make_interval(secs => me.lease_seconds / 2)
+        OR j.lease_expires_at > now() - make_interval(secs => (me.lease_seconds - w.lease_seconds) / 2)))
     ORDER BY j.id LIMIT lane.most FOR NO KEY UPDATE OF j SKIP LOCKED) c
 ), pick AS (
   SELECT id FROM (SELECT id, claim_key FROM due UNION ALL SELECT id, claim_key FROM dead) every

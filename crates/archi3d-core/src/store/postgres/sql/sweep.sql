@@ -2,7 +2,8 @@
 -- taken too many workers with it fails for good, in doubt, because its last attempt may have bought something.
 -- $1 most  $2 lease seconds  $3 only these jobs, or null  $4 the worker that sweeps, or null  $5 what it runs itself
 -- No lease is judged within one lease (ours, the holder's, and that of the run where the holder serves every run) of the
--- server's start, a fail-over or a standstill (beat.sql), nor by a worker whose own beats are late: then either may have stood still.
+-- server's start, a fail-over or a standstill (beat.sql, standstill.sql), nor by a worker whose own beats are late: then either may
+-- have stood still. Whose own leases are longer would not have noticed a shorter standstill: it leaves the holder as much longer.
 WITH dead AS (
   SELECT j.id, j.attempt_count, j.entry, j.lease_owner, j.lease_expires_at, j.cancel_asked,
          j.attempt_count - j.excused >= j.max_attempts AS worn_out,
@@ -11,7 +12,8 @@ WITH dead AS (
   WHERE j.status = 'running' AND j.lease_expires_at <= now() AND ($3::bigint[] IS NULL OR j.id = ANY ($3)) AND j.id <> ALL ($5::bigint[])
     AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                 + make_interval(secs => GREATEST($2::float8, w.lease_seconds, CASE WHEN w.worker_id IS NOT NULL AND w.run_no IS NULL THEN r.lease_seconds END))
-    AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $4 AND me.last_seen < now() - make_interval(secs => me.lease_seconds / 2))
+    AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $4 AND (me.last_seen < now() - make_interval(secs => me.lease_seconds / 2)
+      OR j.lease_expires_at > now() - make_interval(secs => (me.lease_seconds - w.lease_seconds) / 2)))
   ORDER BY j.run_no, j.id LIMIT $1 FOR NO KEY UPDATE OF j SKIP LOCKED
 ), moved AS (
   UPDATE archi3d.jobs j SET

@@ -1,0 +1,6 @@
+-- $1 day or null
+SELECT r.job_no, r.number, r.attempt_id, s.job_id, run.run_id, COALESCE(a.worker_id, ''), r.micros, r.taken_over
+FROM archi3d.reservations r JOIN archi3d.job_specs s ON s.job_no = r.job_no JOIN archi3d.runs run ON run.run_no = s.run_no
+LEFT JOIN archi3d.attempts a ON a.job_no = r.job_no AND a.number = r.number
+WHERE $1::text IS NULL OR r.day_scope = 'day:' || $1
+ORDER BY s.run_no, s.position
