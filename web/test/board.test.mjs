@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -203,6 +203,20 @@ test("a new run shows number and price before it is confirmed, and is sent once"
   await page.getByRole("checkbox", { name: /Stool/ }).uncheck();
   await page.locator(".plan").getByText("This is there already").waitFor();
   assert.ok(await page.getByRole("button", { name: "Start…" }).isDisabled());
+  await done(page);
+});
+
+test("a new run of what cannot start yet names what it will cost, and may be ordered", async () => {
+  mkdirSync(join(workspace, "runs", ".providers"), { recursive: true });
+  const closed = join(workspace, "runs", ".providers", "dear.closed.json");
+  writeFileSync(closed, JSON.stringify({ provider: "dear", closed_at: new Date().toISOString(), reason: "no credit is left", closed_by: "w" }));
+  const page = await open("new");
+  await page.getByRole("checkbox", { name: /^dear/ }).check();
+  await page.getByRole("checkbox", { name: /Stool/ }).check();
+  await page.getByRole("button", { name: "Start 1 job for $0.42…" }).click();
+  assert.match(await dialog(page).innerText(), /1 of them waits until it can start, and then costs that/);
+  await dialog(page).getByRole("button", { name: "Not now" }).click();
+  rmSync(closed);
   await done(page);
 });
 
