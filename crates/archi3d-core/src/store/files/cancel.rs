@@ -21,7 +21,7 @@ use super::evidence::{self, Evidence};
 use super::give_back::given_back;
 use super::job_lock::JobLock;
 use super::journal::What;
-use super::marker::{Marker, Record, RecordKind};
+use super::marker::{AttemptOf, Marker, Record, RecordKind};
 use super::{FileStore, recover};
 
 /// Tells whether a claim obeys a request to stop the job: to retry or redo is a later
@@ -291,30 +291,19 @@ impl FileStore {
         evidence: &Evidence,
         now: Timestamp,
     ) -> Record {
-        Record {
-            v: 1,
-            kind: RecordKind::Released,
-            run_id: self.shared.run_id.clone(),
-            job_id: job.clone(),
+        let of = AttemptOf {
+            run_id: &self.shared.run_id,
+            job_id: job,
             attempt,
-            tried: 0,
             nonce: Nonce::new(uuid::Uuid::new_v4().simple().to_string()),
-            worker_id: self.identity.worker_id.clone(),
-            boot_id: self.identity.boot_id.clone(),
+            worker_id: &self.identity.worker_id,
+            boot_id: &self.identity.boot_id,
             claimed_at: now,
             entry: Entry::Fresh,
-            request_id: None,
-            intent: None,
-            failures: 0,
+        };
+        Record {
             purchases: evidence.purchase().ended,
-            holder_died: false,
-            simulated: false,
-            again: None,
-            class: None,
-            pulse: None,
-            not_before: None,
-            patch: None,
-            outputs: Vec::new(),
+            ..Record::new(RecordKind::Released, of)
         }
     }
 }
