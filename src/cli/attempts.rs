@@ -145,8 +145,7 @@ pub fn outcome(attempt: &AttemptRecord) -> String {
 mod tests {
     use super::*;
     use crate::cli::local_time::Zone;
-    use archi3d_core::domain::id::{JobId, Nonce, RunId, WorkerId};
-    use archi3d_core::domain::job::Entry;
+    use archi3d_core::domain::id::{JobId, RunId, WorkerId};
     use archi3d_core::domain::retry::ErrorClass;
     use archi3d_core::domain::time::Timestamp;
     use archi3d_core::ops::find::JobName;
@@ -154,28 +153,15 @@ mod tests {
     #[test]
     fn people_see_one_line_for_each_attempt() {
         let started = Timestamp::parse("2026-01-01T00:00:00Z").expect("valid");
+        let job_id = JobId::parse("d610ebfd455b").expect("valid");
+        let worker = WorkerId::parse("box-1-ab").expect("valid");
         let failed = AttemptRecord {
-            job_id: JobId::parse("d610ebfd455b").expect("valid"),
-            attempt: 1,
-            worker: WorkerId::parse("box-1-ab").expect("valid"),
-            host: None,
-            entry: Entry::Fresh,
-            started,
             ended: Some(started.plus(Duration::from_millis(1500))),
             outcome: AttemptOutcome::PutOff,
             class: Some(ErrorClass::Transient),
             duration_s: Some(1.5),
-            cost_usd: None,
-            request_id: None,
-            resumed: false,
-            price_source: None,
-            simulated: false,
-            nonce: Nonce::new("n"),
-            cut_off: false,
-            void: false,
-            intent_at: None,
-            submitted_at: None,
             error: Some("503".into()),
+            ..AttemptRecord::begun(job_id, 1, worker, started)
         };
         let made = AttemptRecord {
             attempt: 2,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::Global;
-use crate::cli::catalog::warn_of_risky;
+use crate::cli::catalog::tell;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::resume::quoted;
 use crate::cli::run::parse_run_id;
@@ -95,13 +95,7 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     let report = while_working(ui, "creating jobs", work)
         .map_err(|error| CliError::from(OpsError::from(error)))?;
     let warnings = context.settings.warnings.iter().chain(&report.warnings);
-    for warning in warnings {
-        ui.warn(warning);
-    }
-    warn_of_risky(ui, &report.risky_cells);
-    for notice in &report.notices {
-        ui.say(notice);
-    }
+    tell(ui, warnings, &report.risky_cells, &report.notices);
     if ui.is_json() {
         ui.data_json(&report.to_json())?;
     } else {

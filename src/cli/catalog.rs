@@ -76,13 +76,7 @@ fn build(args: &BuildArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let report = while_working(ui, "looking through the dataset", work)
         .map_err(|error| CliError::from(OpsError::from(error)))?;
     let warnings = context.settings.warnings.iter().chain(&report.warnings);
-    for warning in warnings {
-        ui.warn(warning);
-    }
-    warn_of_risky(ui, &report.risky_cells);
-    for notice in &report.notices {
-        ui.say(notice);
-    }
+    tell(ui, warnings, &report.risky_cells, &report.notices);
     if ui.is_json() {
         ui.data_json(&report.to_json())?;
     } else {
@@ -91,14 +85,25 @@ fn build(args: &BuildArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Warns of the first cells one by one and counts the others.
-pub(super) fn warn_of_risky(ui: &Ui, cells: &[RiskyCell]) {
+/// Says what is odd about a table that was made, and of cells the first one by one.
+pub(super) fn tell<'a>(
+    ui: &Ui,
+    warnings: impl Iterator<Item = &'a String>,
+    cells: &[RiskyCell],
+    notices: &[String],
+) {
+    for warning in warnings {
+        ui.warn(warning);
+    }
     for cell in cells.iter().take(WARNED) {
         ui.warn(&cell.warning());
     }
     if cells.len() > WARNED {
         let more = counted(cells.len() - WARNED, "more such cell");
         ui.warn(&format!("… and {more}"));
+    }
+    for notice in notices {
+        ui.say(notice);
     }
 }
 

@@ -161,7 +161,7 @@ fn two_workers_behind_a_pooler_carry_out_every_job_once_and_the_disk_has_it() {
     }
     let waits = "SELECT count(*) FROM public.noted WHERE setting = 'on'";
     assert_eq!(fleet.number(waits), 30);
-    assert!(said.contains("messages do not arrive"), "{said}");
+    assert!(said.contains("notifications do not arrive"), "{said}");
     assert_eq!(fleet.count("succeeded"), 30);
     assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 30);
     assert_eq!(fleet.pull(&workspace, 0)["rows_changed"], 30);

@@ -11,7 +11,7 @@ use archi3d_core::store::{Cancellation, Claim, Opening};
 
 use super::{MakePlace, Place, fresh};
 use crate::support::bench::{run_id, take};
-use crate::support::place::{Result, no_run};
+use crate::support::place::{Result, no_run, opening};
 
 every_place! {
     a_worker_and_a_person_see_the_same_jobs
@@ -96,11 +96,11 @@ fn pictures_of_a_job_can_be_read_by_its_holder(make: MakePlace) {
 fn a_run_that_is_nowhere_is_refused_and_nothing_is_made(make: MakePlace) {
     let place = fresh(make, &ALGOS);
     let before = place.records();
-    let opening = Opening {
+    let elsewhere = Opening {
         run_id: no_run(),
-        ..place.opening("w-1")
+        ..opening("w-1")
     };
-    let refused = place.backend.open(opening).map(drop);
+    let refused = place.backend.open(elsewhere).map(drop);
     let refused = refused.expect_err("there is no such run");
     assert!(refused.is_setup(), "{refused}");
     assert_eq!(place.records(), before);
@@ -108,9 +108,11 @@ fn a_run_that_is_nowhere_is_refused_and_nothing_is_made(make: MakePlace) {
 
 fn whoever_opens_it_to_act_changes_jobs_and_is_no_worker(make: MakePlace) {
     let place = fresh(make, &ALGOS);
-    let opening = place.opening("w-1");
-    let opening = Opening::to_act(&run_id(), opening.identity, opening.notices);
-    let opened = place.backend.open(opening).expect("it opens");
+    let Opening {
+        identity, notices, ..
+    } = opening("w-1");
+    let acting = Opening::to_act(&run_id(), identity, notices);
+    let opened = place.backend.open(acting).expect("it opens");
     opened.store.recover(place.at(1)).expect("recovered");
     let said = opened.store.cancel_job(&place.job(1), place.at(2));
     assert_eq!(
@@ -234,9 +236,9 @@ fn of_what_was_so_before_somebody_heard_nothing_is_sent(make: MakePlace) {
     };
     let past = ["end:1", "end:2"].map(|event| message(event, "hook"));
     let wanted = std::slice::from_ref(&hook);
-    assert_eq!(hear(wanted, &past[..1]), [hook.clone()]);
+    assert_eq!(hear(wanted, &past[..1]), wanted);
     // It heard already, so what happened since is to be sent.
-    assert_eq!(hear(wanted, &past), [hook.clone()]);
+    assert_eq!(hear(wanted, &past), wanted);
     add(&place, &past);
     assert_eq!(due(&place), [("end:2".to_owned(), 1)]);
     assert_eq!(hear(&[], &[]), []);

@@ -18,7 +18,7 @@ use archi3d_core::platform;
 use archi3d_core::store::artifacts::Shared;
 use archi3d_core::store::postgres::import::{self, NewJob, NewRun};
 use archi3d_core::store::postgres::{
-    PgBudget, PgProviders, PgStore, PgStoreOptions, migrate, view,
+    PgBudget, PgProviders, PgStore, PgStoreOptions, export, migrate,
 };
 use archi3d_core::store::{
     Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, Next, Progress, Recovery,
@@ -236,7 +236,7 @@ impl Bench for PgBench {
     fn row(&self, job: &JobId) -> BTreeMap<String, String> {
         let mut database = self.database();
         let run_no = database.run_no;
-        let rows = view::rows(&mut database.work, run_no, -1, usize::MAX).expect("read");
+        let rows = export::page(&mut database.work, run_no, -1, usize::MAX).expect("read");
         let found = rows.into_iter().find(|row| row.job_id == job.as_str());
         let found = found.expect("the job has a row");
         let text = String::from_utf8(found.row).expect("text");

@@ -134,28 +134,9 @@ impl Place {
         self.backend.runs().expect("it answers")
     }
 
-    /// Returns how the run is opened for a worker called so.
-    pub fn opening(&self, worker: &str) -> Opening {
-        Opening {
-            run_id: run_id(),
-            identity: WorkerIdentity {
-                worker_id: worker_id(worker),
-                pid: std::process::id(),
-                boot_id: platform::boot_id(),
-                facts: facts(worker),
-            },
-            rhythm: Rhythm::default(),
-            rehearsal: false,
-            allow_unsafe_locks: false,
-            slots: 1,
-            fleet: FleetRequest::default(),
-            notices: Arc::new(|_| {}),
-        }
-    }
-
     /// Opens the run for a worker and recovers it.
     pub fn worker(&self, worker: &str) -> OpenRun {
-        let run = self.backend.open(self.opening(worker)).expect("it opens");
+        let run = self.backend.open(opening(worker)).expect("it opens");
         run.store.recover(self.clock.now()).expect("recovered");
         run
     }
@@ -229,6 +210,25 @@ impl Place {
         drop(rows);
         drop(held);
         answer
+    }
+}
+
+/// Returns how the run is opened for a worker called so.
+pub fn opening(worker: &str) -> Opening {
+    Opening {
+        run_id: run_id(),
+        identity: WorkerIdentity {
+            worker_id: worker_id(worker),
+            pid: std::process::id(),
+            boot_id: platform::boot_id(),
+            facts: facts(worker),
+        },
+        rhythm: Rhythm::default(),
+        rehearsal: false,
+        allow_unsafe_locks: false,
+        slots: 1,
+        fleet: FleetRequest::default(),
+        notices: Arc::new(|_| {}),
     }
 }
 

@@ -116,33 +116,11 @@ fn shape(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::{Nonce, WorkerId};
-    use crate::domain::job::Entry;
-    use crate::domain::time::Timestamp;
 
     fn attempt(job: &str, number: u32, cost_usd: Option<f64>) -> AttemptRecord {
         AttemptRecord {
-            job_id: JobId::parse(job).expect("valid"),
-            attempt: number,
-            worker: WorkerId::parse("w-1-x").expect("valid"),
-            host: None,
-            entry: Entry::Fresh,
-            started: Timestamp::parse("2026-01-01T00:00:00Z").expect("valid"),
-            ended: None,
-            outcome: AttemptOutcome::Completed,
-            class: None,
-            duration_s: None,
             cost_usd,
-            request_id: None,
-            resumed: false,
-            price_source: None,
-            simulated: false,
-            nonce: Nonce::new("n"),
-            cut_off: false,
-            void: false,
-            intent_at: None,
-            submitted_at: None,
-            error: None,
+            ..AttemptRecord::example(job, number)
         }
     }
 

@@ -84,6 +84,47 @@ pub struct AttemptRecord {
     pub error: Option<String>,
 }
 
+impl AttemptRecord {
+    /// Returns an attempt of which nothing but its beginning is known.
+    pub fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> Self {
+        Self {
+            job_id,
+            attempt,
+            worker,
+            host: None,
+            entry: Entry::Fresh,
+            started,
+            ended: None,
+            outcome: AttemptOutcome::Interrupted,
+            class: None,
+            duration_s: None,
+            cost_usd: None,
+            request_id: None,
+            resumed: false,
+            price_source: None,
+            simulated: false,
+            nonce: Nonce::new(""),
+            cut_off: false,
+            void: false,
+            intent_at: None,
+            submitted_at: None,
+            error: None,
+        }
+    }
+
+    /// Returns a completed attempt of a job.
+    #[cfg(test)]
+    pub(crate) fn example(job: &str, number: u32) -> Self {
+        let job_id = JobId::parse(job).expect("valid");
+        let worker = WorkerId::parse("w-1-x").expect("valid");
+        let started = Timestamp::parse("2026-01-01T00:00:00Z").expect("valid");
+        Self {
+            outcome: AttemptOutcome::Completed,
+            ..Self::begun(job_id, number, worker, started)
+        }
+    }
+}
+
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -32,7 +32,7 @@ pub struct Overview {
     pub failures: Vec<FailedJob>,
     /// What ended last, newest first.
     pub recent: Vec<EndedJob>,
-    /// How the money stands.
+    /// What was spent and is reserved, of the run and of today.
     pub balance: Balance,
     /// What was spent on jobs that are not among those counted.
     pub not_registered_usd: Usd,
@@ -90,7 +90,7 @@ impl AlgoOverview {
     }
 }
 
-/// A job that somebody holds.
+/// A job that a worker holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningJob {
     /// The job.

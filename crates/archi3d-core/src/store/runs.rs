@@ -58,7 +58,7 @@ pub trait Runs: Send + Sync {
     /// Returns the algorithms of a run's jobs.
     fn algos(&self, run: &RunId) -> Result<AlgoIndex, StoreError>;
 
-    /// Returns how the money of a run stands, in full.
+    /// Returns the money of a run in full: sums, reservations, what people settled.
     fn money(&self, run: &RunId) -> Result<RunMoney, StoreError>;
 
     /// Ends the reservation of a job with what a person says it cost.
@@ -149,7 +149,7 @@ pub fn may_mean<'a, T>(
     jobs.iter().filter(meant).collect()
 }
 
-/// How the money of a run stands, in full.
+/// The money of a run in full.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunMoney {
     /// The sums.

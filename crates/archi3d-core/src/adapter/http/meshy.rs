@@ -39,10 +39,6 @@ impl Provider for Meshy {
         "Meshy"
     }
 
-    fn auth(&self, key: &str) -> String {
-        format!("Bearer {key}")
-    }
-
     fn images(&self, several: bool) -> &'static [&'static str] {
         if several {
             &["image_urls[1-4]"]

@@ -327,8 +327,10 @@ pub(super) trait Provider: Send + Sync {
     /// Its name, as people say it.
     fn name(&self) -> &'static str;
 
-    /// What stands after `Authorization:`.
-    fn auth(&self, key: &str) -> String;
+    /// Returns the value of `Authorization:`.
+    fn auth(&self, key: &str) -> String {
+        format!("Bearer {key}")
+    }
 
     /// Which arguments pictures go to where a row says nothing.
     fn images(&self, several: bool) -> &'static [&'static str];

@@ -48,10 +48,6 @@ impl Provider for Replicate {
         "Replicate"
     }
 
-    fn auth(&self, key: &str) -> String {
-        format!("Bearer {key}")
-    }
-
     fn images(&self, several: bool) -> &'static [&'static str] {
         if several { &["images[]"] } else { &["image"] }
     }

@@ -61,10 +61,6 @@ impl Provider for Tripo {
         "Tripo"
     }
 
-    fn auth(&self, key: &str) -> String {
-        format!("Bearer {key}")
-    }
-
     fn images(&self, several: bool) -> &'static [&'static str] {
         if several {
             &["inputs[2-4]"]

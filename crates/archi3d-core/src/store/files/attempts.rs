@@ -7,7 +7,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 
 use crate::domain::id::{JobId, Nonce, RunId, WorkerId};
-use crate::domain::job::Entry;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::patch::Patch;
 use crate::domain::purchase::PurchaseEnd;
@@ -203,7 +202,7 @@ impl Ledger {
                 resumes,
                 ..
             } => {
-                let mut record = begun(job_id, attempt, found.worker_id.clone(), at);
+                let mut record = AttemptRecord::begun(job_id, attempt, found.worker_id.clone(), at);
                 record.entry = entry;
                 record.host.clone_from(host);
                 record.resumed = resumes.is_some();
@@ -229,7 +228,7 @@ impl Ledger {
                         claimed_at,
                         ..
                     } = &*finished;
-                    begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
+                    AttemptRecord::begun(job_id.clone(), *attempt, worker.clone(), *claimed_at)
                 };
                 if self.find(&nonce).is_none() {
                     self.add(nonce.clone(), begun());
@@ -343,33 +342,6 @@ fn goes_on(
     }
     let verdict = watch.verdict(paths, job, lease, now);
     Ok(verdict.context("judge a holder in", &state)? != Verdict::Dead)
-}
-
-/// Returns an attempt of which nothing but its beginning is known.
-fn begun(job_id: JobId, attempt: u32, worker: WorkerId, started: Timestamp) -> AttemptRecord {
-    AttemptRecord {
-        job_id,
-        attempt,
-        worker,
-        host: None,
-        entry: Entry::Fresh,
-        started,
-        ended: None,
-        outcome: AttemptOutcome::Interrupted,
-        class: None,
-        duration_s: None,
-        cost_usd: None,
-        request_id: None,
-        resumed: false,
-        price_source: None,
-        simulated: false,
-        nonce: Nonce::new(""),
-        cut_off: false,
-        void: false,
-        intent_at: None,
-        submitted_at: None,
-        error: None,
-    }
 }
 
 /// Notes what an attempt cost in the end. What is void and not in doubt was not billed,

@@ -1,7 +1,7 @@
 //! Taking jobs out of a run and putting them back, on behalf of a person.
 //!
-//! Used by `run cancel`. A job that nobody works on gets its `.cancelled` marker
-//! here; one that somebody works on is only asked for, by `<job>.cancel`, and its
+//! Used by `run cancel`. A job without a live holder gets its `.cancelled` marker
+//! here; one with a live holder is only asked for, by `<job>.cancel`, and its
 //! holder stops it. Rows follow with the fold at the end, all at once.
 
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use super::evidence::{self, Evidence};
 use super::give_back::given_back;
 use super::job_lock::JobLock;
 use super::journal::What;
-use super::marker::{Marker, Record, RecordKind};
+use super::marker::{AttemptOf, Marker, Record, RecordKind};
 use super::{FileStore, recover};
 
 /// Tells whether a claim obeys a request to stop the job: to retry or redo is a later
@@ -85,7 +85,7 @@ impl FileStore {
         ))
     }
 
-    /// Tells whether somebody asked for the job to be stopped.
+    /// Tells whether the job was asked to stop.
     pub(super) fn is_asked_for(&self, job: &JobId) -> bool {
         let path = self.paths().state_file(job, StateFile::Cancel);
         path.symlink_metadata().is_ok()
@@ -104,7 +104,7 @@ impl FileStore {
         Ok(Cancellation::Asked)
     }
 
-    /// Takes a job out that nobody works on. The marker comes first and outranks
+    /// Cancels a job without a live holder. The marker comes first and outranks
     /// everything that goes after it, so a crash in between changes nothing.
     fn cancel_now(
         &self,
@@ -261,7 +261,7 @@ impl FileStore {
         Ok(Restored::RequestRevoked)
     }
 
-    /// Writes the marker of a job that nobody holds; an open purchase in it, or the
+    /// Writes the marker of a job without a holder; an open purchase in it, or the
     /// doubt whether there is one, must not depend on a journal that may be closed.
     fn write_standing(&self, record: &Record, now: Timestamp) -> Result<(), StoreError> {
         let path = self.paths().state_file(&record.job_id, record.kind.file());
@@ -291,31 +291,19 @@ impl FileStore {
         evidence: &Evidence,
         now: Timestamp,
     ) -> Record {
-        Record {
-            v: 1,
-            kind: RecordKind::Released,
-            run_id: self.shared.run_id.clone(),
-            job_id: job.clone(),
+        let of = AttemptOf {
+            run_id: &self.shared.run_id,
+            job_id: job,
             attempt,
-            tried: 0,
             nonce: Nonce::new(uuid::Uuid::new_v4().simple().to_string()),
-            worker_id: self.identity.worker_id.clone(),
-            boot_id: self.identity.boot_id.clone(),
+            worker_id: &self.identity.worker_id,
+            boot_id: &self.identity.boot_id,
             claimed_at: now,
             entry: Entry::Fresh,
-            request_id: None,
-            intent: None,
-            failures: 0,
+        };
+        Record {
             purchases: evidence.purchase().ended,
-            holder_died: false,
-            lost: None,
-            simulated: false,
-            again: None,
-            class: None,
-            pulse: None,
-            not_before: None,
-            patch: None,
-            outputs: Vec::new(),
+            ..Record::new(RecordKind::Released, of)
         }
     }
 }

@@ -27,7 +27,7 @@ use super::committer::describe;
 use super::evidence::{self, Evidence};
 use super::job_lock::JobLock;
 use super::journal::What;
-use super::marker::{Marker, Record, RecordKind};
+use super::marker::{AttemptOf, Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
 use super::{FileStore, Held, RowBrief, recover};
@@ -354,18 +354,17 @@ impl FileStore {
     }
 
     fn lease_record(&self, lease: &Lease, purchases: u32) -> Record {
-        Record {
-            v: 1,
-            kind: RecordKind::InProgress,
-            run_id: lease.run_id.clone(),
-            job_id: lease.job_id.clone(),
+        let of = AttemptOf {
+            run_id: &lease.run_id,
+            job_id: &lease.job_id,
             attempt: lease.attempt,
-            tried: 0,
             nonce: lease.nonce.clone(),
-            worker_id: lease.worker_id.clone(),
-            boot_id: self.identity.boot_id.clone(),
+            worker_id: &lease.worker_id,
+            boot_id: &self.identity.boot_id,
             claimed_at: lease.claimed_at,
             entry: lease.entry,
+        };
+        Record {
             request_id: lease.request_id.clone(),
             intent: lease.intent.as_deref().cloned(),
             failures: lease.failures,
@@ -373,12 +372,8 @@ impl FileStore {
             holder_died: lease.took_over,
             lost: lease.lost,
             simulated: self.rehearsal,
-            again: None,
-            class: None,
             pulse: Some(self.pulse()),
-            not_before: None,
-            patch: None,
-            outputs: Vec::new(),
+            ..Record::new(RecordKind::InProgress, of)
         }
     }
 

@@ -23,7 +23,7 @@ use super::claim::remove_if_there;
 use super::evidence::Evidence;
 use super::job_lock::JobLock;
 use super::journal::{Finished, What};
-use super::marker::{Marker, Record, RecordKind};
+use super::marker::{AttemptOf, Marker, Record, RecordKind};
 use super::projection::{Hint, Proof, Wanted};
 use super::registry::RowColumns;
 use super::{FileStore, Held, open};
@@ -441,35 +441,30 @@ fn terminal_record(
     author: &Author,
     run_id: &crate::domain::id::RunId,
 ) -> Record {
-    Record {
-        v: 1,
-        kind: if finished.completed {
-            RecordKind::Completed
-        } else {
-            RecordKind::Failed
-        },
-        run_id: run_id.clone(),
-        job_id: finished.job_id.clone(),
+    let kind = if finished.completed {
+        RecordKind::Completed
+    } else {
+        RecordKind::Failed
+    };
+    let of = AttemptOf {
+        run_id,
+        job_id: &finished.job_id,
         attempt: finished.attempt,
-        tried: 0,
         nonce: finished.nonce.clone(),
-        worker_id: author.worker_id.clone(),
-        boot_id: author.boot_id.clone(),
+        worker_id: &author.worker_id,
+        boot_id: &author.boot_id,
         claimed_at: finished.claimed_at,
         entry: finished.entry,
+    };
+    Record {
         request_id: finished.request_id.clone(),
         intent: finished.intent.clone(),
-        failures: 0,
         purchases: finished.purchases,
-        holder_died: false,
-        lost: None,
         simulated: finished.simulated,
-        again: None,
         class: finished.class,
-        pulse: None,
-        not_before: None,
         patch: Some(finished.patch.clone()),
         outputs: finished.outputs.clone(),
+        ..Record::new(kind, of)
     }
 }
 

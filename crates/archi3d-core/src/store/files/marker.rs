@@ -89,6 +89,50 @@ pub(super) struct Record {
     pub(super) outputs: Vec<Artifact>,
 }
 
+/// Which attempt a record is of, and whose.
+pub(super) struct AttemptOf<'a> {
+    pub(super) run_id: &'a RunId,
+    pub(super) job_id: &'a JobId,
+    pub(super) attempt: u32,
+    pub(super) nonce: Nonce,
+    pub(super) worker_id: &'a WorkerId,
+    pub(super) boot_id: &'a str,
+    pub(super) claimed_at: Timestamp,
+    pub(super) entry: Entry,
+}
+
+impl Record {
+    /// Returns the record of an attempt of which nothing else is known.
+    pub(super) fn new(kind: RecordKind, of: AttemptOf<'_>) -> Self {
+        Self {
+            v: 1,
+            kind,
+            run_id: of.run_id.clone(),
+            job_id: of.job_id.clone(),
+            attempt: of.attempt,
+            tried: 0,
+            nonce: of.nonce,
+            worker_id: of.worker_id.clone(),
+            boot_id: of.boot_id.to_owned(),
+            claimed_at: of.claimed_at,
+            entry: of.entry,
+            request_id: None,
+            intent: None,
+            failures: 0,
+            purchases: 0,
+            holder_died: false,
+            lost: None,
+            simulated: false,
+            again: None,
+            class: None,
+            pulse: None,
+            not_before: None,
+            patch: None,
+            outputs: Vec::new(),
+        }
+    }
+}
+
 /// How a worker shows that it lives, in its own words: whoever judges it goes by them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pulse {
@@ -369,32 +413,18 @@ pub(super) mod tests {
     use super::*;
 
     pub(in crate::store::files) fn record(kind: RecordKind, attempt: u32) -> Record {
-        Record {
-            v: 1,
-            kind,
-            run_id: RunId::parse("r").unwrap(),
-            job_id: JobId::parse("j").unwrap(),
+        let worker = identity();
+        let of = AttemptOf {
+            run_id: &RunId::parse("r").unwrap(),
+            job_id: &JobId::parse("j").unwrap(),
             attempt,
-            tried: 0,
             nonce: Nonce::new(format!("nonce-{attempt}")),
-            worker_id: WorkerId::parse("w-1-x").unwrap(),
-            boot_id: "boot".into(),
+            worker_id: &worker.worker_id,
+            boot_id: &worker.boot_id,
             claimed_at: Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
             entry: Entry::Fresh,
-            request_id: None,
-            intent: None,
-            failures: 0,
-            purchases: 0,
-            holder_died: false,
-            lost: None,
-            simulated: false,
-            again: None,
-            class: None,
-            pulse: None,
-            not_before: None,
-            patch: None,
-            outputs: Vec::new(),
-        }
+        };
+        Record::new(kind, of)
     }
 
     pub(in crate::store::files) fn identity() -> WorkerIdentity {

@@ -29,7 +29,7 @@ use super::finish::{Author, LeaseFile, Published, is_lease_of};
 use super::job_lock::JobLock;
 use super::journal::{self, Finished};
 use super::journal_summary::{Bought, JournalSummary, summarize, summary_of};
-use super::marker::{Body, Marker, Record, RecordKind};
+use super::marker::{AttemptOf, Body, Marker, Record, RecordKind};
 use super::projection::{self, StateNames};
 use super::registry::Registry;
 use super::repair::leaves_marker;
@@ -315,31 +315,21 @@ impl FileStore {
         }
         // A power loss dropped the lease; without this the next attempt would buy again.
         let purchase = &bought.purchase;
-        let record = Record {
-            v: 1,
-            kind: RecordKind::Released,
-            run_id: self.shared.run_id.clone(),
-            job_id: job.clone(),
+        let of = AttemptOf {
+            run_id: &self.shared.run_id,
+            job_id: job,
             attempt,
-            tried: 0,
             nonce: bought.nonce.clone(),
-            worker_id: author.worker_id.clone(),
-            boot_id: author.boot_id.clone(),
+            worker_id: &author.worker_id,
+            boot_id: &author.boot_id,
             claimed_at: bought.at,
             entry,
+        };
+        let record = Record {
             request_id: purchase.request_id.clone(),
             intent: purchase.intent.clone(),
-            failures: 0,
             purchases: purchase.ended.max(evidence.purchase().ended),
-            holder_died: false,
-            lost: None,
-            simulated: false,
-            again: None,
-            class: None,
-            pulse: None,
-            not_before: None,
-            patch: None,
-            outputs: Vec::new(),
+            ..Record::new(RecordKind::Released, of)
         };
         let path = self.paths().state_file(job, StateFile::Released);
         durable::replace_unsynced(&path, record.text(&self.identity, now).as_bytes(), tag)

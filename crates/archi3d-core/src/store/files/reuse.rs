@@ -1,6 +1,6 @@
 //! The index of earlier results, read from the journals of all runs.
 //!
-//! Used only where somebody asks for reuse. Journals are read once and then only
+//! Used only with `--reuse`. Journals are read once and then only
 //! where they have grown; markers are opened only for results that fit. Results
 //! without a content key, as earlier versions wrote them, are never offered.
 
@@ -83,8 +83,8 @@ impl FileReuse {
         Ok(())
     }
 
-    /// Returns the result if its marker still stands and its files are there.
-    fn stands(&self, made: &Made) -> Result<Option<Source>, StoreError> {
+    /// Returns the result if its marker and its files are still in their place.
+    fn in_place(&self, made: &Made) -> Result<Option<Source>, StoreError> {
         let paths = self.workspace.run(&made.run_id);
         let kind = RecordKind::Completed;
         let path = paths.state_file(&made.job_id, kind.file());
@@ -144,7 +144,7 @@ impl ReuseIndex for FileReuse {
         drop(known);
         fitting.sort_by_key(|made| std::cmp::Reverse(made.at));
         for made in fitting {
-            if let Some(source) = self.stands(&made)? {
+            if let Some(source) = self.in_place(&made)? {
                 return Ok(Some(source));
             }
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use postgres::tls::{MakeTlsConnect, TlsConnect};
 use postgres::types::{ToSql, Type};
-use postgres::{AsyncMessage, CancelToken, Config, Error, Row, Socket, Statement};
+use postgres::{AsyncMessage, Config, Error, Row, Socket, Statement};
 use tokio::runtime::{Builder, Runtime};
 
 /// A call that failed.
@@ -96,10 +96,6 @@ impl Client {
     /// From now on it counts as closed.
     pub(super) fn give_up(&mut self) {
         self.given_up = true;
-    }
-
-    pub(super) fn cancel_token(&self) -> CancelToken {
-        self.asking.cancel_token()
     }
 
     pub(super) fn query(
@@ -216,14 +212,4 @@ fn within<T>(
 fn runtime() -> Result<Runtime, Trouble> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(Trouble::System)
-}
-
-/// Asks the server to end what a connection is doing.
-pub(super) fn cancel<T>(token: &CancelToken, tls: T, limit: Duration) -> Result<(), Trouble>
-where
-    T: MakeTlsConnect<Socket>,
-{
-    within(&runtime()?, Some(limit), async {
-        token.cancel_query(tls).await
-    })
 }

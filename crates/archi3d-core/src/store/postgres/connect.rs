@@ -11,7 +11,7 @@ use postgres::config::{ChannelBinding as Binding, SslMode as Tls, TargetSessionA
 use postgres::types::{ToSql, Type};
 use postgres::{Config, NoTls, Row, Statement};
 
-use super::client::{self, Client, Trouble};
+use super::client::{Client, Trouble};
 use super::error::{self, PgError, PgResult};
 use super::statements::Sql;
 use super::times::Times;
@@ -162,14 +162,6 @@ impl Connection {
     /// From now on nothing is kept on the server.
     pub fn keep_nothing(&mut self) {
         self.prepared = None;
-    }
-
-    /// Returns what ends the running statement, for another thread.
-    pub fn canceller(&self) -> Canceller {
-        Canceller {
-            token: self.client.cancel_token(),
-            url: self.url.clone(),
-        }
     }
 
     /// Returns the client for what is no statement of ours.
@@ -348,28 +340,6 @@ impl Connection {
             &self.url.database,
             self.client.is_closed(),
         )
-    }
-}
-
-/// Ends the statement that a connection is running.
-#[derive(Clone)]
-pub struct Canceller {
-    token: postgres::CancelToken,
-    url: StoreUrl,
-}
-
-impl Canceller {
-    /// Asks the server to end the statement; whether it does is seen on the connection.
-    pub fn cancel(&self) -> PgResult<()> {
-        let limit = self.url.connect_timeout + HANDSHAKE;
-        let sent = if self.url.ssl_mode == SslMode::Disable {
-            client::cancel(&self.token, NoTls, limit)
-        } else {
-            client::cancel(&self.token, tls::connector(&self.url)?, limit)
-        };
-        sent.map_err(|error| {
-            error::of_connecting(&error, &self.url.to_string(), &self.url.database)
-        })
     }
 }
 

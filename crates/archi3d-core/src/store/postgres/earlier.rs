@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Finds results by what went into them, of all runs in the database.
 pub(super) struct PgReuse {
     ask: Box<Ask>,
-    /// Whose attempts make results; nobody's where a person only looks.
+    /// Whose attempts make results; none where a person only looks.
     link: Option<Arc<Link>>,
     workspace: Workspace,
     artifacts: Option<Arc<dyn Artifacts>>,

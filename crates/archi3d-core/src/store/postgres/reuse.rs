@@ -78,7 +78,7 @@ pub fn files(connection: &mut Connection, hold: &Hold) -> PgResult<Vec<File>> {
     rows.iter().map(read).collect()
 }
 
-/// Tells whether this attempt is the one that makes these inputs now; if not, somebody who lives does.
+/// Tells whether this attempt is the one that makes these inputs now; if not, another live one does.
 pub fn make(connection: &mut Connection, content_key: &[u8], hold: &Hold) -> PgResult<bool> {
     let row = connection.row(
         &statements::MAKING,

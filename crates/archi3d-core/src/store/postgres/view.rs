@@ -193,11 +193,6 @@ pub fn running(connection: &mut Connection, run_no: i64, most: usize) -> PgResul
     views(connection, &statements::RUNNING, &[&run_no, &large(most)])
 }
 
-/// Returns what failed for good.
-pub fn failed(connection: &mut Connection, run_no: i64, most: usize) -> PgResult<Vec<JobView>> {
-    views(connection, &statements::FAILED, &[&run_no, &large(most)])
-}
-
 fn views(
     connection: &mut Connection,
     sql: &'static Sql,
@@ -263,46 +258,6 @@ fn read_view(row: &postgres::Row, sql: &'static Sql) -> PgResult<JobView> {
         entry: cells.entry()?,
         completed: cells.take()?,
     })
-}
-
-/// A row of the registry: as it was, and what was written into it since.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegistryRow {
-    /// The job's place in the manifest; the next page begins after it.
-    pub position: i64,
-    /// The job.
-    pub job_id: String,
-    /// Its state, in the words of the schema.
-    pub status: String,
-    /// The row as it was, verbatim.
-    pub row: Vec<u8>,
-    /// Its last error. A job that failed because its workers died has this and no patch.
-    pub error: Option<String>,
-    /// What every published ending wrote into it, in order, as JSON of [`crate::domain::patch::Patch`].
-    pub patches: Vec<String>,
-}
-
-/// Returns one page of a run's rows in the order of its manifest.
-pub fn rows(
-    connection: &mut Connection,
-    run_no: i64,
-    after: i64,
-    most: usize,
-) -> PgResult<Vec<RegistryRow>> {
-    let sql = &statements::ROWS;
-    let rows = connection.rows(sql, &[&run_no, &after, &large(most)])?;
-    let read = |row| {
-        let mut cells = Reader::new(row, sql);
-        Ok(RegistryRow {
-            position: cells.take()?,
-            job_id: cells.take()?,
-            status: cells.take()?,
-            row: cells.take()?,
-            error: cells.take()?,
-            patches: cells.take()?,
-        })
-    };
-    rows.iter().map(read).collect()
 }
 
 /// An attempt as it is on record.
