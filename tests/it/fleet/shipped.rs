@@ -4,8 +4,6 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::Path;
 use std::process::Command;
 
-use postgres::Client;
-
 use super::Fleet;
 use crate::support::mocks::counting_mocks;
 use crate::support::{Invocation, TestWorkspace, skip, wait_until};
@@ -259,20 +257,14 @@ fn a_self_check_removes_what_a_killed_one_left_and_no_run_of_a_person_that_is_ca
     let (to, place) = ("--artifacts", url(&theirs));
     let words = ["fleet", "push", "--run-id", "self-check-ours", to, &place];
     let _ = fleet.run(&workspace, &words).expect_code(0);
-    let check = |faults: &str| {
-        Invocation::archi3d(["self-check", to, &url(&share)])
-            .env("ARCHI3D_STORE", &fleet.url)
-            .env("FAILPOINTS", faults)
-            .run()
-    };
-    assert_eq!(check("push.done=1*return(kill)").code(), None);
+    let killed = Invocation::archi3d(["self-check", to, &url(&share)])
+        .env("ARCHI3D_STORE", &fleet.url)
+        .env("FAILPOINTS", "push.done=1*return(kill)");
+    assert_eq!(killed.run().code(), None);
     let runs = "SELECT run_id FROM archi3d.runs ORDER BY run_id = 'self-check-ours', run_id";
-    let left = Client::connect(&fleet.url, postgres::NoTls)
-        .and_then(|mut client| client.query(runs, &[]))
-        .expect("asked");
+    let left = fleet.texts(runs);
     assert_eq!(left.len(), 2);
-    let left: String = left[0].get(0);
-    assert!(share.join(&left).join("blobs").exists());
+    assert!(share.join(&left[0]).join("blobs").exists());
     fleet.change("UPDATE archi3d.runs SET created_at = now() - interval '2 days'");
     let check = Invocation::archi3d(["self-check"]).env("ARCHI3D_STORE", &fleet.url);
     let _ = check.run().expect_code(0);

@@ -3,7 +3,6 @@
 //! Here: the connections, and whether a run is the very one that was handed over. `push` hands a run over, `pull`
 //! brings its results back, `tend` is the housekeeping, `open` lets a worker in.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -232,10 +231,7 @@ impl Fleet for PgFleet {
             return Ok(None);
         }
         let pictures = bytes::put_named(self, names)?;
-        let hold = pictures
-            .hold
-            .map(|hold| Box::new(hold) as Box<dyn Any + Send>);
-        let blobs = pictures.blobs;
+        let (hold, blobs) = (pictures.hold, pictures.blobs);
         Ok(pictures
             .place
             .map(|place| PutPictures { place, blobs, hold }))

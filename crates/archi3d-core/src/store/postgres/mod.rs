@@ -50,6 +50,7 @@ mod opening;
 pub mod orders;
 mod passfile;
 mod providers;
+#[cfg(feature = "objects")]
 mod putting;
 mod reader;
 pub mod record;

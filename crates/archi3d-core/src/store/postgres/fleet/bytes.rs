@@ -1,10 +1,10 @@
 //! Where the pictures and results of a fleet's runs lie: in the workspace, or in a bucket that is named at the push.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::store::postgres::ending::File;
-use crate::store::postgres::putting::Putting;
 use crate::store::{Blob, StoreError};
 
 #[cfg(feature = "objects")]
@@ -35,7 +35,7 @@ pub(super) struct Pictures {
     /// How many bytes these were.
     pub(super) bytes: u64,
     /// Held until a record names them.
-    pub(super) hold: Option<Putting>,
+    pub(super) hold: Option<Box<dyn Any + Send>>,
 }
 
 /// A folder that is to have these files.

@@ -194,7 +194,7 @@ fn put_all(
     bucket.look_for_damaged()?;
     let mut pictures = Pictures {
         place: Some(place_of_all),
-        hold: Some(Putting::begin(connection)?),
+        hold: Some(Box::new(Putting::begin(connection)?)),
         ..Pictures::default()
     };
     let names: Vec<String> = names.into_iter().collect();
