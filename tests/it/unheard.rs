@@ -63,14 +63,21 @@ fn a_whole_model_whose_success_nobody_heard_is_kept_and_asked_about() {
 
 #[test]
 fn a_doubt_that_cannot_be_written_down_is_known_to_the_next_attempt_too() {
-    let workspace = died_unhearing();
-    let faults = "purchase.syncing=1*return(EIO);finish.before=return(kill)";
-    let said = workspace.worker(&REST).env("FAILPOINTS", faults).run();
-    assert_eq!(bought(&workspace).len(), 1, "{said}");
-    let said = workspace.worker(&REST).run().expect_code(1);
-    assert_eq!(bought(&workspace).len(), 1, "{said}");
-    let row = workspace.row(workspace.id(0));
-    assert!(row["error_msg"].contains("may have been billed"), "{row:?}");
+    // Whichever line of its journal cannot be written, and whether it comes to an ending or not.
+    for before in 1..=5 {
+        let workspace = died_unhearing();
+        let faults = format!(
+            "journal.appending={before}*off->1*return(EIO)->off;finish.before=return(kill)"
+        );
+        let _ = workspace.worker(&REST).env("FAILPOINTS", faults).run();
+        let said = workspace.worker(&REST).run();
+        assert_eq!(bought(&workspace).len(), 1, "{before}: {said}");
+        let row = workspace.row(workspace.id(0));
+        assert!(
+            row["error_msg"].contains("may have been billed"),
+            "{before}: {row:?}"
+        );
+    }
 }
 
 #[test]
