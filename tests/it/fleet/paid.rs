@@ -240,7 +240,9 @@ result()"#;
         "/deploy/helm/archi3d/templates/_helpers.tpl"
     ));
     let scaler = scaler.expect("the chart");
-    let wanted = scaler.lines().find(|line| line.contains("archi3d.wanted(run_id)"));
+    let wanted = scaler
+        .lines()
+        .find(|line| line.contains("archi3d.wanted(run_id)"));
     let wanted = wanted.expect("its question").to_owned();
     assert_eq!(fleet.number(&wanted), 0);
     made_results::go(&workspace, "again");
