@@ -235,13 +235,21 @@ result()"#;
     fleet.push(&workspace);
     let _ = fleet.next(&workspace, false, &SOON).expect_code(0);
     fleet.pull(&workspace, 0);
-    let closed = "SELECT count(*) FROM archi3d.runs WHERE closed_at IS NOT NULL";
-    assert_eq!(fleet.number(closed), 1);
+    let scaler = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/deploy/helm/archi3d/templates/_helpers.tpl"
+    ));
+    let scaler = scaler.expect("the chart");
+    let wanted = scaler
+        .lines()
+        .find(|line| line.contains("archi3d.wanted(run_id)"));
+    let wanted = wanted.expect("its question").to_owned();
+    assert_eq!(fleet.number(&wanted), 0);
     made_results::go(&workspace, "again");
     let redo = [&SOON[..], &["--redo", "--limit", "1"]].concat();
     let worker = fleet.worker(&workspace, &redo);
     wait_until("the program", || workspace.outside().join("at-go").exists());
-    assert_eq!(fleet.number(closed), 0);
+    assert_eq!(fleet.number(&wanted), 1);
     kill(&workspace, worker);
     made_results::go(&workspace, "go");
     fleet.change("UPDATE archi3d.jobs SET lease_expires_at = 'epoch' WHERE status = 'running'");

@@ -3,12 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::budget::AttemptKey;
 use crate::domain::id::JobId;
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::purchase::OpenIntent;
-use crate::domain::time::Timestamp;
 use crate::engine::budget::Funding;
 use crate::engine::dispatcher::{Answer, Claiming, Waiting};
 use crate::engine::event::EventKind;
@@ -31,13 +29,15 @@ impl Executor<'_> {
         let waiting = self.unless_unusable(waiting)?;
         let waiting = self.unless_closed(waiting)?;
         let waiting = self.seems_affordable(waiting)?;
+        let (waiting, reserved) = self.reserved_before(waiting)?;
         let (waiting, admitted) = self.admit(waiting)?;
         let job_id = waiting.planned.job.job_id.clone();
         let entry = waiting.planned.entry;
         let asked = Instant::now();
         let claim = self.store.claim(&job_id, entry, self.clock.now());
         let claim = claim.and_then(|claim| self.unless_redone(&waiting, claim));
-        let claim = claim.and_then(|claim| self.doubt_if_lost(&waiting.planned.job, claim));
+        let claim =
+            claim.and_then(|claim| self.doubt_if_lost(&waiting.planned.job, claim, reserved));
         let _span = match &claim {
             Ok(Claim::Taken(lease)) => {
                 Some(self.enter(&waiting.planned.job, lease, (asked, Instant::now())))
@@ -160,55 +160,62 @@ impl Executor<'_> {
         }))
     }
 
-    fn doubt_if_lost(&self, job: &JobRecord, claim: Claim) -> Result<Claim, StoreError> {
+    fn doubt_if_lost(
+        &self,
+        job: &JobRecord,
+        claim: Claim,
+        reserved: bool,
+    ) -> Result<Claim, StoreError> {
         let Claim::Taken(mut lease) = claim else {
             return Ok(claim);
         };
+        if reserved && lease.attempt <= 1 && !lease.took_over {
+            // Its predecessor left no other record.
+            lease.lost.get_or_insert_with(|| self.clock.now());
+        }
         self.note_doubt(job, &mut lease)?;
         Ok(Claim::Taken(lease))
     }
 
     /// Takes a job that costs money and whose records are lost for one that was just being
     /// bought: its adapter looks for that at the provider, or a person is asked, whatever
-    /// its entry says of interruptions. Where that cannot be found out or written down, the
-    /// job is given back.
+    /// its entry says of interruptions. Where that cannot be written down, the job is given
+    /// back.
     pub(super) fn note_doubt(&self, job: &JobRecord, lease: &mut Lease) -> Result<(), StoreError> {
+        let Some(at) = lease.lost.filter(|_| self.may_be_billed(job)) else {
+            return Ok(());
+        };
+        let correlation = lease.idempotency_key.clone();
+        // So that it is known also if this attempt is cut off.
+        let noted = self.store.intent(lease, &correlation, at);
+        noted.inspect_err(|_| {
+            let words = "that it may have been billed cannot be noted";
+            self.give_back(lease, ReleaseReason::StoreTrouble, words);
+        })?;
+        lease.intent = Some(Box::new(OpenIntent { correlation, at }));
+        Ok(())
+    }
+
+    fn may_be_billed(&self, job: &JobRecord) -> bool {
         let costs = self.algorithm_of(job).is_ok_and(|algorithm| {
             let unit = algorithm.price.unit_usd;
             unit.map_or_else(|| algorithm.adapter.may_buy(), |usd| usd > 0.0)
         });
-        if !costs || self.conditions.dry_run {
-            return Ok(());
-        }
-        let correlation = lease.idempotency_key.clone();
-        // So that it is known also if this attempt is cut off.
-        let noted = match self.lost_since(lease) {
-            Ok(Some(at)) => {
-                let noted = self.store.intent(lease, &correlation, at);
-                lease.intent = Some(Box::new(OpenIntent { correlation, at }));
-                noted.map(drop)
-            }
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        noted.inspect_err(|_| {
-            let words = "that it may have been billed cannot be noted";
-            self.give_back(lease, ReleaseReason::StoreTrouble, words);
-        })
+        costs && !self.conditions.dry_run
     }
 
-    /// Tells since when an attempt has had a predecessor of which no other record is left: its store says so, or
-    /// the ledger has money reserved for one. Where a server has both, they cannot differ.
-    fn lost_since(&self, lease: &Lease) -> Result<Option<Timestamp>, StoreError> {
-        let Some(money) = self.conditions.money.as_ref().filter(|_| {
-            lease.lost.is_none() && !self.serves && lease.attempt <= 1 && !lease.took_over
-        }) else {
-            return Ok(lease.lost);
+    /// Tells whether the ledger has money reserved for a job, before it is claimed: where that
+    /// cannot be read, it stays as it is.
+    fn reserved_before(&self, waiting: Waiting) -> Result<(Waiting, bool), Answer> {
+        let job = &waiting.planned.job;
+        let money = self.conditions.money.as_ref();
+        let Some(money) = money.filter(|_| !waiting.tried && self.may_be_billed(job)) else {
+            return Ok((waiting, false));
         };
-        let open = money
-            .budget
-            .reserved_for(self.store.run_id(), &lease.job_id)?;
-        let earlier = open.filter(|(earlier, _)| *earlier != AttemptKey::from(&*lease));
-        Ok(earlier.map(|_| self.clock.now()))
+        let run = self.store.run_id();
+        match money.budget.reserved_for(run, &job.job_id) {
+            Ok(reserved) => Ok((waiting, reserved.is_some())),
+            Err(error) => Err(self.claim_refused(waiting, Err(error))),
+        }
     }
 }

@@ -39,7 +39,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if .Values.worker.runId -}}
 SELECT archi3d.wanted('{{ .Values.worker.runId | replace "'" "''" }}')
 {{- else -}}
-SELECT coalesce(sum(archi3d.wanted(run_id)), 0)::bigint FROM archi3d.runs WHERE closed_at IS NULL
+SELECT coalesce(sum(archi3d.wanted(run_id)), 0)::bigint FROM archi3d.runs r WHERE closed_at IS NULL OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'pending') OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'failed_retryable') OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'running')
 {{- end -}}
 {{- end -}}
 

@@ -39,8 +39,6 @@ WITH pick AS (
 ), begun AS (
   INSERT INTO archi3d.attempts (job_no, number, attempt_id, worker_id, entry, rehearsal, resumed, started_at)
   SELECT id, attempt_count, current_attempt_id, $3, entry, $5, request_id, now() FROM taken
-), reopened AS (  -- what had ended is not pulled any more
-  UPDATE archi3d.runs r SET closed_at = NULL FROM archi3d.jobs j JOIN taken USING (id) WHERE r.run_no = j.run_no AND r.closed_at IS NOT NULL
 )
 SELECT t.id, s.job_id, s.product_id, s.variant, t.algo, s.payload::text, t.attempt_count, t.current_attempt_id, t.claim_key,
        t.entry::text, t.holder_died, t.request_id, t.intent, t.intent_at, t.failures, t.lost, t.purchases, now(), t.resubmit

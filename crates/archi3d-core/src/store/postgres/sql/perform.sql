@@ -6,7 +6,5 @@ WITH part AS (
   UPDATE archi3d.jobs j SET status = 'pending', entry = 'perform', run_after = 'epoch', cancel_asked = false,
     max_attempts = GREATEST(j.max_attempts, j.attempt_count - j.excused + 1)
   FROM part WHERE j.id = part.id RETURNING 1
-), reopened AS (  -- what had ended is not pulled any more
-  UPDATE archi3d.runs SET closed_at = NULL WHERE run_no = $1 AND closed_at IS NOT NULL AND EXISTS (SELECT FROM waiting)
 )
 SELECT count(*) FROM waiting

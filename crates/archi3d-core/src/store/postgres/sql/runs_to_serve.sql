@@ -19,5 +19,9 @@ CROSS JOIN LATERAL (
   UNION ALL
   (SELECT j.claim_key FROM archi3d.jobs j WHERE r.run_id = ANY ($3) AND j.run_no = r.run_no AND j.algo = a.algo LIMIT 1)
 ) job
-WHERE (r.closed_at IS NULL OR r.run_id = ANY ($3)) AND ($2::text[] IS NULL OR r.run_id = ANY ($2))
+-- A run that was pulled whole is passed over, unless something of it was put back since: `fleet pull` knows by closed_at what it has.
+WHERE (r.closed_at IS NULL OR r.run_id = ANY ($3)
+    OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'pending')
+    OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'failed_retryable')
+    OR EXISTS (SELECT FROM archi3d.jobs j WHERE j.run_no = r.run_no AND j.status = 'running')) AND ($2::text[] IS NULL OR r.run_id = ANY ($2))
 GROUP BY r.run_no ORDER BY 5, 1
