@@ -192,10 +192,9 @@ fn arguments(order: &WorkOrder, parallel: usize) -> Vec<String> {
     let mut arguments = text(&["run", "worker", "--run-id", order.run_id.as_str()]);
     let parallel = order.max_parallel.unwrap_or(parallel).to_string();
     arguments.extend(text(&["--max-parallel", &parallel]));
-    // What was ordered was agreed to.
-    arguments.push("--yes".to_owned());
     if let Some(usd) = order.max_cost_usd {
-        arguments.extend(text(&["--budget-usd", &usd.to_string()]));
+        // That much was agreed to; an order of an earlier version without a limit is asked about.
+        arguments.extend(text(&["--yes", "--budget-usd", &usd.to_string()]));
     }
     if order.reuse {
         arguments.push("--reuse".to_owned());

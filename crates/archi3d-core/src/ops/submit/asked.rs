@@ -29,9 +29,11 @@ pub fn intents(context: &OpsContext) -> Result<BTreeMap<RunId, Arc<Intent>>, Ops
     Ok(intents)
 }
 
-/// Returns the submission that led to a run, and nothing in its place if this program cannot read it. Asks where the run lives,
-/// and nobody else.
-fn known_of(context: &OpsContext, run: &RunId) -> Result<Option<Option<Arc<Intent>>>, OpsError> {
+/// Returns the submission that led to a run, as far as this program can read it. Asks where the run lives, and nobody else.
+fn known_of(
+    context: &OpsContext,
+    run: &RunId,
+) -> Result<Option<serde_json::Result<Arc<Intent>>>, OpsError> {
     #[cfg(feature = "postgres")]
     {
         let paths = context.workspace.run(run);
@@ -43,12 +45,12 @@ fn known_of(context: &OpsContext, run: &RunId) -> Result<Option<Option<Arc<Inten
         }
     }
     let lines = Lines::read(&context.workspace)?;
-    Ok(lines.of_run(run).cloned().map(Some))
+    Ok(lines.of_run(run).cloned().map(Ok))
 }
 
 /// Returns the submission that led to a run, for those who look: one that cannot be read shows nothing.
 pub fn intent_of(context: &OpsContext, run: &RunId) -> Result<Option<Arc<Intent>>, OpsError> {
-    Ok(known_of(context, run)?.flatten())
+    Ok(known_of(context, run)?.and_then(Result::ok))
 }
 
 /// Returns the workspace as a run sees it, with the options that were chosen for it.
@@ -65,9 +67,7 @@ pub(in crate::ops) fn asked_for(
     run: &RunId,
 ) -> Result<Option<Arc<Intent>>, OpsError> {
     let known = known_of(context, run)?;
-    known
-        .map(|read| read.ok_or_else(|| unreadable(run)))
-        .transpose()
+    known.transpose().map_err(|_| unreadable(run))
 }
 
 pub(super) fn unreadable(run: &RunId) -> OpsError {

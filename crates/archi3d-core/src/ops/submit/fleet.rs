@@ -311,18 +311,19 @@ fn new_jobs(
     jobs.collect()
 }
 
-/// Returns the submission that led to a run of the fleet, and nothing in its place if this program cannot read it.
-pub(super) fn asked(server: &dyn Fleet, run: &RunId) -> Result<Option<Option<Intent>>, OpsError> {
+/// Returns the submission that led to a run of the fleet, as far as this program can read it.
+pub(super) fn asked(
+    server: &dyn Fleet,
+    run: &RunId,
+) -> Result<Option<serde_json::Result<Intent>>, OpsError> {
     let found = server.look(|c| c.runs(Some(run.as_str())))?.pop();
-    Ok(found.map(|(_, body)| serde_json::from_str(&body).ok()))
+    Ok(found.map(|(_, body)| serde_json::from_str(&body)))
 }
 
 /// Returns the submission that led to a run of the fleet, for those who act.
 pub(super) fn readable(server: &dyn Fleet, run: &RunId) -> Result<Option<Intent>, OpsError> {
     let asked = asked(server, run)?;
-    asked
-        .map(|read| read.ok_or_else(|| unreadable(run)))
-        .transpose()
+    asked.transpose().map_err(|_| unreadable(run))
 }
 
 /// Returns the submissions that led to runs of the fleet, as far as they can be read: for those who look.
@@ -361,10 +362,8 @@ pub(super) fn open(
         };
         server.look(|c| Ok(arrive_one(context, c, &run_id)))??;
         let read = if open.is_retry {
-            match (asked(server, &run_id)?, serde_json::from_str(&open.body)) {
-                (Some(None), _) | (_, Err(_)) => None,
-                (intent, Ok(retry)) => Some((intent.flatten(), Some(retry))),
-            }
+            let intent = asked(server, &run_id)?.transpose().ok();
+            intent.zip(serde_json::from_str(&open.body).ok().map(Some))
         } else {
             let intent = serde_json::from_str(&open.body).ok();
             intent.map(|intent| (Some(intent), None))

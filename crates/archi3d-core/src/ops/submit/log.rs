@@ -65,13 +65,14 @@ pub(super) enum Line {
         body: String,
     },
     /// Failed jobs of a run are to be tried again.
-    Retry(RetryOrder),
+    Retry(Box<RetryOrder>),
     /// They wait again.
     Retried { at: Timestamp, id: String },
 }
 
 /// What the orders to retry jobs of a run come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "all of it is money")]
 pub(super) struct Again {
     /// What they take of caps.
     pub(super) counted_usd: f64,
@@ -330,7 +331,7 @@ impl Lines {
                 };
                 self.answers.insert(scope, Arc::new(kept));
             }
-            Line::Retry(order) => self.retries.push(Arc::new(order)),
+            Line::Retry(order) => self.retries.push(Arc::from(order)),
             Line::Retried { id, .. } => {
                 self.retried.insert(id);
             }

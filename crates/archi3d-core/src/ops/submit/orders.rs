@@ -543,7 +543,7 @@ fn note(
         if asked.daily_cap_usd.is_some() {
             fits(ordered_anywhere(context, &held, &asked.by, order.at)?)?;
         }
-        lines.push(Line::Retry(order.clone()));
+        lines.push(Line::Retry(Box::new(order.clone())));
     }
     lines.extend(answer.map(|(key, body)| Line::Answered {
         at: order.at,

@@ -86,7 +86,7 @@ fn count(
     let mut held = Held::take(&context.workspace)?.ok_or(SubmitError::Busy)?;
     fits(ordered_anywhere(context, &held, by, order.at)?)?;
     let (at, id) = (order.at, order.id.clone());
-    held.add(&[Line::Retry(order), Line::Retried { at, id }])?;
+    held.add(&[Line::Retry(Box::new(order)), Line::Retried { at, id }])?;
     Ok(jobs)
 }
 
