@@ -10,7 +10,7 @@ use super::Fleet;
 use crate::made_results;
 use crate::postgres::bench::{LEASE, lane};
 use crate::support::bench::at;
-use crate::support::mocks::{counting_mocks, executions};
+use crate::support::mocks::{counting_mocks, executions, jobs_of};
 use crate::support::pg_bench::PgBench;
 use crate::support::process::children;
 use crate::support::{TestWorkspace, wait_until};
@@ -61,6 +61,43 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
     );
     // It looks three times a second; a hundred jobs take six.
     assert!(of_the_dead > 50 && due > 50, "{of_the_dead} {due}");
+}
+
+#[test]
+fn a_worker_that_waits_asks_no_more_often_because_of_what_is_due_for_others() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = jobs_of(&[("own", ""), ("other", "")], &["own", "other"]);
+    fleet.push(&workspace);
+    let by = Claimer {
+        worker: "of another machine",
+        lease: LEASE,
+        rehearsal: false,
+    };
+    let held = claim::claim(&mut fleet.bench.work, 1, &[lane("own", 1)], 1, &by);
+    assert_eq!(held.expect("claimed").len(), 1);
+    fleet.change("UPDATE archi3d.jobs SET status = 'failed_retryable' WHERE algo = 'other'");
+    let times = workspace.outside().join("times");
+    let words = ["run", "worker", "--run-id", "rk", "--algo", "own"];
+    let worker = fleet
+        .invoke(&workspace, &words)
+        .env("ARCHI3D_SPOOL", workspace.outside().join("spool"))
+        .env("ARCHI3D_STATEMENT_TIMES", &times)
+        .spawn();
+    let waits = "SELECT count(*) FROM archi3d.workers WHERE started_at < now() - interval '4 s'";
+    wait_until("it has waited for a while", || fleet.number(waits) == 1);
+    worker.signal("TERM");
+    let _ = worker.wait();
+    let asked = std::fs::read_to_string(&times).expect("its statements");
+    let at = |line: &str| line.rsplit('\t').next()?.parse::<f64>().ok();
+    let moments: Vec<f64> = asked.lines().filter_map(at).collect();
+    let first = moments.iter().copied().fold(f64::MAX, f64::min);
+    let last = moments.iter().copied().fold(0.0, f64::max);
+    // By its own clock, so that a slow machine makes it no quicker.
+    let claims = asked.lines().filter(|line| line.starts_with("claim\t"));
+    let a_second = f64::from(u32::try_from(claims.count()).expect("few")) / (last - first) * 1e6;
+    assert!(a_second < 5.0, "{a_second} claims a second");
 }
 
 #[test]
