@@ -33,7 +33,7 @@ const HOT: &[(&str, &str, &[&str])] = &[
     ),
     (
         "sweep",
-        "5000, 60, NULL, 'w', ARRAY[3]",
+        "5000, 60, NULL, 'w', ARRAY[3], ARRAY['d'], 'h'",
         &["jobs_lease", "jobs_pkey"],
     ),
     (

@@ -40,6 +40,10 @@ pub struct Sweeper<'a> {
     pub worker: Option<&'a str>,
     /// Jobs that its own process runs: they are left alone, however late its beats are.
     pub held: &'a [i64],
+    /// Workers that are dead for certain: nobody waits for their leases.
+    pub dead: &'a [&'a str],
+    /// Its machine, which is theirs.
+    pub host: &'a str,
 }
 
 /// Takes expired leases back, of every run or of some jobs, at most so many. `lease` is how long nobody is judged after
@@ -54,6 +58,8 @@ pub fn sweep(
         lease,
         worker: None,
         held: &[],
+        dead: &[],
+        host: "",
     };
     // At one moment: the server may also stand still between the two.
     connection.transaction(|connection| {
@@ -72,7 +78,18 @@ pub fn sweep_as(
     connection.before_judging()?;
     let sql = &statements::SWEEP;
     let lease = by.lease.as_secs_f64();
-    let rows = connection.rows(sql, &[&large(most), &lease, &only, &by.worker, &by.held])?;
+    let rows = connection.rows(
+        sql,
+        &[
+            &large(most),
+            &lease,
+            &only,
+            &by.worker,
+            &by.held,
+            &by.dead,
+            &by.host,
+        ],
+    )?;
     let mut swept = Swept::default();
     for row in &rows {
         let mut cells = Reader::new(row, sql);

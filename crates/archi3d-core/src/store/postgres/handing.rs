@@ -44,7 +44,7 @@ pub(super) struct Rare {
     /// Whether something that dead workers of this machine ended could not be sent.
     waits: bool,
     /// Jobs whose results lie here and could not be told: nobody here takes them over.
-    stuck: Vec<i64>,
+    pub(super) stuck: Vec<i64>,
 }
 
 impl Default for Rare {
@@ -137,7 +137,7 @@ impl PgStore {
             // Whom nobody may take over, is out or has failed for good.
             if !self.rare().waits
                 && self
-                    .sweep_within(Duration::ZERO, None)
+                    .sweep_within(Duration::ZERO, None, &[])
                     .is_ok_and(|swept| swept.requeued > 0)
             {
                 // They wait before the cursors.
@@ -174,7 +174,7 @@ impl PgStore {
         jobs
     }
 
-    fn rare(&self) -> MutexGuard<'_, Rare> {
+    pub(super) fn rare(&self) -> MutexGuard<'_, Rare> {
         self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -304,7 +304,7 @@ impl PgStore {
         if entry == Entry::Takeover {
             // Its dead holder may have ended it, or been asked to stop it.
             sent = self.send_left()?;
-            self.sweep(Some(job_no))?;
+            self.sweep(Some(job_no), &[])?;
         }
         let by = self.claimer();
         let unanswered = self.unanswered.lock();
@@ -361,17 +361,24 @@ impl PgStore {
         })
     }
 
-    /// Takes expired leases back, all or that of one job.
-    pub(super) fn sweep(&self, job_no: Option<i64>) -> PgResult<act::Swept> {
-        self.sweep_within(self.patience(), job_no)
+    /// Takes expired leases back, all or that of one job, and those of workers that are dead for certain.
+    pub(super) fn sweep(&self, job_no: Option<i64>, dead: &[&str]) -> PgResult<act::Swept> {
+        self.sweep_within(self.patience(), job_no, dead)
     }
 
-    fn sweep_within(&self, patience: Duration, job_no: Option<i64>) -> PgResult<act::Swept> {
+    fn sweep_within(
+        &self,
+        patience: Duration,
+        job_no: Option<i64>,
+        dead: &[&str],
+    ) -> PgResult<act::Swept> {
         let only = job_no.map(|job_no| vec![job_no]);
         let sweeper = act::Sweeper {
             lease: self.link.lease,
             worker: Some(&self.link.worker),
             held: &self.not_taken_over(),
+            dead,
+            host: self.identity.facts.host.as_str(),
         };
         self.link.ask(patience, |c| {
             act::sweep_as(c, SWEPT, &sweeper, only.as_deref())

@@ -133,7 +133,9 @@ impl PgStore {
         sent.add(own);
         self.send_endings(&dead, &mut sent)?;
         self.adopt_made(&dead, true, None, &mut sent)?;
-        self.sweep(None)?;
+        self.rare().stuck.clone_from(&sent.stuck);
+        let names: Vec<&str> = dead.names().into_iter().collect();
+        self.sweep(None, &names)?;
         let finished = self.tidy_staging(&dead, &mut sent)?;
         self.tidy_inputs(&dead.names())?;
         self.send_late();

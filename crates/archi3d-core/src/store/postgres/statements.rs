@@ -116,7 +116,7 @@ statements! {
         [INT8, UUID]
         => [INT4];
     SWEEP = "sweep",
-        [INT8, FLOAT8, INT8_ARRAY, TEXT, INT8_ARRAY]
+        [INT8, FLOAT8, INT8_ARRAY, TEXT, INT8_ARRAY, TEXT_ARRAY, TEXT]
         => [TEXT, INT8];
     CANCEL_WAITING = "cancel_waiting",
         [INT8, INT8_ARRAY, TEXT_ARRAY]

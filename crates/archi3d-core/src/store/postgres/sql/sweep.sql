@@ -1,6 +1,7 @@
 -- Expired leases of every run (or of some jobs) go back to waiting; whoever was asked to stop is out; a job that has
 -- taken too many workers with it fails for good, in doubt, because its last attempt may have bought something.
 -- $1 most  $2 lease seconds  $3 only these jobs, or null  $4 the worker that sweeps, or null  $5 what it runs itself
+-- $6 workers of $7, the sweeper's machine, that are dead for certain: no lease of theirs is waited for
 -- No lease is judged within one lease (ours, the holder's, and that of the run where the holder serves every run) of the
 -- server's start, a fail-over or a standstill (beat.sql, standstill.sql), nor by a worker whose own beats are late: then either may
 -- have stood still. Whose own leases are longer would not have noticed a shorter standstill: it leaves the holder as much longer.
@@ -9,11 +10,11 @@ WITH dead AS (
          j.attempt_count - j.excused >= j.max_attempts AS worn_out,
          j.entry = 'redo' AND EXISTS (SELECT FROM archi3d.results r WHERE r.job_no = j.id) AS has_older
   FROM archi3d.jobs j JOIN archi3d.runs r ON r.run_no = j.run_no LEFT JOIN archi3d.workers w ON w.worker_id = j.lease_owner
-  WHERE j.status = 'running' AND j.lease_expires_at <= now() AND ($3::bigint[] IS NULL OR j.id = ANY ($3)) AND j.id <> ALL ($5::bigint[])
-    AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
+  WHERE j.status = 'running' AND ($3::bigint[] IS NULL OR j.id = ANY ($3)) AND j.id <> ALL ($5::bigint[])
+    AND (j.lease_owner = ANY ($6::text[]) AND w.host = $7 OR j.lease_expires_at <= now() AND now() > GREATEST(pg_postmaster_start_time(), (SELECT since FROM archi3d.serving))
                 + make_interval(secs => GREATEST($2::float8, w.lease_seconds, CASE WHEN w.worker_id IS NOT NULL AND w.run_no IS NULL THEN r.lease_seconds END))
     AND NOT EXISTS (SELECT FROM archi3d.workers me WHERE me.worker_id = $4 AND (me.last_seen < now() - make_interval(secs => me.lease_seconds / 2)
-      OR j.lease_expires_at > now() - make_interval(secs => (me.lease_seconds - w.lease_seconds) / 2)))
+      OR j.lease_expires_at > now() - make_interval(secs => (me.lease_seconds - w.lease_seconds) / 2))))
   ORDER BY j.run_no, j.id LIMIT $1 FOR NO KEY UPDATE OF j SKIP LOCKED
 ), moved AS (
   UPDATE archi3d.jobs j SET
@@ -21,7 +22,7 @@ WITH dead AS (
                   WHEN d.worn_out THEN 'failed_terminal' ELSE 'pending' END::archi3d.job_status,
     entry = CASE WHEN (d.cancel_asked OR d.worn_out) AND d.has_older THEN 'fresh' ELSE d.entry END,
     completed_at = CASE WHEN d.has_older THEN j.completed_at WHEN d.worn_out AND NOT d.cancel_asked THEN now() END,
-    last_error = format('worker %s has been silent since %s', d.lease_owner, to_char(d.lease_expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')),
+    last_error = format('worker %s has been silent since %s', d.lease_owner, to_char(LEAST(d.lease_expires_at, now()) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')),
     last_class = CASE WHEN d.worn_out THEN 'unknown' ELSE j.last_class END,
     lost = j.lost + 1, holder_died = true, cancel_asked = false,
     lease_owner = NULL, lease_expires_at = NULL, current_attempt_id = NULL, progress = NULL, doing = NULL
