@@ -9,7 +9,7 @@ use crate::made_results::{
     LINGERS, adapter, bought, expect_all_made_once, go, kill_worker, late, wait_for_made,
 };
 use crate::support::binary::Running;
-use crate::support::process::children;
+use crate::support::process::{children, signal};
 use crate::support::{TestWorkspace, wait_until};
 
 const RESUME: [&str; 3] = ["--yes", "--only-status", "enqueued,running"];
@@ -37,10 +37,7 @@ fn age(path: &Path, time: Duration) {
 
 fn stop_worker(running: &Running) {
     for worker in children(running.pid()) {
-        let sent = std::process::Command::new("kill")
-            .args(["-s", "STOP", &worker.to_string()])
-            .status();
-        assert!(sent.expect("kill is there").success());
+        signal(worker, "STOP");
     }
 }
 

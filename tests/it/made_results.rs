@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::support::binary::{Invocation, Output, Running};
-use crate::support::process::{children, python, survivors};
+use crate::support::process::{children, python, signal, survivors};
 use crate::support::{Mount, TestWorkspace, has_tool, skip, wait_until};
 
 /// A program that buys, makes a model of its own for each job, and can wait for the test.
@@ -88,13 +88,6 @@ pub fn journal_text(workspace: &TestWorkspace) -> String {
     let paths = journals.into_iter().flatten().flatten();
     let texts = paths.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
     texts.collect()
-}
-
-pub fn signal(process: u32, name: &str) {
-    let sent = std::process::Command::new("kill")
-        .args(["-s", name, &process.to_string()])
-        .status();
-    assert!(sent.expect("kill is there").success());
 }
 
 /// Kills the worker below its guard, and with it all of its programs.

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::binary::Running;
-use crate::support::process::{children, python, shell, survivors};
+use crate::support::process::{children, python, shell, signal, survivors};
 use crate::support::{TestWorkspace, wait_until};
 
 /// A program with a grandchild in its group and a daemon in a session of its own.
@@ -40,13 +40,6 @@ fn worker_of(running: &Running) -> u32 {
     below[0]
 }
 
-fn kill(signal: &str, pid: u32) {
-    let sent = std::process::Command::new("kill")
-        .args(["-s", signal, &pid.to_string()])
-        .status();
-    assert!(sent.expect("kill is there").success());
-}
-
 #[track_caller]
 fn expect_all_gone(workspace: &TestWorkspace, within: Duration) {
     let started = Instant::now();
@@ -61,7 +54,7 @@ fn expect_all_gone(workspace: &TestWorkspace, within: Duration) {
 #[test]
 fn after_kill_9_of_the_worker_nothing_of_it_is_left_and_the_next_one_goes_on() {
     let (workspace, running) = with_family(2);
-    kill("KILL", worker_of(&running));
+    signal(worker_of(&running), "KILL");
     expect_all_gone(&workspace, Duration::from_secs(2));
     let _ = running
         .wait()
@@ -174,8 +167,8 @@ fn the_exit_code_is_the_workers_and_without_programs_there_is_no_guard() {
 
 #[test]
 fn a_check_leaves_nothing_behind_however_it_ends() {
-    for (options, signal, code) in [
-        (&["timeout_s: 1"][..], None, 1),
+    for (options, name, code) in [
+        (&["timeout_s: 8"][..], None, 1),
         (&[], Some("INT"), 130),
         (&[], Some("KILL"), 137),
     ] {
@@ -183,8 +176,8 @@ fn a_check_leaves_nothing_behind_however_it_ends() {
         let check = ["adapters", "check", "tool", "--yes"];
         let running = workspace.archi3d(&check).spawn();
         workspace.wait_for_file("ready-check");
-        match signal {
-            Some("KILL") => kill("KILL", worker_of(&running)),
+        match name {
+            Some("KILL") => signal(worker_of(&running), "KILL"),
             Some(name) => running.signal(name),
             None => {}
         }

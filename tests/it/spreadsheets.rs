@@ -461,3 +461,48 @@ fn a_table_that_is_just_being_saved_is_read_once_it_is_whole() {
     assert_eq!(table.matches(",other-").count(), 50, "{said}{table}");
     assert_eq!(workspace.registry().count("completed"), 3, "{said}");
 }
+
+#[test]
+fn what_is_saved_in_place_while_a_worker_writes_the_table_is_kept() {
+    // Before the worker's table takes its name, and right after.
+    for moment in ["replace.synced", "replace.renamed"] {
+        let workspace = TestWorkspace::with_products(2)
+            .algo("tool")
+            .adapters("adapters: {tool: {kind: mock, wait_file: go}}\n")
+            .build();
+        let stays = format!("{moment}=1*sleep(3000)->off");
+        let worker = workspace.worker(&[]).env("FAILPOINTS", stays).spawn();
+        let table = || String::from_utf8(workspace.bytes(TABLE)).expect("text");
+        let is_beside = || {
+            let files = fs::read_dir(workspace.path("tables")).expect("readable");
+            let mut names = files.map(|file| file.expect("readable").file_name());
+            names.any(|name| name.to_string_lossy().ends_with(".tmp"))
+        };
+        wait_until("the table is written", || match moment {
+            "replace.synced" => is_beside(),
+            _ => table().contains(",running,"),
+        });
+        let mut text = table();
+        let row = text.lines().last().expect("a row").to_owned();
+        for number in 0..50 {
+            text.push_str(&row.replacen(",rk,", &format!(",other-{number},"), 1));
+            text.push('\n');
+        }
+        let mut file = fs::File::create(workspace.path(TABLE)).expect("emptied");
+        file.write_all(text.as_bytes()).expect("written");
+        drop(file);
+        workspace.write("go", b"");
+        let said = worker.wait().expect_code(0);
+        let table = table();
+        assert_eq!(
+            table.matches(",other-").count(),
+            50,
+            "{moment}: {said}{table}"
+        );
+        assert_eq!(
+            workspace.registry().count("completed"),
+            2,
+            "{moment}: {said}"
+        );
+    }
+}

@@ -3,9 +3,9 @@
 
 use crate::adapter_protocol::{BUYER, buyer, charges, kill_with_all, reserved_usd};
 use crate::made_results::{
-    adapter, bought, expect_all_made_once, go, journal_text, kill_worker, late, signal,
+    adapter, bought, expect_all_made_once, go, journal_text, kill_worker, late,
 };
-use crate::support::process::{children, python};
+use crate::support::process::{children, python, signal};
 use crate::support::{TestWorkspace, wait_until};
 
 #[test]
@@ -88,7 +88,7 @@ charge("c-1")
 shutil.copy(root / "cube.glb", "generated.glb")
 print('{"event":"result","success":true,"x":"' + "y" * 17_000_000 + '"}', flush=True)
 sys.stdin.read()"#;
-    let options = ["unit_price_usd: 0.4", "timeout_s: 2", "retries: 2"];
+    let options = ["unit_price_usd: 0.4", "timeout_s: 8", "retries: 2"];
     let workspace = buyer(program, &options);
     let _ = workspace.worker(&["--yes"]).run().expect_code(1);
     let failed = ["--yes", "--only-status", "failed"];

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::Fleet;
-use crate::made_results::{self, LINGERS, adapter, bought, expect_all_made_once, late, signal};
+use crate::made_results::{self, LINGERS, adapter, bought, expect_all_made_once, late};
 use crate::support::binary::{Output, Running};
-use crate::support::process::{children, survivors};
+use crate::support::process::{children, signal, survivors};
 use crate::support::{TestWorkspace, wait_until};
 
 /// So soon a job of the dead is another's.

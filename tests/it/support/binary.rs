@@ -120,13 +120,7 @@ impl Running {
     /// Sends a signal by name (`INT`, `TERM`, `STOP`, `CONT`).
     #[track_caller]
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args(["-s", name, &self.pid().to_string()])
-            .status();
-        assert!(
-            sent.as_ref().is_ok_and(ExitStatus::success),
-            "{name}: {sent:?}"
-        );
+        super::process::signal(self.pid(), name);
     }
 
     /// Kills without warning (`kill -9`) and waits until the process is gone.

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, ExitStatus};
 
 use super::fixture;
+use super::wait::wait_until;
 use super::workspace::TestWorkspace;
 
 /// Makes a workspace whose jobs are one Python program, with further lines of its entry.
@@ -38,6 +40,34 @@ pub fn entry(products: usize, lines: &[&str]) -> TestWorkspace {
     let cube = fs::read(fixture("simulate/cube.glb")).expect("shipped");
     workspace.write("cube.glb", &cube);
     workspace
+}
+
+/// Sends a signal by name (`INT`, `TERM`, `STOP`, `CONT`). After `STOP` no thread of the process runs:
+/// on a busy machine those that it did not reach first go on for a while.
+#[track_caller]
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", name, &pid.to_string()])
+        .status();
+    assert!(
+        sent.as_ref().is_ok_and(ExitStatus::success),
+        "{name}: {sent:?}"
+    );
+    if name == "STOP" {
+        wait_until("every thread stands still", || {
+            let threads = fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten();
+            let mut stats = threads
+                .flatten()
+                .map(|thread| fs::read_to_string(thread.path().join("stat")));
+            stats.all(|stat| {
+                let stat = stat.unwrap_or_default();
+                let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+                state.is_empty() || state.starts_with(['T', 't', 'Z', 'X'])
+            })
+        });
+    }
 }
 
 /// Returns the command lines of all programs that still run for a workspace.

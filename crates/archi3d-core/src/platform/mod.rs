@@ -54,6 +54,11 @@ pub struct FileVersion {
 }
 
 impl FileVersion {
+    /// Tells whether nothing was written in between; its name may have changed.
+    pub fn is_written_as(&self, other: &Self) -> bool {
+        (self.identity, self.size, self.modified) == (other.identity, other.size, other.modified)
+    }
+
     /// Returns when it was written, in whole seconds since 1970; nothing for a time before.
     pub fn written(&self) -> Option<i64> {
         let seconds = i64::try_from(self.modified / 1_000_000_000).ok()?;

@@ -8,15 +8,34 @@ use crate::platform::{self, fault};
 use crate::workspace::lock::FileLock;
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed, folder synced.
-/// Returns the new file, still open. `tag` tells writers' temporary files apart.
-pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<File> {
+/// `tag` tells writers' temporary files apart.
+pub fn replace(path: &Path, bytes: &[u8], tag: &str) -> io::Result<()> {
+    replace_if(path, bytes, tag, || Ok(true)).map(drop)
+}
+
+/// The same unless `is_as_before` says no, which is asked at the last moment: nothing is replaced then.
+/// Returns the new file, still open, and what it was before it had its name: whoever finds it written
+/// since knows that somebody else did.
+pub fn replace_if(
+    path: &Path,
+    bytes: &[u8],
+    tag: &str,
+    is_as_before: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<Option<(File, Metadata)>> {
     let temporary = temporary_path(path, tag);
-    let result = write_synced(&temporary, path, bytes)
-        .and_then(|file| platform::rename_replace(&temporary, path).map(|()| file));
+    let result = write_synced(&temporary, path, bytes).and_then(|file| {
+        let unnamed = file.metadata()?;
+        if !is_as_before()? {
+            fs::remove_file(&temporary)?;
+            return Ok(None);
+        }
+        platform::rename_replace(&temporary, path).map(|()| Some((file, unnamed)))
+    });
     match result {
-        Ok(file) => {
+        Ok(replaced) => {
+            fault::here("replace.renamed");
             platform::sync_dir(folder_of(path))?;
-            Ok(file)
+            Ok(replaced)
         }
         Err(error) => {
             let _ = fs::remove_file(&temporary);

@@ -72,7 +72,7 @@ impl FleetMark {
 
     /// Writes the mark over the one that is there, durably.
     pub fn replace(&self, paths: &RunPaths) -> io::Result<()> {
-        durable::replace(&paths.fleet(), &self.bytes(), &self.push).map(drop)
+        durable::replace(&paths.fleet(), &self.bytes(), &self.push)
     }
 
     /// Removes the mark, durably: the run lives in files.

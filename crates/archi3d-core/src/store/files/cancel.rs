@@ -271,7 +271,7 @@ impl FileStore {
         let written = if open || record.purchases > 0 || record.holder_died {
             durable::replace(&path, text.as_bytes(), tag)
         } else {
-            durable::replace_unsynced(&path, text.as_bytes(), tag)
+            durable::replace_unsynced(&path, text.as_bytes(), tag).map(drop)
         };
         written.context("write", &path)?;
         self.made_results.store(true, Ordering::SeqCst);

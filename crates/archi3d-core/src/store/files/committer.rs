@@ -250,14 +250,14 @@ impl Shared {
             }
         }
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = registry.load()?;
-        let settled = settled.iter().map(|(job, wanted)| (*job, wanted.as_ref()));
-        let changed = projection::apply(table, &self.run_id, settled);
-        if changed > 0 {
-            fault::here("fold.applied");
-            registry.save(lock)?;
-        }
-        Ok(changed)
+        registry.change(lock, |table| {
+            let settled = settled.iter().map(|(job, wanted)| (*job, wanted.as_ref()));
+            let changed = projection::apply(table, &self.run_id, settled);
+            if changed > 0 {
+                fault::here("fold.applied");
+            }
+            Ok(changed)
+        })
     }
 
     /// Sees to it that nothing more is claimed, or told to a thread that is gone, and

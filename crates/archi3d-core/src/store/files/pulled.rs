@@ -87,23 +87,24 @@ impl<'a> Pulling<'a> {
         let Some(lock) = lock.context("lock", &self.workspace.registry_lock())? else {
             return Ok(None);
         };
-        let table = self.registry.load()?;
-        let mut pulled = PulledRows::default();
         let as_handed: Vec<&[u8]> = rows.iter().map(|row| row.row.as_slice()).collect();
-        let path = self.workspace.registry();
-        pulled.restored = restore(table, header, &as_handed, self.run_id, &path)?;
-        let edits = edits(table, self.run_id, rows);
-        pulled.changed = edits.len();
-        if pulled == PulledRows::default() {
-            return Ok(Some(pulled));
-        }
-        table.patch(&edits);
-        // A row says `completed` only if its result survives a power loss.
-        let root = self.workspace.root();
-        let folder = File::open(root).context("open", root)?;
-        platform::sync_file_system(&folder).context("sync", root)?;
-        fault::here("pull.before");
-        self.registry.save(&lock)?;
+        let mut pulled = PulledRows::default();
+        self.registry.change(&lock, |table| {
+            let path = self.workspace.registry();
+            pulled.restored = restore(table, header, &as_handed, self.run_id, &path)?;
+            let edits = edits(table, self.run_id, rows);
+            pulled.changed = edits.len();
+            if pulled == PulledRows::default() {
+                return Ok(0);
+            }
+            table.patch(&edits);
+            // A row says `completed` only if its result survives a power loss.
+            let root = self.workspace.root();
+            let folder = File::open(root).context("open", root)?;
+            platform::sync_file_system(&folder).context("sync", root)?;
+            fault::here("pull.before");
+            Ok(1)
+        })?;
         fault::here("pull.written");
         Ok(Some(pulled))
     }

@@ -39,6 +39,10 @@ const QUIET_IF_TORN: Duration = Duration::from_secs(5);
 const LONGEST_SAVE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
+/// A table that was saved meanwhile is read again so often; a file system on which a file never
+/// looks the same twice must not keep us from writing.
+const MOST_READ_ANEW: u32 = 3;
+
 /// The columns without which a row cannot be found.
 pub(super) const KEY_COLUMNS: &[&str] = &["run_id", "job_id"];
 
@@ -48,6 +52,8 @@ pub(super) struct Registry {
     path: PathBuf,
     tag: String,
     held: Option<Held>,
+    /// The file that was read last, where its table is not held any more.
+    before: Option<FileIdentity>,
 }
 
 #[derive(Debug)]
@@ -64,13 +70,15 @@ impl Registry {
             path,
             tag: tag.to_owned(),
             held: None,
+            before: None,
         }
     }
 
     /// Returns the table as it is on disk now.
     pub(super) fn load(&mut self) -> Result<&mut Table, StoreError> {
         if !self.is_current()? {
-            let before = self.held.take().map(|held| held.version.identity);
+            let held = self.held.take().map(|held| held.version.identity);
+            let before = self.before.take().or(held);
             self.wait_until_whole(before);
             self.held = Some(self.read()?);
         }
@@ -107,31 +115,54 @@ impl Registry {
 
     /// Tells whether the table we hold is the one on disk.
     pub(super) fn is_current(&self) -> Result<bool, StoreError> {
-        let Some(held) = &self.held else {
-            return Ok(false);
-        };
-        match fs::symlink_metadata(&self.path) {
-            Ok(metadata) => Ok(platform::version(&metadata) == held.version),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).context("look at", &self.path),
+        match &self.held {
+            Some(held) => is_version(&self.path, held.version).context("look at", &self.path),
+            None => Ok(false),
         }
     }
 
-    /// Writes the held table.
-    pub(super) fn save(&mut self, _lock: &TableLock) -> Result<(), StoreError> {
+    /// Changes the table that is there now, and writes it unless `edit` counts no change. Whoever does
+    /// not know our lock may save while we write: then the table is read and edited once more.
+    pub(super) fn change(
+        &mut self,
+        lock: &TableLock,
+        mut edit: impl FnMut(&mut Table) -> Result<usize, StoreError>,
+    ) -> Result<usize, StoreError> {
+        let mut tries = 0..MOST_READ_ANEW;
+        loop {
+            let changed = edit(self.load()?)?;
+            let whatever_is_there = tries.next().is_none();
+            if changed == 0 || self.save(lock, whatever_is_there)? {
+                return Ok(changed);
+            }
+        }
+    }
+
+    /// Writes the held table; returns `false` where another one is there by now.
+    fn save(&mut self, _lock: &TableLock, whatever_is_there: bool) -> Result<bool, StoreError> {
         let Some(held) = self.held.take() else {
-            return Ok(());
+            return Ok(true);
         };
         // On an error the changed table is dropped: the next load reads the old file.
-        let file = durable::replace(&self.path, held.table.bytes(), &self.tag)
+        let is_as_before = || Ok(whatever_is_there || is_version(&self.path, held.version)?);
+        let replaced = durable::replace_if(&self.path, held.table.bytes(), &self.tag, is_as_before)
             .context("replace", &self.path)?;
-        let version = platform::version(&file.metadata().context("look at", &self.path)?);
+        let Some((file, unnamed)) = replaced else {
+            self.before = Some(held.version.identity);
+            return Ok(false);
+        };
+        let unnamed = platform::version(&unnamed);
+        let mut version = platform::version(&file.metadata().context("look at", &self.path)?);
+        if !version.is_written_as(&unnamed) {
+            // Saved in place since it has its name: what is there is not what we hold.
+            version = unnamed;
+        }
         self.held = Some(Held {
             _file: file,
             version,
             table: held.table,
         });
-        Ok(())
+        Ok(true)
     }
 
     fn read(&self) -> Result<Held, StoreError> {
@@ -149,6 +180,14 @@ impl Registry {
             version,
             table,
         })
+    }
+}
+
+fn is_version(path: &Path, version: FileVersion) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(platform::version(&metadata) == version),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
