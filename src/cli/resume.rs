@@ -19,6 +19,18 @@ use rest::{buys_again, only, rest, too_many};
 /// Returns what a person may want to do next, one sentence with a command each.
 pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
     let mut hints = Vec::new();
+    // What was begun counts against `--limit`.
+    let left = request
+        .limit
+        .map(|limit| limit.saturating_sub(summary.processed).max(1));
+    let interrupted = &WorkerRequest {
+        limit: left,
+        ..request.clone()
+    };
+    let request = &WorkerRequest {
+        limit: None,
+        ..request.clone()
+    };
     let unfinished = summary.not_started + summary.released;
     let stopped_early = summary
         .stopped_by
@@ -35,7 +47,7 @@ pub fn hints(summary: &Summary, request: &WorkerRequest) -> Vec<String> {
         hints.push(format!(
             "{} not finished; to resume: {}",
             jobs(unfinished),
-            rest(summary, request, &statuses)
+            rest(summary, interrupted, &statuses)
         ));
     }
     hints.extend(budget_hint(summary, request));
@@ -254,6 +266,12 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
     if let Some(usd) = request.spending.budget_usd {
         option("--budget-usd", dollars(usd).replace('$', ""));
     }
+    if let Some(canary) = &request.spending.canary {
+        option("--canary", canary.per_algo.to_string());
+    }
+    if let Some(limit) = request.limit {
+        option("--limit", limit.to_string());
+    }
     if request.spending.order != JobOrder::Manifest {
         option("--order", request.spending.order.word().to_owned());
     }
@@ -308,6 +326,10 @@ fn command(request: &WorkerRequest, statuses: &[Status]) -> String {
         );
     }
     for (given, name) in [
+        (
+            request.spending.canary.is_some_and(|canary| canary.release),
+            "--release",
+        ),
         (request.fail_fast, "--fail-fast"),
         (request.allow_unsafe_locks, "--allow-unsafe-locks"),
         (request.dry_run, "--dry-run"),
@@ -403,6 +425,34 @@ mod tests {
     }
 
     #[test]
+    fn what_was_on_trial_stays_on_trial_and_a_limit_counts_what_was_begun() {
+        let summary = Summary {
+            processed: 2,
+            not_started: 3,
+            stopped_by: Some("fail-fast".into()),
+            ..Summary::default()
+        };
+        let request = WorkerRequest {
+            limit: Some(4),
+            spending: Spending {
+                canary: Some(archi3d_core::engine::Canary {
+                    per_algo: 1,
+                    release: true,
+                }),
+                ..Spending::default()
+            },
+            ..request("r1")
+        };
+        assert_eq!(
+            hints(&summary, &request),
+            [
+                "3 jobs were not finished; to resume: archi3d run worker --run-id r1 \
+              --canary 1 --limit 2 --release"
+            ]
+        );
+    }
+
+    #[test]
     fn a_rehearsal_ends_with_the_command_that_performs() {
         let summary = Summary {
             completed: 3,
@@ -423,21 +473,20 @@ mod tests {
 
     /// Options that a command to go on leaves out on purpose: those by which a person
     /// agreed to something this once, which have done their work, or which say nothing of the jobs.
-    const SPENT: [&str; 10] = [
+    const SPENT: [&str; 7] = [
         "follow",
         "metrics-file",
         "stop-grace",
         "only-status",
-        "limit",
-        "canary",
-        "release",
         "yes",
         "resubmit-unknown",
         "forget-requests",
     ];
 
     /// A value of every option that takes one.
-    const SAMPLES: [(&str, &str); 20] = [
+    const SAMPLES: [(&str, &str); 22] = [
+        ("limit", "6"),
+        ("canary", "2"),
         ("ahead", "9"),
         ("cache-gb", "2.5"),
         ("wake", "redis://h:1"),
@@ -476,8 +525,10 @@ mod tests {
                 let (_, value) = sample.unwrap_or_else(|| panic!("{option} has no sample"));
                 given.push((*value).to_owned());
             }
-            if name == "simulate-ms" {
-                given.push("--dry-run".to_owned());
+            match name {
+                "simulate-ms" => given.push("--dry-run".to_owned()),
+                "release" => given.extend(["--canary", "2"].map(str::to_owned)),
+                _ => {}
             }
             let matches = bare().try_get_matches_from(&given).expect("valid");
             let args = WorkerArgs::from_arg_matches(&matches).expect("valid");

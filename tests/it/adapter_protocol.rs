@@ -506,3 +506,54 @@ os.kill(os.getppid(), 9); time.sleep(60)
     assert_eq!(workspace.log().summary()["spent_usd"], 0.8);
     assert_eq!(&workspace.row(workspace.id(0))["estimated_cost_usd"], "0.8");
 }
+
+#[test]
+fn what_is_reserved_never_falls_while_a_program_may_buy_more() {
+    let workspace = buyer(
+        r#"
+say("intent", correlation="c-1"); heard("intent"); charge("c-1")
+say("submitted", request_id="q-1", cost_usd=0.4); heard("submitted")
+(root / "bought-one").touch()
+while not (root / "go").exists(): time.sleep(0.01)
+say("intent", correlation="c-2"); heard("intent"); charge("c-2")
+say("submitted", request_id="q-2", cost_usd=0.4); heard("submitted"); made()"#,
+        &["unit_price_usd: 0.8"],
+    );
+    let worker = workspace.worker(&["--yes"]).spawn();
+    workspace.wait_for_file("bought-one");
+    assert!((reserved_usd(&workspace) - 0.8).abs() < 1e-9);
+    workspace.write("go", b"");
+    let said = worker.wait().expect_code(0);
+    assert_eq!(charges(&workspace).len(), 2, "{said}");
+    let row = workspace.row(workspace.id(0));
+    assert_eq!(&row["estimated_cost_usd"], "0.8");
+}
+
+#[test]
+fn a_paid_program_that_hangs_is_not_asked_to_buy_again() {
+    // Version 1 cannot say what it bought before it hung.
+    let program =
+        format!("{BUYER}\ncharge('c-1')\nprint(' ', file=sys.stderr, flush=True)\ntime.sleep(600)");
+    for limit in ["stall_s: 8", "timeout_s: 8"] {
+        let workspace = python(1, &program, &["unit_price_usd: 0.4", "retries: 2", limit]);
+        let said = workspace.worker(&["--yes"]).run().expect_code(1);
+        assert_eq!(charges(&workspace).len(), 1, "{limit}: {said}");
+        let row = workspace.row(workspace.id(0));
+        assert!(row["error_msg"].contains("may have been billed"), "{row:?}");
+        let failed = ["--yes", "--only-status", "failed"];
+        let said = workspace.worker(&failed).run();
+        assert_eq!(charges(&workspace).len(), 1, "{limit}: {said}");
+        assert!((reserved_usd(&workspace) - 0.4).abs() < 1e-9, "{limit}");
+    }
+}
+
+#[test]
+fn a_model_may_be_named_by_a_path_with_detours() {
+    let program = r#"
+os.makedirs("sub"); shutil.copy(root / "cube.glb", "mesh.glb")
+say("result", success=True, generated_glb="sub/.././mesh.glb")"#;
+    let workspace = buyer(program, &[]);
+    let _ = workspace.worker(&[]).run().expect_code(0);
+    let model = format!("outputs/{}/generated.glb", workspace.id(0));
+    assert!(workspace.run_path(&model).is_file());
+}

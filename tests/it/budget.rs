@@ -233,9 +233,11 @@ fn attempts_that_were_cut_off_never_free_money_for_others() {
 #[test]
 fn a_retry_of_an_attempt_that_may_have_been_billed_reserves_beside_it() {
     let workspace = priced(1, ", sleep_ms: 60000, timeout_s: 0.2");
-    for (cap, made, money) in [("0.30", 1, (0, 30)), ("0.60", 2, (30, 30))] {
-        let capped = ["--budget-usd", cap, "--retries", "3"];
-        let _ = workspace.worker(&capped).run().expect_code(4);
+    let _ = workspace.worker(&["--retries", "3"]).run().expect_code(1);
+    let again = ["--only-status", "failed", "--resubmit-unknown"];
+    for (cap, code, made, money) in [("0.30", 4, 1, (0, 30)), ("0.60", 1, 2, (30, 30))] {
+        let capped = [&["--budget-usd", cap, "--retries", "3"], &again[..]].concat();
+        let _ = workspace.worker(&capped).run().expect_code(code);
         assert_eq!(executions(&workspace).len(), made);
         assert_eq!(spent_and_reserved(&workspace), money);
     }

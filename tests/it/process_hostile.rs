@@ -73,8 +73,8 @@ fn a_program_that_ignores_the_request_to_end_is_ended() {
 #[test]
 fn grandchildren_and_daemons_end_with_a_program_that_is_stopped() {
     let program = format!("{DAEMON}\ndaemon()\nos.system('sleep 600 & sleep 600')");
-    let workspace = python(1, &program, &["timeout_s: 2"]);
-    assert_eq!(failure(&workspace), "timed out after 2 s");
+    let workspace = python(1, &program, &["timeout_s: 8"]);
+    assert_eq!(failure(&workspace), "timed out after 8 s");
     assert!(workspace.path("daemon.pid").exists());
 }
 

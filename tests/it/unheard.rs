@@ -59,6 +59,8 @@ fn a_whole_model_whose_success_nobody_heard_is_kept_and_asked_about() {
     let adopt = ["run", "adopt", "--run-id", "rk", workspace.id(0)];
     let adopted = workspace.archi3d(&adopt).run().expect_code(0);
     expect_all_made_once(&workspace, &adopted);
+    // No attempt will come that settles what was reserved.
+    assert!(reserved_usd(&workspace).abs() < 1e-9);
 }
 
 #[test]

@@ -284,9 +284,10 @@ pub(super) fn cut_off_class(
         Some(_) if reconciles && usual == ErrorClass::Transient => usual,
         Some(_) => ErrorClass::Unknown,
         None if reconciles || trade.is_none(algorithm) => usual,
-        None if algorithm.on_interrupt == OnInterrupt::Ask && trade.request.is_none() => {
-            ErrorClass::Unknown
-        }
+        None if trade.request.is_some() => usual,
+        None if algorithm.on_interrupt == OnInterrupt::Ask => ErrorClass::Unknown,
+        // To try again is to buy again.
+        None if usual == ErrorClass::Transient && algorithm.is_paid() => ErrorClass::Unknown,
         None => usual,
     }
 }

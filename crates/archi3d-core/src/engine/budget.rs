@@ -356,9 +356,9 @@ impl Executor<'_> {
         let Some(money) = self.money() else { return };
         let usd = usd.unwrap_or_default();
         let known = self.dispatch.reserved_usd(&lease.nonce);
-        // What earlier attempts bought is in what they reserved.
-        let covered = lease.request_id.is_some() && known.is_some_and(|known| usd < known);
-        if !usd.is_finite() || usd <= 0.0 || known == Some(usd) || covered {
+        // Until the attempt is over it may buy more, so what is reserved never falls.
+        let covered = known.is_some_and(|known| usd <= known);
+        if !usd.is_finite() || usd <= 0.0 || covered {
             return;
         }
         // It is bought already, so no limit is asked.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::cancel::{Cancel, Stage};
-use crate::domain::text::plural;
+use crate::domain::text::{plural, shell_word};
 use crate::domain::time::Clock;
 use crate::engine::dispatcher::{Dispatch, Halt, Order};
 use crate::engine::event::{Event, EventKind, Sink, Summary};
@@ -137,9 +137,12 @@ impl Executor<'_> {
         };
         self.count_unclaimed(&unclaimed);
         if let Err(error) = self.store.close(self.clock.now()) {
-            let what = "not everything is in the registry yet; finished results are safe in the run's \
-                        state folder and the next `archi3d run worker` brings them in";
-            self.store_failed(what, &error);
+            let what = format!(
+                "not everything is in the registry yet; finished results are safe, and \
+                 `archi3d run worker --run-id {}` brings them in",
+                shell_word(self.store.run_id().as_str())
+            );
+            self.store_failed(&what, &error);
         }
         // What cannot be read was told by the closing.
         let without_row = self.store.endings_not_shown().unwrap_or_default();

@@ -113,6 +113,11 @@ impl Algorithm {
         }
     }
 
+    /// Tells whether each of its jobs is known to cost something.
+    fn is_paid(&self) -> bool {
+        self.price.unit_usd.is_some_and(|usd| usd > 0.0)
+    }
+
     /// Returns what keeps it from making anything: what did when the worker began, whose
     /// plan and price did without it, or what has come up since.
     fn obstacle_now(&self, workspace: &Path) -> Option<String> {

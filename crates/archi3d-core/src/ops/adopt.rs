@@ -33,5 +33,11 @@ pub fn adopt(
         allow_unsafe_locks: request.allow_unsafe_locks,
         ..Opening::to_act(&request.run_id, identity, notices)
     };
-    Ok(local.adopt(request, record, opening, &**warn)?)
+    let adopted = local.adopt(request, record, opening, &**warn)?;
+    // Its job is over, so no attempt will settle what was reserved for it.
+    let runs = context.runs(&request.run_id)?;
+    if let Some(reserved) = runs.money(&request.run_id)?.reserved.get(&adopted.job_id) {
+        runs.settle_by_hand(&request.run_id, &adopted.job_id, reserved.usd)?;
+    }
+    Ok(adopted)
 }

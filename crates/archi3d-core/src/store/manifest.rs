@@ -119,7 +119,8 @@ pub(super) fn table(paths: &RunPaths) -> Result<Table, StoreError> {
             StoreError::Setup {
                 what: "the run has no manifest".into(),
                 path,
-                hint: "make it with `archi3d batch create`, or check --run-id".into(),
+                hint: "check --run-id; `archi3d doctor` names the command that makes it again"
+                    .into(),
             }
         }
         other => other,

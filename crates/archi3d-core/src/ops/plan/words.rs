@@ -28,7 +28,7 @@ pub(super) fn left_out(snapshot: &JobSnapshot) -> Reason {
         ),
         _ => Reason::new(
             "not_in_manifest",
-            "waiting but not in the manifest (`archi3d batch create` puts them in)",
+            "waiting but not in the manifest (`archi3d doctor` names the command that puts them in)",
         ),
     }
 }

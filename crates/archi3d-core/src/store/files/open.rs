@@ -148,10 +148,7 @@ pub(super) fn check_run(
         return Err(StoreError::Setup {
             what: format!("the manifest of run {run_id} has no jobs"),
             path: paths.manifest(),
-            hint: format!(
-                "make them with `archi3d batch create --run-id {}`",
-                shell_word(run_id.as_str())
-            ),
+            hint: "`archi3d doctor` names the command that puts them in again".into(),
         });
     }
     if !known {

@@ -491,7 +491,7 @@ fn warn_of_strays(run: &mut RunJobs, mixed_up: usize) {
     }
     if not_in_manifest > 0 {
         run.warnings.push(format!(
-            "{} not in the manifest and skipped; `archi3d batch create` puts {} in",
+            "{} not in the manifest and skipped; `archi3d doctor` names the command that puts {} in",
             plural(
                 not_in_manifest,
                 "job of tables/generations.csv is",

@@ -171,19 +171,27 @@ fn remove_link(staging: &Path, preview: &Path) {
     }
 }
 
+/// Takes `.` and `..` out of a path by its words alone: no link is followed on the way.
+fn without_detours(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => plain.pop().then_some(())?,
+            part => plain.push(part),
+        }
+    }
+    Some(plain)
+}
+
 /// Checks one named file and returns its full path and its size.
 fn check_named(staging: &Path, path: &Path) -> Result<(PathBuf, u64), ArtifactError> {
     let outside = || ArtifactError::Outside {
         path: path.to_owned(),
     };
-    let inside = path
-        .strip_prefix(staging)
-        .ok()
-        .filter(|rest| {
-            rest.components()
-                .all(|part| matches!(part, Component::Normal(_)))
-        })
-        .ok_or_else(outside)?;
+    let plain = without_detours(path).ok_or_else(outside)?;
+    let path = &*plain;
+    let inside = path.strip_prefix(staging).map_err(|_| outside())?;
     let shown = inside.to_string_lossy().into_owned();
     // A link anywhere on the way could lead out of the folder.
     let mut folder = staging.to_owned();
