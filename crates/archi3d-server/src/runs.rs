@@ -197,9 +197,13 @@ pub(crate) fn taken(call: &Call, key: Option<&RequestKey>) -> Result<Option<Take
 /// Reads the key of a request: whose it is, and what it asks for.
 pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<RequestKey>, Problem> {
     let name = header::HeaderName::from_static("idempotency-key");
-    let Some(value) = call.headers.get(&name) else {
+    let mut values = call.headers.get_all(&name).iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
+    if values.next().is_some() {
+        return Err(Problem::new(BAD_KEY, "it is there more than once"));
+    }
     let text = value.to_str().unwrap_or_default().trim();
     let quotes = text
         .strip_prefix('"')
@@ -214,7 +218,7 @@ pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<Req
             "1 to 255 visible ASCII characters are taken",
         ));
     }
-    let scope = format!("{} POST {path} {text}", call.keeper());
+    let scope = format!("{} POST {path} {text}", call.keeper()?);
     Ok(Some(RequestKey {
         scope: canonical::hex(scope.as_bytes()),
         fingerprint: canonical::hash(body),
