@@ -86,3 +86,47 @@ impl Drop for Turn {
 fn held(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Method;
+
+    use archi3d_core::ops::tokens::{Role, TokenRequest, mint};
+
+    use super::*;
+    use crate::routes::{Found, find};
+
+    fn route(path: &str) -> &'static Route {
+        match find(&Method::POST, path) {
+            Found::Route(route, _) => route,
+            _ => panic!("{path}"),
+        }
+    }
+
+    fn token(name: &str) -> Token {
+        let request = TokenRequest {
+            name: name.to_owned(),
+            role: Role::Submit,
+            daily_cap_usd: None,
+        };
+        mint(request, crate::now()).kept
+    }
+
+    #[test]
+    fn a_token_has_its_share_of_the_places_and_plans_take_none_of_them() {
+        let turns = Turns::default();
+        let (one, other) = (token("one"), token("other"));
+        let (runs, plans) = (route("/api/v1/runs"), route("/api/v1/plans"));
+        let many = |route, token: &Token, most| -> Vec<_> {
+            let taken = (0..most).map(|_| turns.take(route, Some(token)));
+            taken.collect::<Result<_, _>>().expect("places")
+        };
+        let held = many(runs, &one, SHARE);
+        assert!(turns.take(runs, Some(&one)).is_err());
+        let _planned = many(plans, &one, PLANS);
+        assert!(turns.take(plans, Some(&other)).is_err());
+        let _others = many(runs, &other, SHARE);
+        drop(held);
+        assert!(turns.take(runs, Some(&one)).is_ok());
+    }
+}
