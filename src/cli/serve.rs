@@ -14,6 +14,7 @@ use crate::cli::followers::Followers;
 use crate::cli::signal::{self, STOP_GRACE};
 use crate::cli::ui::Ui;
 use crate::cli::worker::seconds;
+use archi3d_core::ops::OpsError;
 use archi3d_core::ops::tokens::Tokens;
 use archi3d_server::{ServeOptions, Stop, serve};
 
@@ -73,7 +74,15 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     }
     let context = global.context()?;
     archi3d_core::ops::names::runs(&context)?;
-    archi3d_core::ops::submit::arrive(&context, None)?;
+    match archi3d_core::ops::submit::arrive(&context, None) {
+        // It comes back by itself, and until then there is what lives in files.
+        Err(error @ OpsError::Server { .. }) => {
+            ui.warn(&format!(
+                "{error}: runs that live there are shown once it answers"
+            ));
+        }
+        arrived => arrived?,
+    }
     #[cfg(feature = "postgres")]
     if let Some((url, _)) = archi3d_core::ops::fleet::store_url(&context)? {
         ui.say(&format!("runs that are submitted live in {url}"));

@@ -85,7 +85,7 @@ fn remote(folder: TempDir, place: &str) -> Ground {
         bucket: Arc::clone(&bucket),
         paths: workspace.run(&run()),
         workspace,
-        cache: Cache::new(folder.path().join("cache"), 1_000_000),
+        cache: Arc::new(Cache::new(folder.path().join("cache"), 1_000_000)),
         fleet: None,
         notices: Arc::new(|_| ()),
     });

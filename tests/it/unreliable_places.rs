@@ -39,7 +39,7 @@ impl Pictured {
             bucket: self.bucket(),
             paths: workspace.run(&run()),
             workspace,
-            cache: Cache::new(self.folder.path().join("cache"), 1_000_000),
+            cache: Arc::new(Cache::new(self.folder.path().join("cache"), 1_000_000)),
             fleet: fleet.map(str::to_owned),
             notices,
         })

@@ -127,14 +127,20 @@ impl Call {
     }
 
     /// Returns whose keys these are: another token of the same name has its own.
-    pub(crate) fn keeper(&self) -> &str {
+    pub(crate) fn keeper(&self) -> Result<String, Problem> {
         let own = self.app.own.as_ref().map(|own| &own.kept.id);
-        match &self.who {
-            // The next start of the service makes another one.
-            Some(token) if Some(&token.id) == own => tokens::OF_SERVICE,
-            Some(token) => &token.id,
-            None => "",
-        }
+        Ok(match &self.who {
+            // The next start of the service makes another one; services of other workspaces may use the same database.
+            Some(token) if Some(&token.id) == own => {
+                let id = self.context.workspace.make_id().map_err(|error| {
+                    Problem::new(UNAVAILABLE, "the workspace cannot be read or written")
+                        .with("cause", error.to_string())
+                })?;
+                format!("{} {id}", tokens::OF_SERVICE)
+            }
+            Some(token) => token.id.clone(),
+            None => String::new(),
+        })
     }
 
     /// Returns the header that names the next page.

@@ -21,8 +21,8 @@ use crate::events;
 use crate::files;
 use crate::form;
 use crate::problem::{
-    BAD_QUERY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, MEDIA_TYPE, METHOD, NOT_FOUND, Problem,
-    STOPPING, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
+    BAD_QUERY, BROKEN_BODY, CROSS_ORIGIN, FORBIDDEN_ROLE, INTERNAL, MEDIA_TYPE, METHOD, NOT_FOUND,
+    Problem, STOPPING, TOO_LARGE, TOO_MANY, UNAUTHORIZED, UNAVAILABLE, WRONG_HOST,
 };
 use crate::reads;
 use crate::routes::{Body as Takes, Found, PREFIX, Route, find};
@@ -134,13 +134,6 @@ async fn carry_out(
         return Err(Problem::new(BAD_QUERY, format!("{name:?} is unknown here")));
     }
     check_type(route, headers)?;
-    let turn = if changes && route.role.is_some() {
-        Some(Arc::clone(&app.writes).try_acquire_owned().map_err(|_| {
-            Problem::new(TOO_MANY, "too many requests wait").header(header::RETRY_AFTER, "2")
-        })?)
-    } else {
-        None
-    };
     let most = route.body.most_bytes();
     let room = if most > SMALL {
         Arc::clone(&app.large).acquire_owned().await.ok()
@@ -148,6 +141,14 @@ async fn carry_out(
         None
     };
     let body = whole(body, most).await?;
+    // Not before the body is here: who sends slowly keeps nobody else waiting.
+    let turn = if changes {
+        app.turns
+            .take(route, who.as_ref())
+            .map_err(|what| Problem::new(TOO_MANY, what).header(header::RETRY_AFTER, "2"))?
+    } else {
+        None
+    };
     let call = Call {
         app: Arc::clone(app),
         context,
@@ -158,7 +159,7 @@ async fn carry_out(
         headers: headers.clone(),
         body,
     };
-    let at_once = if changes {
+    let at_once = if changes && !route.only_looks() {
         &app.changes_at_once
     } else {
         &app.at_once
@@ -486,10 +487,19 @@ fn check_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
 async fn whole(body: Body, most: usize) -> Result<Bytes, Problem> {
     match axum::body::to_bytes(body, most).await {
         Ok(bytes) => Ok(bytes),
-        Err(_) => Err(
-            Problem::new(TOO_LARGE, format!("at most {most} bytes are taken"))
-                .header(header::CONNECTION, "close"),
-        ),
+        Err(error) => {
+            let is_large = std::error::Error::source(&error)
+                .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
+            let problem = if is_large {
+                Problem::new(TOO_LARGE, format!("at most {most} bytes are taken"))
+            } else {
+                Problem::new(
+                    BROKEN_BODY,
+                    "the body ended early, or is not framed as HTTP says",
+                )
+            };
+            Err(problem.header(header::CONNECTION, "close"))
+        }
     }
 }
 

@@ -87,13 +87,13 @@ impl Seen {
         (!costs.is_empty()).then(|| costs.iter().sum())
     }
 
-    fn json(&self, call: &Call, run: &RunId) -> Value {
+    fn json(&self, call: &Call, run: &RunId) -> Result<Value, Problem> {
         let job = &self.job;
         let last = self.last().map(|last| &last.record);
         let here = address(run, &job.job_id);
         let made = job.result.is_some();
         let files = if made {
-            artifacts::artifacts(&call.context, run, &job.job_id)
+            artifacts::artifacts(&call.context, run, &job.job_id)?
         } else {
             Vec::new()
         };
@@ -104,7 +104,7 @@ impl Seen {
             .filter(|file| file.name.starts_with("preview_"));
         let failed = job.state == Status::Failed.word();
         let item = job.name.item();
-        json!({
+        Ok(json!({
             "run_id": run,
             "job_id": job.job_id,
             "product_id": job.name.product_id,
@@ -129,7 +129,7 @@ impl Seen {
                 "explain": format!("{here}/explain"),
                 "item": format!("{PREFIX}/items/{}", quoted(&item)),
             },
-        })
+        }))
     }
 }
 
@@ -183,8 +183,8 @@ pub(crate) fn list(call: &Call) -> Answer {
         _ => {}
     }
     let (jobs, next) = call.cut(jobs, Seen::name, wanted)?;
-    let items = jobs.iter().map(|seen| seen.json(call, &run)).collect();
-    call.list(items, next)
+    let items = jobs.iter().map(|seen| seen.json(call, &run));
+    call.list(items.collect::<Result<_, _>>()?, next)
 }
 
 /// Finds one job.
@@ -194,9 +194,9 @@ fn find(call: &Call, run: &RunId) -> Result<Seen, Problem> {
     found.ok_or_else(|| Problem::new(NO_JOB, format!("run {run} has no job {job}")))
 }
 
-fn artifacts_json(call: &Call, run: &RunId, job: &JobId) -> Vec<Value> {
+fn artifacts_json(call: &Call, run: &RunId, job: &JobId) -> Result<Vec<Value>, Problem> {
     let here = address(run, job);
-    let files = artifacts::artifacts(&call.context, run, job).into_iter();
+    let files = artifacts::artifacts(&call.context, run, job)?.into_iter();
     let shown = |file: ArtifactFile| {
         json!({
             "media_type": media_type(&file.name),
@@ -206,16 +206,16 @@ fn artifacts_json(call: &Call, run: &RunId, job: &JobId) -> Vec<Value> {
             "sha256": file.sha256,
         })
     };
-    files.map(shown).collect()
+    Ok(files.map(shown).collect())
 }
 
 pub(crate) fn one(call: &Call) -> Answer {
     let run = call.run()?;
     let seen = find(call, &run)?;
-    let mut body = seen.json(call, &run);
+    let mut body = seen.json(call, &run)?;
     body["attempt_count"] = seen.attempts.len().into();
     body["attempts"] = serde_json::to_value(&seen.attempts).unwrap_or_default();
-    body["artifacts"] = artifacts_json(call, &run, &seen.job.job_id).into();
+    body["artifacts"] = artifacts_json(call, &run, &seen.job.job_id)?.into();
     Reply::json(body)
 }
 
@@ -253,6 +253,7 @@ pub(crate) fn artifact(call: &Call) -> Answer {
             ARTIFACT_MISSING,
             format!("job {job} made {name:?}, but it is gone or was changed"),
         )),
+        Err(NoFile::Unasked(error)) => Err(error.into()),
     }
 }
 
@@ -286,27 +287,27 @@ pub(crate) fn result(call: &Call) -> Answer {
     }
     let jobs = seen(call, &run, None)?;
     let versions = results::algo_versions(&call.context, &run)?;
-    let of = |seen: &Seen| {
-        json!({
+    let of = |seen: &Seen| -> Result<Value, Problem> {
+        Ok(json!({
             "run_id": run,
             "job_id": seen.job.job_id,
             "item": seen.job.name.item(),
             "status": seen.job.state,
             "result_ref": seen.job.result,
-            "artifacts": artifacts_json(call, &run, &seen.job.job_id),
+            "artifacts": artifacts_json(call, &run, &seen.job.job_id)?,
             "algo": seen.job.name.algo,
             "algo_version": versions.get(&seen.job.job_id),
             "attempts": seen.attempts.len(),
             "duration_s": seen.last().and_then(|last| last.record.duration_s),
             "cost_usd": seen.cost(),
             "request_id": seen.last().and_then(|last| last.record.request_id.as_ref()),
-        })
+        }))
     };
     if let [only] = &jobs[..] {
-        return Reply::json(of(only));
+        return Reply::json(of(only)?);
     }
     let (jobs, next) = call.cut(jobs, Seen::name, |_| true)?;
-    let results: Vec<Value> = jobs.iter().map(of).collect();
+    let results: Vec<Value> = jobs.iter().map(of).collect::<Result<_, _>>()?;
     Ok(Reply::Json {
         status: 200,
         headers: call.next_page(next.as_deref()).into_iter().collect(),

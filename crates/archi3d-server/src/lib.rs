@@ -41,14 +41,12 @@ mod problem;
 mod reads;
 mod routes;
 mod runs;
+mod turns;
 mod views;
 mod writes;
 
 /// How long open requests have when the service stops.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-
-/// So many requests that change something may wait; more are turned away.
-const WRITES: usize = 256;
 
 /// So many requests that only look are carried out at once; more wait.
 const AT_ONCE: usize = 64;
@@ -132,7 +130,7 @@ pub(crate) struct App {
     /// How many connections are taken at once.
     connections: usize,
     letting_in: Arc<Semaphore>,
-    writes: Arc<Semaphore>,
+    turns: turns::Turns,
     at_once: Arc<Semaphore>,
     changes_at_once: Arc<Semaphore>,
     large: Arc<Semaphore>,
@@ -301,7 +299,7 @@ pub fn serve(
             address,
             own,
             letting_in: Arc::new(Semaphore::new(AT_ONCE)),
-            writes: Arc::new(Semaphore::new(WRITES)),
+            turns: turns::Turns::default(),
             connections: capacity::connections(connections::MOST),
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
             changes_at_once: Arc::new(Semaphore::new(CHANGES_AT_ONCE)),
@@ -336,6 +334,8 @@ fn attend(app: &App) {
     let mut was_quiet = false;
     while !app.is_stopping() {
         let context = app.context();
+        // What the fleet has and was not there a moment ago, or could not be asked for then.
+        let arrived = submit::arrive(&context, None);
         let attended = notify::attend(&context);
         // Once is enough until somebody is named again.
         let quiet = context.settings.global.notify.webhook.is_none()
@@ -346,6 +346,7 @@ fn attend(app: &App) {
         was_quiet &= quiet;
         let mut troubles =
             attended.map_or_else(|error| vec![error.to_string()], |done| done.troubles);
+        troubles.extend(arrived.err().map(|error| error.to_string()));
         // What another service accepted and did not come to.
         let put_back = submit::put_back(&context);
         troubles.extend(put_back.err().map(|error| error.to_string()));

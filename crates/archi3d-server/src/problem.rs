@@ -27,6 +27,7 @@ kinds! {
     MALFORMED_JSON = "malformed-json", 400, "The body is no JSON", "Send UTF-8 JSON; the detail says where it ends to be.";
     BAD_QUERY = "bad-query", 400, "The query cannot be used", "Look the parameters up in /openapi.json.";
     BAD_KEY = "bad-idempotency-key", 400, "The Idempotency-Key cannot be used", "Send 1 to 255 visible ASCII characters, in quotes or without.";
+    BROKEN_BODY = "broken-body", 400, "The body did not arrive whole", "Send the request again.";
     UNAUTHORIZED = "unauthorized", 401, "A token is missing or unknown", "Send Authorization: Bearer TOKEN; `archi3d token create` makes one.";
     FORBIDDEN_ROLE = "forbidden-role", 403, "The token does not allow this", "Use a token of the role that the detail names.";
     CROSS_ORIGIN = "cross-origin", 403, "The request comes from another page", "Send it from the service's own pages, or without Origin.";

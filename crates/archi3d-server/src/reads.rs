@@ -91,9 +91,12 @@ pub(crate) fn item(call: &Call) -> Answer {
         let Ok(run) = RunId::parse(&run) else {
             continue;
         };
-        // A run that cannot be read has no jobs to show here.
-        let list = archi3d_core::ops::job_list::job_list(&call.context, &run, &[]);
-        let list = list.map(|list| list.jobs).unwrap_or_default();
+        let list = match archi3d_core::ops::job_list::job_list(&call.context, &run, &[]) {
+            Ok(list) => list.jobs,
+            // A run that cannot be read has no jobs to show here; of one whose store does not answer nobody knows.
+            Err(error) if error.is_setup() => continue,
+            Err(error) => return Err(error.into()),
+        };
         for job in list.into_iter().filter(|job| job.name.item() == name) {
             let id = quoted(job.job_id.as_str());
             jobs.push(json!({
@@ -272,7 +275,7 @@ pub(crate) fn readyz(call: &Call) -> Answer {
     let look = || health::checks(&call.context);
     let mut checks = call.app.health.checks(look);
     let stopping = call.app.is_stopping();
-    let ready = !stopping && checks.iter().all(|check| check.ok);
+    let ready = !stopping && checks.iter().all(|check| check.ok || !check.is_needed());
     if call.who.is_none() {
         // Everybody may ask, and paths and databases are nobody's business outside.
         let hide = |check: &mut health::Check| check.detail = None;
@@ -287,8 +290,8 @@ pub(crate) fn readyz(call: &Call) -> Answer {
         detail: unread.then(|| "they cannot be read; logs/serve.log says why".to_owned()),
     };
     let status = match (ready, stopping) {
-        // Everything but new orders works with the settings that were read last.
-        (true, _) if !settings.ok => "degraded",
+        // Everything but new orders works with the settings that were read last, and workers look by themselves.
+        (true, _) if !settings.ok || checks.iter().any(|check| !check.ok) => "degraded",
         (true, _) => "ready",
         (false, true) => "stopping",
         (false, false) => "not ready",

@@ -67,6 +67,11 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// Tells whether it writes nothing, although it takes a body.
+    pub(crate) fn only_looks(&self) -> bool {
+        self.role == Some(Role::Read)
+    }
+
     pub(crate) fn takes(&self, name: &str) -> bool {
         self.query.contains(&name)
     }

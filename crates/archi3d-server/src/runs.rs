@@ -1,5 +1,7 @@
 //! Runs: listed, looked at, planned and made.
 
+use std::cell::RefCell;
+
 use axum::body::Bytes;
 use axum::http::header;
 use serde_json::{Map, Value, json};
@@ -78,15 +80,24 @@ pub(crate) fn list(call: &Call) -> Answer {
     lines.retain(|line| line.has_manifest);
     let text = call.asked("q").map(str::to_lowercase);
     let algos = call.words("algo");
+    let unasked = RefCell::new(None);
     let has_algo = |line: &RunLine| {
-        let run = RunId::parse(&line.run).ok();
-        let jobs = run.map(|run| archi3d_core::ops::job_list::job_list(&call.context, &run, &[]));
-        let jobs = jobs
-            .and_then(Result::ok)
-            .map(|list| list.jobs)
-            .unwrap_or_default();
-        jobs.iter()
-            .any(|job| algos.contains(&job.name.algo.as_str()))
+        let Ok(run) = RunId::parse(&line.run) else {
+            return false;
+        };
+        match archi3d_core::ops::job_list::job_list(&call.context, &run, &[]) {
+            Ok(list) => {
+                let mut jobs = list.jobs.iter();
+                jobs.any(|job| algos.contains(&job.name.algo.as_str()))
+            }
+            Err(error) => {
+                // Of a run whose store does not answer nobody knows.
+                if !error.is_setup() {
+                    unasked.replace(Some(error));
+                }
+                false
+            }
+        }
     };
     let fits = |line: &RunLine| {
         (wanted.is_empty() || wanted.contains(&status_of(line).word()))
@@ -104,6 +115,9 @@ pub(crate) fn list(call: &Call) -> Answer {
         }
     }
     let (lines, next) = call.cut(lines, |line| line.run.clone(), fits)?;
+    if let Some(error) = unasked.take() {
+        return Err(error.into());
+    }
     let intent = |line: &RunLine| intents.get(line.run.as_str()).map(|intent| &**intent);
     let items = lines
         .iter()
@@ -197,9 +211,13 @@ pub(crate) fn taken(call: &Call, key: Option<&RequestKey>) -> Result<Option<Take
 /// Reads the key of a request: whose it is, and what it asks for.
 pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<RequestKey>, Problem> {
     let name = header::HeaderName::from_static("idempotency-key");
-    let Some(value) = call.headers.get(&name) else {
+    let mut values = call.headers.get_all(&name).iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
+    if values.next().is_some() {
+        return Err(Problem::new(BAD_KEY, "it is there more than once"));
+    }
     let text = value.to_str().unwrap_or_default().trim();
     let quotes = text
         .strip_prefix('"')
@@ -214,7 +232,7 @@ pub(crate) fn key_of(call: &Call, path: &str, body: &Value) -> Result<Option<Req
             "1 to 255 visible ASCII characters are taken",
         ));
     }
-    let scope = format!("{} POST {path} {text}", call.keeper());
+    let scope = format!("{} POST {path} {text}", call.keeper()?);
     Ok(Some(RequestKey {
         scope: canonical::hex(scope.as_bytes()),
         fingerprint: canonical::hash(body),

@@ -16,7 +16,7 @@ use archi3d_core::ops::{adapters, judge, uploads};
 use crate::call::{Answer, Call, Fields, Reply};
 use crate::canonical;
 use crate::dispatch::{cookie_name, known_token};
-use crate::problem::{BAD_PICTURE, NO_ALGO, Problem, UNAUTHORIZED};
+use crate::problem::{BAD_PICTURE, INVALID, NO_ALGO, Problem, UNAUTHORIZED};
 use crate::routes::PREFIX;
 use crate::runs::{key_of, refusal, replayed, taken};
 
@@ -170,7 +170,19 @@ pub(crate) fn votes(call: &Call) -> Answer {
     let mut fields = call.fields()?;
     let (votes, accepts) = (fields.objects("votes")?, fields.objects("accepts")?);
     fields.done()?;
-    Reply::status(201, judge::add(&call.context, &votes, &accepts)?)
+    let added = judge::add(&call.context, &votes, &accepts)?;
+    if added.votes + added.accepts + added.known + added.unknown_jobs == 0
+        && let Some(first) = added.refused.first()
+    {
+        let mut problem = Problem::new(INVALID, format!("no row can be taken: {first}"));
+        let pointed = added.refused.iter().map(|one| {
+            let (at, what) = one.split_once(": ").unwrap_or(("#", one));
+            (at.to_owned(), what.to_owned())
+        });
+        problem.errors.extend(pointed);
+        return Err(problem);
+    }
+    Reply::status(201, added)
 }
 
 fn session(call: &Call) -> serde_json::Value {

@@ -15,7 +15,7 @@ mod membership;
 #[cfg(feature = "objects")]
 mod objects;
 mod paid;
-mod redis;
+pub mod redis;
 mod refusals;
 mod results;
 mod serving;

@@ -10,14 +10,14 @@ use crate::support::mocks::{counting_mocks, executions};
 use crate::support::{TestWorkspace, wait_until};
 
 /// A Redis of one's own, on a port that was free.
-struct Redis {
+pub struct Redis {
     process: Child,
     port: u16,
 }
 
 impl Redis {
     /// Starts one; nothing where there is no Redis, unless it is required.
-    fn start(folder: &Path, port: Option<u16>) -> Option<Self> {
+    pub fn start(folder: &Path, port: Option<u16>) -> Option<Self> {
         crate::postgres::bench::server("ARCHI3D_TEST_REDIS")?;
         let free = || {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -39,7 +39,13 @@ impl Redis {
         Some(redis)
     }
 
-    fn url(&self) -> String {
+    /// Returns where it listens.
+    pub fn place(&self) -> (&'static str, u16) {
+        ("127.0.0.1", self.port)
+    }
+
+    /// Returns its address.
+    pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 

@@ -73,6 +73,7 @@ macro_rules! on_both_stores {
 mod capped;
 mod contract;
 mod crowds;
+mod elsewhere;
 mod figures;
 #[cfg(feature = "failpoints")]
 mod killing;

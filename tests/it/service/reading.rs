@@ -433,6 +433,14 @@ fn votes_are_added_once_and_read_back() {
         server.post("/api/v1/votes", &body).expect(201).json()["known"],
         1
     );
+    // What cannot be used at all is an error, with its place.
+    let nobody = json!({"accepts": [{"accept_id": "a2", "run_id": "r1", "job_id": job}]});
+    let refused = server.post("/api/v1/votes", &nobody);
+    let refused = refused.expect_problem(422, "invalid-request");
+    assert_eq!(refused["errors"][0]["pointer"], "#/accepts/0", "{refused}");
+    let other_answer = body.to_string().replace("\"yes\"", "\"no\"");
+    let refused = server.call("POST", "/api/v1/votes", &other_answer);
+    refused.expect_problem(422, "invalid-request");
     let read = server.get("/api/v1/votes").expect(200).json();
     assert_eq!(read["accepts"][0]["judge"], "ana");
     assert_eq!(read["votes"], Value::Array(Vec::new()));

@@ -512,3 +512,48 @@ fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
     server.get("/runs/r1").expect(200);
     server.post("/runs", &more).expect(201);
 }
+
+#[test]
+fn whoever_may_only_read_and_sends_slowly_keeps_nobody_from_ordering() {
+    use std::io::Write as _;
+    let workspace = workspace();
+    let reader = token(&workspace, "reader", &["--role", "read"]);
+    let server = Server::start(&workspace, &[]);
+    let head = format!(
+        "POST /api/v1/plans HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {reader}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n",
+        server.address
+    );
+    let slow = (0..400).map(|_| {
+        let mut stream = TcpStream::connect(&server.address).expect("it listens");
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream
+    });
+    let _slow: Vec<TcpStream> = slow.collect();
+    // Those were taken before this one.
+    let order = json!({"parameters": {"algo": "free", "items": ["100001"]}});
+    server.post("/runs", &order).expect(201);
+    server.post("/api/v1/plans", &order).expect(200);
+}
+
+#[test]
+fn a_body_that_does_not_arrive_whole_is_not_called_too_large() {
+    use std::io::{Read as _, Write as _};
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let head = format!(
+        "POST /api/v1/plans HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
+        server.address, server.token
+    );
+    let mut stream = TcpStream::connect(&server.address).expect("it listens");
+    stream.write_all(head.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(answer.contains("/problems/broken-body"), "{answer}");
+    let large = "x".repeat(2 << 20);
+    server
+        .call("POST", "/api/v1/plans", &large)
+        .expect_problem(413, "too-large");
+}

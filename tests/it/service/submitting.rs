@@ -200,6 +200,23 @@ fn a_key_whose_first_request_is_still_being_answered_is_refused_for_now(store: S
 }
 
 #[test]
+fn a_request_with_two_keys_is_refused() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let token = format!("Bearer {}", server.token);
+    let headers = [
+        ("Authorization", token.as_str()),
+        ("Idempotency-Key", "one"),
+        ("Idempotency-Key", "two"),
+    ];
+    let body = order("free").to_string();
+    server
+        .send("POST", "/runs", &headers, body.as_bytes())
+        .expect_problem(400, "bad-idempotency-key");
+    assert_eq!(runs(&server), 0);
+}
+
+#[test]
 fn a_submission_that_somebody_died_over_is_finished_not_repeated() {
     for with_key in [true, false] {
         let workspace = workspace();

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::id::{JobId, RunId};
 use crate::domain::naming::{METADATA_JSON, StateFile};
 use crate::domain::text::hex;
-use crate::ops::OpsContext;
+use crate::ops::{OpsContext, OpsError};
 use crate::platform::{self, FileVersion};
 use crate::workspace::artifact;
 
@@ -55,12 +55,20 @@ pub struct OpenedFile {
 }
 
 /// Why a file is not handed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum NoFile {
     /// No record names it.
     Unknown,
     /// A record names it, and it is gone or another file.
     Missing,
+    /// Nobody knows: the store of its run, or the bucket, does not answer.
+    Unasked(OpsError),
+}
+
+impl From<OpsError> for NoFile {
+    fn from(error: OpsError) -> Self {
+        Self::Unasked(error)
+    }
 }
 
 fn description(context: &OpsContext, run: &RunId, job: &JobId) -> Option<Value> {
@@ -68,19 +76,23 @@ fn description(context: &OpsContext, run: &RunId, job: &JobId) -> Option<Value> 
 }
 
 /// Lists the files of a job: those of its result, and the text of its failure.
-pub fn artifacts(context: &OpsContext, run: &RunId, job: &JobId) -> Vec<ArtifactFile> {
+pub fn artifacts(
+    context: &OpsContext,
+    run: &RunId,
+    job: &JobId,
+) -> Result<Vec<ArtifactFile>, OpsError> {
     let about = description(context, run, job);
     #[cfg(feature = "postgres")]
     if about.is_none()
-        && let Ok(Some(fleet)) = context.fleet()
-        && let Some(files) = fleet.files_in_bucket(run, job)
+        && let Some(fleet) = context.fleet()?
+        && let Some(files) = fleet.files_in_bucket(run, job)?
     {
         let files = files.into_iter().map(|file| ArtifactFile {
             name: file.name,
             bytes: file.size,
             sha256: file.sha256,
         });
-        return files.collect();
+        return Ok(files.collect());
     }
     let listed = about
         .as_ref()
@@ -106,7 +118,7 @@ pub fn artifacts(context: &OpsContext, run: &RunId, job: &JobId) -> Vec<Artifact
             });
         }
     }
-    files
+    Ok(files)
 }
 
 /// Opens a file of a job by the name that a record has for it.
@@ -116,15 +128,17 @@ pub fn open(
     job: &JobId,
     name: &str,
 ) -> Result<OpenedFile, NoFile> {
-    let recorded = artifacts(context, run, job);
+    let recorded = artifacts(context, run, job)?;
     let recorded = recorded.into_iter().find(|file| file.name == name);
     let recorded = recorded.ok_or(NoFile::Unknown)?;
     if let Some(opened) = small(context, run, job, name) {
         return Ok(opened);
     }
     let path = context.workspace.run(run).output(job).join(&recorded.name);
-    let file = context.workspace.open_plainly(&path);
-    let file = file.or_else(|| fetched(context, run, job, name));
+    let file = match context.workspace.open_plainly(&path) {
+        Some(file) => Some(file),
+        None => fetched(context, run, job, name)?,
+    };
     let mut file = file.ok_or(NoFile::Missing)?;
     let found = file.metadata().map_err(|_| NoFile::Missing)?;
     let is_it = found.is_file()
@@ -172,14 +186,22 @@ fn hash_of(file: &mut File, version: FileVersion) -> io::Result<String> {
 
 /// Opens a file of a result that was not pulled yet, from its bucket.
 #[cfg(feature = "postgres")]
-fn fetched(context: &OpsContext, run: &RunId, job: &JobId, name: &str) -> Option<File> {
-    let fleet = context.fleet().ok().flatten()?;
-    fleet.fetch(run, job, name)
+fn fetched(
+    context: &OpsContext,
+    run: &RunId,
+    job: &JobId,
+    name: &str,
+) -> Result<Option<File>, OpsError> {
+    let Some(fleet) = context.fleet()? else {
+        return Ok(None);
+    };
+    Ok(fleet.fetch(run, job, name)?)
 }
 
 #[cfg(not(feature = "postgres"))]
-fn fetched(_: &OpsContext, _: &RunId, _: &JobId, _: &str) -> Option<File> {
-    None
+#[expect(clippy::unnecessary_wraps, reason = "as where there is a fleet")]
+fn fetched(_: &OpsContext, _: &RunId, _: &JobId, _: &str) -> Result<Option<File>, OpsError> {
+    Ok(None)
 }
 
 /// Opens one of the two texts that no list has; its hash is that of what is there.

@@ -12,6 +12,9 @@ use crate::workspace::lock::FileLock;
 /// Less room than this on the disk is trouble.
 const LEAST_ROOM: u64 = 256 << 20;
 
+/// The name of the channel beside the store that only wakes workers: without it they look by themselves.
+const WAKE: &str = "wake";
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
@@ -24,6 +27,28 @@ pub struct Check {
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+impl Check {
+    /// Tells whether nothing works without it.
+    pub fn is_needed(&self) -> bool {
+        self.name != WAKE
+    }
+}
+
+/// Tells whether the store of fleets answers; nothing where none is named.
+pub fn store_answers(context: &OpsContext) -> Option<bool> {
+    #[cfg(feature = "postgres")]
+    {
+        let fleet = context.fleet().transpose()?;
+        let asked = fleet.and_then(|fleet| Ok(fleet.runs()?.now()?));
+        Some(asked.is_ok())
+    }
+    #[cfg(not(feature = "postgres"))]
+    {
+        let _ = context;
+        None
+    }
 }
 
 /// Looks at everything that work depends on.
@@ -62,9 +87,18 @@ pub fn checks(context: &OpsContext) -> Vec<Check> {
     #[cfg(feature = "postgres")]
     match context.fleet() {
         Ok(None) => {}
-        Ok(Some(fleet)) => checks.push(check("store", || {
-            fleet.check().map_err(|error| error.to_string())
-        })),
+        Ok(Some(fleet)) => {
+            checks.push(check("store", || {
+                fleet.check().map_err(|error| error.to_string())
+            }));
+            let mut is_named = true;
+            let wake = check(WAKE, || {
+                let heard = fleet.reach_wake();
+                is_named = heard.as_ref().map_or(true, Option::is_some);
+                heard.map(drop).map_err(|error| error.to_string())
+            });
+            checks.extend(is_named.then_some(wake));
+        }
         Err(error) => checks.push(check("store", || Err(error.to_string()))),
     }
     checks.sort_by_key(|check| check.ok);

@@ -50,7 +50,9 @@ fn listed(context: &OpsContext, run_id: &RunId, job: &JobRecord) -> ListedJob {
     };
     let folder = context.workspace.run(run_id).output(&job.job_id);
     let model = folder.join(GENERATED_GLB);
-    let result = if model.is_file() { model } else { folder };
+    // The result of a fleet's run is where its record says, whether it was pulled or not.
+    let is_without = folder.is_dir() && !model.is_file();
+    let result = if is_without { folder } else { model };
     let result = made.then(|| context.workspace.relative(&result)).flatten();
     ListedJob {
         job_id: job.job_id.clone(),

@@ -12,10 +12,11 @@ use crate::ops::attempts::{AttemptOutcome, NamedAttempt, run_attempts};
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
 use crate::ops::view::status::RunStatus;
-use crate::ops::{OpsContext, OpsError, adapters, health, workers};
+use crate::ops::{OpsContext, OpsError, adapters, health};
 use crate::store::error::IoContext as _;
 use crate::workspace::durable;
 
+mod around;
 mod text;
 
 pub use text::text;
@@ -264,8 +265,9 @@ pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, Ops
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
-        // One that is harmed keeps nobody from the figures of the others, and goes on counting as it was.
-        unreadable += u32::from(seen.read(context, &run, line).is_err());
+        // One that is harmed, or whose store is away, keeps nobody from the figures of the others, and goes on counting as it was.
+        let is_read = !line.as_pulled && seen.read(context, &run, line).is_ok();
+        unreadable += u32::from(!is_read);
         let Some(tried) = seen.0.get(&run) else {
             continue;
         };
@@ -281,8 +283,7 @@ pub fn measure(context: &OpsContext, seen: &mut Seen) -> Result<Vec<Family>, Ops
         &[],
         f64::from(unreadable),
     );
-    of_workers(&mut figures, context)?;
-    of_providers(&mut figures, context)?;
+    around::add(&mut figures, context, lines)?;
     if let Some(free) = health::free_bytes(context) {
         figures.gauge(
             "archi3d_workspace_free_bytes",
@@ -560,41 +561,4 @@ fn of_attempts(
             figures.counter("archi3d_cost_usd_total", "What was billed.", &labels, usd);
         }
     }
-}
-
-fn of_workers(figures: &mut Figures, context: &OpsContext) -> Result<(), OpsError> {
-    for worker in workers::workers(context)? {
-        let state = match worker.state.word() {
-            "dead" => "dead",
-            _ => "alive",
-        };
-        let labels = [
-            ("host", worker.host.as_deref().unwrap_or("")),
-            ("state", state),
-        ];
-        figures.gauge("archi3d_workers", "Workers.", &labels, 1.0);
-    }
-    Ok(())
-}
-
-fn of_providers(figures: &mut Figures, context: &OpsContext) -> Result<(), OpsError> {
-    for entry in adapters::list(context)? {
-        let open = f64::from(u8::from(entry.closed.is_none()));
-        figures
-            .of(
-                "archi3d_provider_open",
-                Kind::Gauge,
-                "Whether jobs of a provider may start.",
-            )
-            .raise(&[("provider", &entry.provider)], open);
-        let paused = f64::from(u8::from(entry.paused.is_some()));
-        figures
-            .of(
-                "archi3d_breaker_open",
-                Kind::Gauge,
-                "Whether an algo is paused after failures in a row.",
-            )
-            .raise(&[("algo", entry.key.as_str())], paused);
-    }
-    Ok(())
 }

@@ -25,6 +25,9 @@ use crate::workspace::durable;
 #[cfg(feature = "postgres")]
 mod fleet;
 
+#[cfg(feature = "postgres")]
+pub(super) use fleet::PREFIX as TRIALS;
+
 /// Pictures of this size are drawn: enough to see every step, and quick.
 const PICTURE_SIDE: u32 = 96;
 

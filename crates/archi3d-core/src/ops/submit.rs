@@ -346,7 +346,7 @@ pub fn plan(context: &OpsContext, asked: &Submission) -> Result<SubmissionPlan, 
     let mut planned = planned(context, asked)?.plan;
     #[cfg(feature = "postgres")]
     if let Some(server) = context.fleet()? {
-        planned.existing = fleet::existing(&*server, asked)?;
+        planned.existing = fleet::existing(context, &*server, asked)?;
         return Ok(planned);
     }
     planned.existing = files::existing(context, asked)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::time::Timestamp;
-use crate::ops::names;
+use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
 use crate::ops::view::seconds;
 use crate::ops::view::status::{Liveness, RunStatus};
@@ -58,8 +58,26 @@ pub struct HeldJob {
 
 /// Returns the workers of all runs that have jobs to do or at work, each once, by run.
 pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
+    let lines = names::runs(context)?.0;
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_mut, reason = "a fleet adds some")
+    )]
+    let mut all = of_runs(context, lines);
+    #[cfg(feature = "postgres")]
+    in_fleet(context, &mut all)?;
+    Ok(all)
+}
+
+/// Returns the same of the runs that live in files; asks no server.
+pub(super) fn workers_here(context: &OpsContext, mut lines: Vec<RunLine>) -> Vec<WorkerView> {
+    lines.retain(|line| line.fleet.is_none());
+    of_runs(context, lines)
+}
+
+fn of_runs(context: &OpsContext, lines: Vec<RunLine>) -> Vec<WorkerView> {
     let mut all: Vec<WorkerView> = Vec::new();
-    for line in names::runs(context)?.0 {
+    for line in lines {
         let Ok(run) = RunId::parse(&line.run) else {
             continue;
         };
@@ -81,9 +99,7 @@ pub fn workers(context: &OpsContext) -> Result<Vec<WorkerView>, OpsError> {
             }
         }
     }
-    #[cfg(feature = "postgres")]
-    in_fleet(context, &mut all)?;
-    Ok(all)
+    all
 }
 
 impl WorkerView {

@@ -76,6 +76,9 @@ pub trait Fleet: Backend {
     /// Connects and checks the schema.
     fn check(&self) -> Result<(), StoreError>;
 
+    /// Reaches what wakes workers beside the database; nothing where that is not named.
+    fn reach_wake(&self) -> Result<Option<()>, StoreError>;
+
     /// Makes or upgrades the schema; with `check` only compares it.
     fn init(&self, check: bool) -> Result<Schema, StoreError>;
 
@@ -125,10 +128,19 @@ pub trait Fleet: Backend {
     fn algo_versions(&self, run: &RunId) -> Result<HashMap<JobId, String>, StoreError>;
 
     /// Returns the files of a job's result that lie in a bucket; nothing where they lie in the workspace.
-    fn files_in_bucket(&self, run: &RunId, job: &JobId) -> Option<Vec<Artifact>>;
+    fn files_in_bucket(
+        &self,
+        run: &RunId,
+        job: &JobId,
+    ) -> Result<Option<Vec<Artifact>>, StoreError>;
 
-    /// Fetches a file of a result that was not pulled yet, if its bucket has it.
-    fn fetch(&self, run: &RunId, job: &JobId, name: &str) -> Option<std::fs::File>;
+    /// Fetches a file of a result that was not pulled yet, if its bucket has it; nothing if that has lost it.
+    fn fetch(
+        &self,
+        run: &RunId,
+        job: &JobId,
+        name: &str,
+    ) -> Result<Option<std::fs::File>, StoreError>;
 
     /// Introduces a worker that serves many runs.
     fn hire(

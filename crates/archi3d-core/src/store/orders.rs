@@ -11,7 +11,7 @@ use crate::store::overview::RunCounts;
 
 pub use crate::store::postgres::PgError as FleetError;
 pub use crate::store::postgres::import::{NewJob, NewRun, Run};
-pub use crate::store::postgres::orders::{Kept, NewOrder, Open, Same};
+pub use crate::store::postgres::orders::{Kept, NewOrder, Open, Same, Shown};
 
 /// The answer of a server.
 pub type FleetResult<T> = Result<T, FleetError>;
@@ -59,6 +59,9 @@ pub trait Orders {
 
     /// Returns the runs that were asked for, or the one, each with what was asked for.
     fn runs(&mut self, only: Option<&str>) -> FleetResult<Vec<(String, String)>>;
+
+    /// Returns the runs that a service shows, or the one: those that were asked for, and those whose files lie in a bucket.
+    fn shown(&mut self, only: Option<&str>) -> FleetResult<Vec<Shown>>;
 
     /// Returns what workers that follow are to do.
     fn open(&mut self) -> FleetResult<Vec<Open>>;

@@ -3,6 +3,7 @@
 pub mod artifact;
 pub mod durable;
 pub mod fleet;
+pub mod identity;
 pub mod lock;
 pub mod log;
 pub mod notes;

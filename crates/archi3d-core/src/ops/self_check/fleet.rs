@@ -24,7 +24,7 @@ use crate::store::error::IoContext;
 const WORKERS: usize = 2;
 
 /// How runs are called that were made to try a store.
-const PREFIX: &str = "self-check-";
+pub(in crate::ops) const PREFIX: &str = "self-check-";
 
 /// Such a run that is older than this was left by a trial that was killed.
 const LEFT_AFTER: TimeDelta = TimeDelta::days(1);

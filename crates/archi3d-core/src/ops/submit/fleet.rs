@@ -1,11 +1,10 @@
 //! Runs that are asked for over the network and live in a fleet: the run, its jobs, what the same parameters lead to
 //! and the answer to the request's key become visible in one transaction; then workers are woken.
 //!
-//! The folder of the run comes after that, from what the database has ([`arrive`]): whoever finds a run without one
+//! The folder of the run comes after that, from what the database has ([`arrival`]): whoever finds a run without one
 //! makes it, so a server that dies in between leaves nothing that is half there.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -14,7 +13,6 @@ use uuid::Uuid;
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::plan::{ItemFilter, Plan};
-use crate::domain::text::shell_word;
 use crate::ops::names::RunLine;
 use crate::ops::{OpsContext, OpsError, adapters, events, identity};
 use crate::platform::fault;
@@ -22,8 +20,6 @@ use crate::store::error::IoContext as _;
 use crate::store::fleet::Desk;
 use crate::store::orders::{FleetResult, Kept, NewJob, NewOrder, NewRun, Orders, Run};
 use crate::store::{Blob, Fleet};
-use crate::workspace::fleet::{FleetMark, FleetState};
-use crate::workspace::lock::FileLock;
 
 use super::asked::unreadable;
 use super::cap::under_cap;
@@ -34,11 +30,13 @@ use super::{
     is_taken, name_of, run_named, status_of, word_of,
 };
 
+mod arrival;
+
+pub(super) use arrival::arrive;
+use arrival::{arrive_one, own_id};
+
 /// How long a lease lasts, in seconds, where no worker says otherwise.
 const LEASE_SECONDS: u32 = 60;
-
-/// How long another program may hold the registry before a folder is left for later.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the transaction came to.
 enum Answer {
@@ -55,7 +53,11 @@ pub(super) fn submit(
     asked: &Submission,
     written: Written,
 ) -> Result<Submitted, SubmitError> {
-    let answer = server.desk().order(true, |c| known(c, asked, written))?;
+    let own = own_id(context)?;
+    let own = own.as_deref();
+    let answer = server
+        .desk()
+        .order(true, |c| known(c, asked, own, written))?;
     let (told, is_new) = match answer {
         Answer::Told(told) => (told, false),
         Answer::Refused(error) => return Err(error),
@@ -83,9 +85,14 @@ fn make(
     let Planned { plan, algos, items } = planned(context, asked)?;
     check(asked, &plan, None)?;
     let run_id = name_of(asked)?;
+    let tables = context.workspace.tables();
+    let own = context.workspace.make_id();
+    let own = own.context("name the workspace in", &tables)?;
+    let own = Some(own.as_str());
     if is_taken(context, asked)? {
         // Whoever asked for the same at the same time may have made it since.
-        return match server.desk().order(true, |c| known(c, asked, written))? {
+        let known = |c: &mut dyn Orders| known(c, asked, own, written);
+        return match server.desk().order(true, known)? {
             Answer::Told(told) => Ok(told),
             Answer::Refused(error) => Err(error),
             Answer::New => Err(SubmitError::RunIdTaken(run_id)),
@@ -97,6 +104,7 @@ fn make(
         "push": Uuid::new_v4().simple().to_string(),
         "by": format!("{user}@{host}"),
         "workspace": context.workspace.root().to_string_lossy(),
+        "workspace_id": own,
     });
     let jobs = Plan::new(&items, &algos, &ItemFilter::default());
     let rows = context.local().new_rows(&intent.run_id, &jobs);
@@ -121,7 +129,7 @@ fn make(
             // What came of a commit that was cut off is here.
             return Ok(Answer::Told(Outcome::made(&intent).told(written)));
         }
-        match known(c, asked, written)? {
+        match known(c, asked, own, written)? {
             Answer::New => {}
             answer => return Ok(answer),
         }
@@ -201,7 +209,12 @@ fn hash_bytes(asked: &Submission) -> Vec<u8> {
 }
 
 /// Returns what is known of the key, and else the run that will do.
-fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResult<Answer> {
+fn known(
+    c: &mut dyn Orders,
+    asked: &Submission,
+    own: Option<&str>,
+    written: Written,
+) -> FleetResult<Answer> {
     if let Some(key) = &asked.key
         && let Some(kept) = c.kept(&key.scope)?
     {
@@ -215,7 +228,7 @@ fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResul
             replayed: true,
         }));
     }
-    let Some((run_no, intent, line)) = earlier(c, asked)? else {
+    let Some((run_no, intent, line)) = earlier(c, asked, own)? else {
         return Ok(Answer::New);
     };
     let status = status_of(&line);
@@ -229,12 +242,20 @@ fn known(c: &mut dyn Orders, asked: &Submission, written: Written) -> FleetResul
     Ok(Answer::Told(told))
 }
 
-/// Returns the last run of the same parameters that will do instead of a new one, what was asked for then, and how it stands.
-fn earlier(c: &mut dyn Orders, asked: &Submission) -> FleetResult<Option<(i64, Intent, RunLine)>> {
+/// Returns the last run of the same parameters that will do instead of a new one, what was asked for then, and how it stands. Items of
+/// another workspace have other pictures, whatever their names.
+fn earlier(
+    c: &mut dyn Orders,
+    asked: &Submission,
+    own: Option<&str>,
+) -> FleetResult<Option<(i64, Intent, RunLine)>> {
     if asked.dedupe == super::Dedupe::None {
         return Ok(None);
     }
     for found in c.same(&hash_bytes(asked))? {
+        if found.workspace.is_some() && found.workspace.as_deref() != own {
+            continue;
+        }
         let Ok(intent) = serde_json::from_str::<Intent>(&found.body) else {
             continue;
         };
@@ -252,10 +273,12 @@ fn earlier(c: &mut dyn Orders, asked: &Submission) -> FleetResult<Option<(i64, I
 
 /// Returns the run that would be given back instead of a new one.
 pub(super) fn existing(
+    context: &OpsContext,
     server: &dyn Fleet,
     asked: &Submission,
 ) -> Result<Option<Existing>, SubmitError> {
-    let found = server.look(|c| earlier(c, asked))?;
+    let own = own_id(context)?;
+    let found = server.look(|c| earlier(c, asked, own.as_deref()))?;
     Ok(found.map(|(_, intent, line)| Existing {
         run_id: intent.run_id,
         status: status_of(&line),
@@ -361,6 +384,10 @@ pub(super) fn open(
             continue;
         };
         server.look(|c| Ok(arrive_one(context, c, &run_id)))??;
+        if !context.workspace.run(&run_id).manifest().is_file() {
+            // Of another workspace: only that one has its pictures.
+            continue;
+        }
         let read = if open.is_retry {
             let intent = asked(server, &run_id)?.transpose().ok();
             intent.zip(serde_json::from_str(&open.body).ok().map(Some))
@@ -506,66 +533,5 @@ fn kept(c: &mut dyn Orders, key: &RequestKey) -> FleetResult<Result<Option<Strin
         None => Ok(None),
         Some(kept) if kept.fingerprint == key.fingerprint.as_bytes() => Ok(Some(kept.body)),
         Some(_) => Err(SubmitError::KeyReused),
-    })
-}
-
-/// Makes the folders of runs that were asked for and have none here, or the one.
-pub(super) fn arrive(
-    context: &OpsContext,
-    server: &dyn Fleet,
-    only: Option<&RunId>,
-) -> Result<(), OpsError> {
-    let runs = server.look(|c| c.runs(only.map(RunId::as_str)))?;
-    let mut runs = runs
-        .into_iter()
-        .filter_map(|(run, _)| RunId::parse(&run).ok());
-    runs.try_for_each(|run| server.look(|c| Ok(arrive_one(context, c, &run)))?)
-}
-
-fn arrive_one(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(), OpsError> {
-    let paths = context.workspace.run(run_id);
-    if paths.manifest().is_file() {
-        return Ok(());
-    }
-    let Some(run) = c.run(run_id.as_str())? else {
-        return Ok(());
-    };
-    let state = paths.state();
-    std::fs::create_dir_all(&state).context("create", &state)?;
-    let path = paths.push_lock();
-    let held = FileLock::acquire_within(&path, PATIENCE).context("lock", &path)?;
-    if held.is_none() || paths.manifest().is_file() {
-        return Ok(());
-    }
-    let about = parameters(&run);
-    let text = |name: &str| about[name].as_str().unwrap_or_default().to_owned();
-    let (server, database) = c.place();
-    let mark = FleetMark {
-        v: 1,
-        state: FleetState::Pushed,
-        push: text("push"),
-        run_id: run_id.to_string(),
-        server,
-        database,
-        pushed_at: crate::domain::time::Timestamp::new(run.created),
-        pushed_by: text("by"),
-    };
-    // First, so that no worker on files ever takes it.
-    mark.create(&paths).context("write", &paths.fleet())?;
-    fault::here("submit.marked");
-    let rows = c.rows(run.run_no)?;
-    let patience = &mut |waited| waited < PATIENCE;
-    let done = context
-        .local()
-        .add_rows(run_id, &run.header, &rows, patience)?;
-    if done {
-        return Ok(());
-    }
-    Err(OpsError::Setup {
-        message: "gave up waiting for tables/generations.lock".into(),
-        hint: Some(format!(
-            "`archi3d run status --run-id {}` shows the run once it is free",
-            shell_word(run_id.as_str())
-        )),
     })
 }

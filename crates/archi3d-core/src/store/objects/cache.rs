@@ -1,6 +1,6 @@
 //! Blobs that were fetched before, on this machine's disk, up to a size.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::bucket::Bucket;
 use super::error::BucketError;
+use crate::platform::{self, FileVersion};
 use crate::store::artifacts::Blob;
 use crate::workspace::{artifact, durable};
 
@@ -17,6 +18,12 @@ const COUNTED: Duration = Duration::from_secs(30);
 
 /// A part of what may be in the folder: who adds more than this counts anew.
 const SHARE: u64 = 20;
+
+/// So long after a use another one is not noted: what was used then stays for now.
+const USED: Duration = Duration::from_secs(60);
+
+/// So many files are known to be as they were.
+const KNOWN: usize = 10_000;
 
 /// What somebody is still fetching is written to all the time; a temporary file as old as this is of a dead one.
 const OLD: Duration = Duration::from_secs(3_600);
@@ -37,6 +44,8 @@ pub struct Cache {
     counted: Mutex<Option<Counted>>,
     /// Who fetches a blob, so that others of this process wait for it.
     busy: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    /// Files that were compared with their hash: as long as nobody writes into one it is not read again for that.
+    intact: Mutex<HashSet<FileVersion>>,
 }
 
 impl Cache {
@@ -47,6 +56,7 @@ impl Cache {
             most,
             counted: Mutex::default(),
             busy: Mutex::default(),
+            intact: Mutex::default(),
         }
     }
 
@@ -101,11 +111,7 @@ impl Cache {
 
     fn have_alone(&self, bucket: &Bucket, blob: &Blob, path: &Path) -> Result<(), BucketError> {
         if let Ok(found) = fs::symlink_metadata(path) {
-            // A program that was given it may have written into it.
-            let intact = || artifact::hash_file(path).is_ok_and(|sum| sum == blob.sha256);
-            if found.is_file() && found.len() == blob.size && intact() {
-                let used = fs::File::open(path);
-                let _ = used.and_then(|file| file.set_modified(now()));
+            if found.is_file() && found.len() == blob.size && self.is_intact(blob, path, &found) {
                 return Ok(());
             }
             let _ = fs::remove_file(path);
@@ -119,6 +125,33 @@ impl Cache {
             rights.set_readonly(true);
             fs::set_permissions(part, rights)
         })
+    }
+
+    /// Tells whether a file is what its name says, and notes that it was used.
+    fn is_intact(&self, blob: &Blob, path: &Path, found: &fs::Metadata) -> bool {
+        let known = || self.intact.lock().unwrap_or_else(PoisonError::into_inner);
+        let age = found.modified().ok().and_then(|at| at.elapsed().ok());
+        let lately = age.is_some_and(|age| age < USED);
+        if known().contains(&platform::version(found)) && lately {
+            return true;
+        }
+        // A program that was given it may have written into it.
+        if artifact::hash_file(path).is_ok_and(|sum| sum == blob.sha256) {
+            let used = fs::File::open(path);
+            let noted = used.and_then(|file| {
+                file.set_modified(now())?;
+                file.metadata()
+            });
+            if let Ok(noted) = noted {
+                let mut known = known();
+                if known.len() >= KNOWN {
+                    known.clear();
+                }
+                known.insert(platform::version(&noted));
+            }
+            return true;
+        }
+        false
     }
 
     /// Removes what was not used for longest until so many bytes more have room.

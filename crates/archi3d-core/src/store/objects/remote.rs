@@ -36,7 +36,7 @@ pub struct RemoteOptions {
     /// The run, in that folder.
     pub paths: RunPaths,
     /// What was fetched before.
-    pub cache: Cache,
+    pub cache: Arc<Cache>,
     /// The database that has its files there, as the bucket knows it; nothing where that is not looked at.
     pub fleet: Option<String>,
     /// Where notices go.
@@ -175,7 +175,12 @@ impl Remote {
         }
         match self.of.cache.open(&self.of.bucket, &Blob::from(file)) {
             Ok(opened) => Ok(Some(opened)),
-            Err(BucketError::Missing(_) | BucketError::Damaged(_)) => Ok(None),
+            Err(BucketError::Missing(_)) => {
+                // Of a place that is not mounted any more everything is missing.
+                self.expect_ours()?;
+                Ok(None)
+            }
+            Err(BucketError::Damaged(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -41,6 +41,9 @@ pub struct ConnectionCache {
     runs: Mutex<Option<PgRuns>>,
     /// For those who order: one at a time, so that a hundred who ask at once take one connection.
     desk: Mutex<Option<Connection>>,
+    /// For those who read results.
+    #[cfg(feature = "objects")]
+    buckets: bytes::OpenBuckets,
 }
 
 /// The connection of those who order something.
@@ -178,10 +181,15 @@ impl PgFleet {
     }
 
     /// Returns the files of a job's result, and the bucket they lie in.
-    fn in_bucket(&self, run_id: &RunId, job: &JobId) -> Option<(String, Vec<Artifact>)> {
-        self.workspace.run(run_id).fleet().exists().then_some(())?;
-        let runs = self.runs_with(run_id).ok()?;
-        let found = runs.ask(|c| {
+    fn in_bucket(
+        &self,
+        run_id: &RunId,
+        job: &JobId,
+    ) -> Result<Option<(String, Vec<Artifact>)>, StoreError> {
+        if !self.workspace.run(run_id).fleet().exists() {
+            return Ok(None);
+        }
+        self.runs_with(run_id)?.ask(|c| {
             let Some(url) = import::run(c, run_id.as_str())?.and_then(|run| run.artifacts_url)
             else {
                 return Ok(None);
@@ -196,8 +204,7 @@ impl PgFleet {
                 Some(last) => Ok(Some((url, artifacts(&reuse::files(c, &last.hold)?)))),
                 None => Ok(None),
             }
-        });
-        found.ok().flatten()
+        })
     }
 }
 
@@ -243,6 +250,17 @@ impl Fleet for PgFleet {
 
     fn check(&self) -> Result<(), StoreError> {
         self.connect("serve").map(drop)
+    }
+
+    fn reach_wake(&self) -> Result<Option<()>, StoreError> {
+        let Some(wake) = self.wake(None)? else {
+            return Ok(None);
+        };
+        let reached = wake.reach().map_err(|error| StoreError::Away {
+            what: format!("Redis cannot be reached: {error}"),
+            hint: "workers poll the database meanwhile".into(),
+        });
+        reached.map(Some)
     }
 
     fn init(&self, check: bool) -> Result<Schema, StoreError> {
@@ -362,14 +380,29 @@ impl Fleet for PgFleet {
         self.runs_with(run)?.algo_versions(run)
     }
 
-    fn files_in_bucket(&self, run: &RunId, job: &JobId) -> Option<Vec<Artifact>> {
-        self.in_bucket(run, job).map(|(_, files)| files)
+    fn files_in_bucket(
+        &self,
+        run: &RunId,
+        job: &JobId,
+    ) -> Result<Option<Vec<Artifact>>, StoreError> {
+        Ok(self.in_bucket(run, job)?.map(|(_, files)| files))
     }
 
-    fn fetch(&self, run: &RunId, job: &JobId, name: &str) -> Option<std::fs::File> {
-        let (url, files) = self.in_bucket(run, job)?;
-        let file = files.iter().find(|file| file.name == name)?;
-        bytes::read(self, run, job, &url, file)
+    fn fetch(
+        &self,
+        run: &RunId,
+        job: &JobId,
+        name: &str,
+    ) -> Result<Option<std::fs::File>, StoreError> {
+        let found = self.in_bucket(run, job)?;
+        let named = found.as_ref().and_then(|(url, files)| {
+            let file = files.iter().find(|file| file.name == name)?;
+            Some((url, file))
+        });
+        match named {
+            Some((url, file)) => bytes::read(self, (run, job), url, file),
+            None => Ok(None),
+        }
     }
 
     fn hire(

@@ -24,6 +24,19 @@ pub struct Same {
     pub run_id: String,
     /// What was asked for, as JSON.
     pub body: String,
+    /// What the workspace calls itself in which that was, if it was noted.
+    pub workspace: Option<String>,
+}
+
+/// A run that a service shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// How the database numbers it.
+    pub run_no: i64,
+    /// The run.
+    pub run_id: String,
+    /// How many jobs it has.
+    pub jobs: usize,
 }
 
 /// What was answered to a request with a key.
@@ -94,6 +107,22 @@ pub fn same(connection: &mut Connection, payload_hash: &[u8]) -> PgResult<Vec<Sa
             run_no: cells.take()?,
             run_id: cells.take()?,
             body: cells.take()?,
+            workspace: cells.take()?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Returns the runs that a service shows, or the one.
+pub fn shown(connection: &mut Connection, only: Option<&str>) -> PgResult<Vec<Shown>> {
+    let sql = &statements::ORDERS_SHOWN;
+    let rows = connection.rows(sql, &[&only])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        Ok(Shown {
+            run_no: cells.take()?,
+            run_id: cells.take()?,
+            jobs: cells.count()?,
         })
     };
     rows.iter().map(read).collect()
@@ -281,6 +310,10 @@ impl Orders for Connection {
 
     fn runs(&mut self, only: Option<&str>) -> PgResult<Vec<(String, String)>> {
         runs(self, only)
+    }
+
+    fn shown(&mut self, only: Option<&str>) -> PgResult<Vec<Shown>> {
+        shown(self, only)
     }
 
     fn open(&mut self) -> PgResult<Vec<Open>> {

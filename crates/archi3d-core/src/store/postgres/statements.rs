@@ -384,7 +384,7 @@ statements! {
         => [BOOL];
     ORDER_SAME = "order_same",
         [BYTEA]
-        => [INT8, TEXT, TEXT];
+        => [INT8, TEXT, TEXT, TEXT];
     ORDER_PAST = "order_past",
         [BYTEA]
         => [INT8];
@@ -400,6 +400,9 @@ statements! {
     ORDERS = "orders",
         [TEXT]
         => [TEXT, TEXT];
+    ORDERS_SHOWN = "orders_shown",
+        [TEXT]
+        => [INT8, TEXT, INT8];
     ORDERS_AGAIN = "orders_again",
         [TEXT]
         => [INT8, FLOAT8, FLOAT8];

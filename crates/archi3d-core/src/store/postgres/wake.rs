@@ -68,6 +68,13 @@ impl Wake {
         line(&mut talk).map(drop)
     }
 
+    /// Looks whether it answers.
+    pub fn reach(&self) -> io::Result<()> {
+        let mut talk = self.connect()?;
+        send(talk.get_mut(), &["PING"])?;
+        line(&mut talk).map(drop)
+    }
+
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in self.place.to_socket_addrs()? {

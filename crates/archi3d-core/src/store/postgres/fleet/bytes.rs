@@ -14,8 +14,8 @@ mod none;
 
 #[cfg(feature = "objects")]
 pub(super) use buckets::{
-    forget_trial, prunable, put_named, put_pictures, read, remote, remove_unreferred, stage,
-    trial_place,
+    OpenBuckets, forget_trial, prunable, put_named, put_pictures, read, remote, remove_unreferred,
+    stage, trial_place,
 };
 #[cfg(not(feature = "objects"))]
 pub(super) use none::{

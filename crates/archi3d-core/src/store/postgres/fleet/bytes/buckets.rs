@@ -1,9 +1,9 @@
 //! The pictures and results of a fleet's runs in a bucket: put, fetched, and forgotten.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
@@ -98,19 +98,18 @@ pub(in crate::store::postgres::fleet) fn remote(
     let bucket = bucket_of(context, url)?;
     bucket.probe()?;
     bucket.expect(&fleet)?;
-    let mut options = files_in(context, run_id, bucket, cache_gb, notices);
-    options.fleet = Some(fleet);
-    Ok(Arc::new(Remote::new(options)))
+    Ok(Arc::new(Remote::new(RemoteOptions {
+        bucket: Arc::new(bucket),
+        workspace: context.workspace.clone(),
+        paths: context.workspace.run(run_id),
+        cache: Arc::new(cache(context, cache_gb)),
+        fleet: Some(fleet),
+        notices,
+    })))
 }
 
-/// The files of a run in a bucket, for this workspace.
-fn files_in(
-    context: &PgFleet,
-    run_id: &RunId,
-    bucket: Bucket,
-    cache_gb: Option<f64>,
-    notices: NoticeSink,
-) -> RemoteOptions {
+/// What was fetched before into this workspace, or where all of its machine's are told to keep that.
+fn cache(context: &PgFleet, cache_gb: Option<f64>) -> Cache {
     let said = (context.site.variables)(CACHE);
     let folder = said.filter(|text| !text.is_empty()).map_or_else(
         || context.workspace.root().join("cache").join("blobs"),
@@ -122,14 +121,7 @@ fn files_in(
         reason = "gigabytes as people type them, checked to be positive"
     )]
     let most = (cache_gb.unwrap_or(CACHE_GB) * 1e9) as u64;
-    RemoteOptions {
-        bucket: Arc::new(bucket),
-        workspace: context.workspace.clone(),
-        paths: context.workspace.run(run_id),
-        cache: Cache::new(folder, most),
-        fleet: None,
-        notices,
-    }
+    Cache::new(folder, most)
 }
 
 /// Pictures up to this size are held in memory while they are put, as many as are put at once.
@@ -419,15 +411,57 @@ pub(in crate::store::postgres::fleet) fn remove_unreferred(
     Ok(removed)
 }
 
-/// Returns a file of a result that was not pulled yet, if its bucket has it.
+/// Buckets that those who read have open, each with what was fetched from it and the database as it knows that: a request
+/// for one file costs no new connection.
+#[derive(Default)]
+pub(in crate::store::postgres::fleet) struct OpenBuckets(Mutex<HashMap<String, OpenBucket>>);
+
+#[derive(Clone)]
+struct OpenBucket {
+    bucket: Arc<Bucket>,
+    cache: Arc<Cache>,
+    fleet: String,
+}
+
+impl OpenBuckets {
+    fn held(&self) -> MutexGuard<'_, HashMap<String, OpenBucket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, context: &PgFleet, url: &str) -> Result<OpenBucket, StoreError> {
+        if let Some(known) = self.held().get(url) {
+            return Ok(known.clone());
+        }
+        let opened = OpenBucket {
+            bucket: Arc::new(bucket_of(context, url)?),
+            cache: Arc::new(cache(context, None)),
+            fleet: context.all_runs()?.ask(keep::fleet_name)?,
+        };
+        self.held().insert(url.to_owned(), opened.clone());
+        Ok(opened)
+    }
+}
+
+/// Returns a file of a result that was not pulled yet; nothing if its bucket has lost it.
 pub(in crate::store::postgres::fleet) fn read(
     context: &PgFleet,
-    run_id: &RunId,
-    job: &JobId,
+    (run_id, job): (&RunId, &JobId),
     url: &str,
     file: &Artifact,
-) -> Option<fs::File> {
-    let bucket = bucket_of(context, url).ok()?;
-    let files = files_in(context, run_id, bucket, None, Arc::new(|_| ()));
-    Remote::new(files).open(job, file).ok().flatten()
+) -> Result<Option<fs::File>, StoreError> {
+    let open = context.known.buckets.open(context, url)?;
+    let remote = Remote::new(RemoteOptions {
+        bucket: open.bucket,
+        workspace: context.workspace.clone(),
+        paths: context.workspace.run(run_id),
+        cache: open.cache,
+        fleet: Some(open.fleet),
+        notices: Arc::new(|_| ()),
+    });
+    let opened = remote.open(job, file);
+    if opened.is_err() {
+        // Credentials may be others by now.
+        context.known.buckets.held().remove(url);
+    }
+    opened
 }

@@ -96,10 +96,9 @@ pub(in crate::store::postgres::fleet) fn remote(
 
 pub(in crate::store::postgres::fleet) fn read(
     _: &PgFleet,
-    _: &RunId,
-    _: &JobId,
-    _: &str,
+    _: (&RunId, &JobId),
+    url: &str,
     _: &Artifact,
-) -> Option<std::fs::File> {
-    None
+) -> Result<Option<std::fs::File>, StoreError> {
+    Err(without(url))
 }
