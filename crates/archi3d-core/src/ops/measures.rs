@@ -11,7 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::attempts::{AttemptOutcome, NamedAttempt, run_attempts};
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
-use crate::ops::view::status::RunStatus;
+use crate::ops::view::status::{Liveness, RunStatus};
 use crate::ops::{OpsContext, OpsError, adapters, health, workers};
 use crate::store::error::IoContext as _;
 use crate::workspace::durable;
@@ -564,9 +564,9 @@ fn of_attempts(
 
 fn of_workers(figures: &mut Figures, context: &OpsContext) -> Result<(), OpsError> {
     for worker in workers::workers(context)? {
-        let state = match worker.state.word() {
-            "dead" => "dead",
-            _ => "alive",
+        let state = match worker.state {
+            Liveness::Dead => "dead",
+            Liveness::Alive | Liveness::Silent => "alive",
         };
         let labels = [
             ("host", worker.host.as_deref().unwrap_or("")),
