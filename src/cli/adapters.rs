@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
@@ -116,7 +116,7 @@ fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         ));
     }
     if ui.is_json() {
-        ui.answer(&json!({ "adapters": entries }))?;
+        ui.list("adapters", &entries)?;
     } else {
         ui.data(&entries_text(&entries, args.all, Page::of_terminal()))?;
     }
@@ -274,7 +274,7 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     };
     let all = adapters::check(&context, &request, &cancel, &mut told)?;
     if ui.is_json() {
-        ui.answer(&json!({ "checks": all }))?;
+        ui.list("checks", &all)?;
     } else {
         let texts: Vec<String> = all.iter().map(checked_text).collect();
         ui.data(&texts.join("\n"))?;
@@ -295,17 +295,25 @@ fn check(args: &CheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     })
 }
 
+#[derive(Serialize)]
+struct Look<'a> {
+    key: &'a AlgoKey,
+    outcome: &'static str,
+    problems: &'a [String],
+    notes: &'a [String],
+}
+
 /// Shows what was found of a service's model without buying.
 fn show_look(looked: &Looked, ui: &Ui) -> Result<Exit, CliError> {
     let fine = looked.problems.is_empty();
     if ui.is_json() {
-        let look = json!({
-            "key": looked.key,
-            "outcome": "looked",
-            "problems": looked.problems,
-            "notes": looked.notes,
-        });
-        ui.data_json(&json!({ "checks": [look] }))?;
+        let look = Look {
+            key: &looked.key,
+            outcome: "looked",
+            problems: &looked.problems,
+            notes: &looked.notes,
+        };
+        ui.list("checks", &[look])?;
     } else {
         let mut text = format!(
             "{}: {}",
@@ -396,9 +404,34 @@ fn checked_text(checked: &Checked) -> String {
     text
 }
 
-fn resumed_json(resumed: &Resumed) -> Value {
-    let what = if resumed.is_algo { "algo" } else { "provider" };
-    json!({what: resumed.key, "opened": true, "reason": resumed.closed.reason})
+#[derive(Clone, Copy, Serialize)]
+struct Freed<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algo: Option<&'a AlgoKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a AlgoKey>,
+    opened: bool,
+    reason: &'a str,
+}
+
+impl<'a> Freed<'a> {
+    fn of(resumed: &'a Resumed) -> Self {
+        let key = Some(&resumed.key);
+        Self {
+            algo: key.filter(|_| resumed.is_algo),
+            provider: key.filter(|_| !resumed.is_algo),
+            opened: true,
+            reason: &resumed.closed.reason,
+        }
+    }
+}
+
+/// What was opened; the first of it also by itself, as programs read it that know of no more than one.
+#[derive(Serialize)]
+struct AllFreed<'a> {
+    #[serde(flatten)]
+    first: Freed<'a>,
+    resumed: Vec<Freed<'a>>,
 }
 
 fn resumed_text(resumed: &Resumed) -> String {
@@ -416,10 +449,11 @@ fn resume(args: &ResumeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     let context = open(global, ui)?;
     let resumed = adapters::resume(&context, &key)?;
     if ui.is_json() {
-        let all: Vec<Value> = resumed.iter().map(resumed_json).collect();
-        let mut answer = all[0].clone();
-        answer["resumed"] = json!(all);
-        ui.data_json(&answer)?;
+        let all: Vec<Freed<'_>> = resumed.iter().map(Freed::of).collect();
+        ui.answer(&AllFreed {
+            first: all[0],
+            resumed: all,
+        })?;
     } else {
         let lines: Vec<String> = resumed.iter().map(resumed_text).collect();
         ui.data(&lines.join("\n"))?;

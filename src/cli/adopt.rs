@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run_arg::JobArg;
 use crate::cli::ui::Ui;
-use archi3d_core::ops::adopt::{AdoptRequest, adopt};
+use archi3d_core::domain::id::RunId;
+use archi3d_core::ops::adopt::{AdoptRequest, Adopted, adopt};
 use archi3d_core::ops::cancel::Warn;
 
 /// The options of `run adopt`.
@@ -52,12 +53,11 @@ pub fn run(args: &AdoptArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     let warn: Warn = Arc::new(move |message| printer.warn(message));
     let adopted = adopt(&context, &request, &warn)?;
     if ui.is_json() {
-        ui.data_json(&json!({
-            "run_id": request.run_id,
-            "job_id": adopted.job_id,
-            "from": adopted.from,
-            "model": adopted.model,
-        }))?;
+        let run_id = &request.run_id;
+        ui.answer(&Answer {
+            run_id,
+            adopted: &adopted,
+        })?;
     } else {
         ui.say(&format!(
             "adopted: job {} has its result, {}; nothing was bought",
@@ -65,4 +65,11 @@ pub fn run(args: &AdoptArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         ));
     }
     Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    run_id: &'a RunId,
+    #[serde(flatten)]
+    adopted: &'a Adopted,
 }

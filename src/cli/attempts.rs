@@ -201,7 +201,7 @@ mod tests {
         run r1: 2 attempts of 1 job, $0.40 (times in UTC)
 
         335888:oak  relief  d610ebfd455b
-          1  put off    01-01 00:00:00  1.5 s         transient: 503
+          1  deferred   01-01 00:00:00  1.5 s         transient: 503
           2  completed  01-01 00:00:00  1.5 s  $0.40  request req-7 (resumed)
         ");
     }

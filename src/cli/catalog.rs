@@ -78,7 +78,7 @@ fn build(args: &BuildArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let warnings = context.settings.warnings.iter().chain(&report.warnings);
     tell(ui, warnings, &report.risky_cells, &report.notices);
     if ui.is_json() {
-        ui.data_json(&report.to_json())?;
+        ui.answer(&report.told())?;
     } else {
         ui.data(&to_text(&report))?;
     }

@@ -1,13 +1,15 @@
 //! `archi3d config …`: what is configured, and where each value comes from.
 
+use std::borrow::Cow;
+
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
-use archi3d_core::config::{SettingEntry, Settings};
+use archi3d_core::config::SettingEntry;
 use archi3d_core::domain::text::one_line;
 
 /// What can be done with the configuration.
@@ -58,26 +60,22 @@ fn show(args: &ShowArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         }
     }
     if ui.is_json() {
-        ui.data_json(&to_json(settings, &entries))?;
+        ui.answer(&Answer {
+            workspace: settings.workspace.to_string_lossy(),
+            entries: &entries,
+            warnings: &settings.warnings,
+        })?;
     } else {
         ui.data(&to_text(&entries, Page::of_list()))?;
     }
     Ok(Exit::Done)
 }
 
-fn to_json(settings: &Settings, entries: &[SettingEntry]) -> Value {
-    let entries = entries.iter().map(|entry| {
-        json!({
-            "name": entry.name,
-            "value": entry.value,
-            "origin": entry.origin.to_string(),
-        })
-    });
-    json!({
-        "workspace": settings.workspace.to_string_lossy(),
-        "entries": entries.collect::<Vec<_>>(),
-        "warnings": settings.warnings,
-    })
+#[derive(Serialize)]
+struct Answer<'a> {
+    workspace: Cow<'a, str>,
+    entries: &'a [SettingEntry],
+    warnings: &'a [String],
 }
 
 fn to_text(entries: &[SettingEntry], page: Page) -> String {

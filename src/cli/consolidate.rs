@@ -85,7 +85,7 @@ pub fn run(args: &ConsolidateArgs, global: &Global, ui: &Ui) -> Result<Exit, Cli
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data_json(&report.to_json())?;
+        ui.answer(&report.told())?;
     } else {
         ui.data(&to_text(&report))?;
     }

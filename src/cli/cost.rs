@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::confirm;
@@ -13,6 +13,7 @@ use crate::cli::run::parse_run_id;
 use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Fitted, Page, dollars};
 use crate::cli::ui::Ui;
+use archi3d_core::domain::id::{JobId, RunId};
 use archi3d_core::domain::money::Usd;
 use archi3d_core::domain::text::{counted, one_line};
 use archi3d_core::ops::cost::{cost_report, invoice, settle};
@@ -129,12 +130,12 @@ fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         );
     };
     if ui.is_json() {
-        ui.data_json(&json!({
-            "run_id": open.run_id,
-            "job_id": open.job_id,
-            "reserved_usd": open.usd,
-            "settled_usd": args.usd,
-        }))?;
+        ui.answer(&Answer {
+            run_id: &open.run_id,
+            job_id: &open.job_id,
+            reserved_usd: open.usd,
+            settled_usd: args.usd,
+        })?;
     } else {
         ui.say(&format!(
             "job {}: {} settled, {} was reserved",
@@ -144,6 +145,14 @@ fn settle(args: &SettleArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         ));
     }
     Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    run_id: &'a RunId,
+    job_id: &'a JobId,
+    reserved_usd: f64,
+    settled_usd: f64,
 }
 
 fn show(args: &ReportArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {

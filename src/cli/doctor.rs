@@ -2,13 +2,13 @@
 //! sets it right.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 
 use crate::cli::Global;
+use crate::cli::confirm;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::program;
 use crate::cli::run::parse_run_id;
@@ -106,33 +106,45 @@ fn agreed(args: &DoctorArgs, ui: &Ui, changes: &[String]) -> Result<bool, CliErr
     if args.yes {
         return Ok(true);
     }
-    if !io::stdin().is_terminal() {
+    if !confirm::can_ask(ui) {
         return Err(CliError::usage("these changes are not confirmed")
             .hint("nothing was changed; add --yes to make them"));
     }
-    ui.say("make these changes? [y/N]");
-    let mut answer = String::new();
-    let heard = io::stdin().lock().read_line(&mut answer).is_ok();
-    let yes = heard && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    let yes = confirm::ask("make these changes?");
     if !yes {
         ui.say("nothing was changed");
     }
     Ok(yes)
 }
 
+#[derive(Serialize)]
+struct Answer<'a> {
+    healthy: bool,
+    #[serde(serialize_with = "by_name")]
+    facts: &'a [(&'static str, String)],
+    findings: &'a [Finding],
+    mended: &'a [String],
+}
+
+fn by_name<S: Serializer>(
+    facts: &[(&'static str, String)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(
+        facts
+            .iter()
+            .map(|(name, said)| (name.replace(' ', "_"), said)),
+    )
+}
+
 fn show(checkup: &Checkup, repaired: &[String], ui: &Ui) -> Result<(), CliError> {
     if ui.is_json() {
-        let facts: Map<String, Value> = checkup
-            .facts
-            .iter()
-            .map(|(name, value)| (name.replace(' ', "_"), json!(value)))
-            .collect();
-        return ui.data_json(&json!({
-            "healthy": checkup.is_healthy(),
-            "facts": facts,
-            "findings": checkup.findings,
-            "mended": repaired,
-        }));
+        return ui.answer(&Answer {
+            healthy: checkup.is_healthy(),
+            facts: &checkup.facts,
+            findings: &checkup.findings,
+            mended: repaired,
+        });
     }
     ui.data(&to_text(checkup))
 }

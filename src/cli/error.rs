@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::program;
 use crate::cli::signal::Signal;
@@ -150,13 +150,17 @@ impl CliError {
     }
 
     /// Returns the error as machines read it.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "error": self.source.to_string(),
-            "caused_by": self.causes(),
-            "hints": self.hints.iter().map(|hint| program::as_typed(hint)).collect::<Vec<_>>(),
-            "exit_code": self.exit().code(),
-        })
+    pub fn told(&self) -> ToldError {
+        ToldError {
+            error: self.source.to_string(),
+            caused_by: self.causes(),
+            hints: self
+                .hints
+                .iter()
+                .map(|hint| program::as_typed(hint))
+                .collect(),
+            exit_code: self.exit().code(),
+        }
     }
 
     fn causes(&self) -> Vec<String> {
@@ -199,6 +203,15 @@ impl From<FilterError> for CliError {
     fn from(error: FilterError) -> Self {
         Self::new(ErrorKind::Usage, error)
     }
+}
+
+/// An error as machines read it.
+#[derive(Debug, Serialize)]
+pub struct ToldError {
+    error: String,
+    caused_by: Vec<String>,
+    hints: Vec<String>,
+    exit_code: u8,
 }
 
 #[cfg(test)]
@@ -277,7 +290,7 @@ mod tests {
     fn machines_get_the_same_error_as_an_object() {
         let error = CliError::usage("no").hint("yes");
         assert_eq!(
-            error.to_json().to_string(),
+            serde_json::to_string(&error.told()).expect("plain fields"),
             r#"{"error":"no","caused_by":[],"hints":["yes"],"exit_code":2}"#
         );
     }

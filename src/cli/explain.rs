@@ -14,6 +14,7 @@ use crate::cli::run_arg::JobArg;
 use crate::cli::table::{Page, dollars, lines_of, short_duration, straight_table};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::id::{JobId, RunId};
+use archi3d_core::domain::reason::ReasonCode;
 use archi3d_core::domain::text::{counted, one_line, shell_word};
 use archi3d_core::ops::explain::run_explain;
 use archi3d_core::ops::select::WorkerRequest;
@@ -113,9 +114,9 @@ fn worker(options: &RunOptions, run: &str, job: &JobId) -> String {
 fn to_text(told: &Explanation, page: Page) -> String {
     // A person must never take a rehearsal for a result.
     let state = match told.code {
-        "rehearsed_only" => "rehearsed".to_owned(),
-        code if code == told.state => code.to_owned(),
-        code => format!("{} ({code})", one_line(&told.state)),
+        ReasonCode::RehearsedOnly => "rehearsed".to_owned(),
+        code if code.word() == told.state => told.state.clone(),
+        code => format!("{} ({})", one_line(&told.state), code.word()),
     };
     let head = format!(
         "{} with {} in run {}: {state}, job {}",

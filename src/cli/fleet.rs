@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
-use crate::cli::signal::STOP_GRACE;
+use crate::cli::fleet_args::{FleetArgs, StopArgs};
 use crate::cli::ui::Ui;
-use crate::cli::worker::{Lease, dollars, gigabytes, lease, parallel, seconds};
+use crate::cli::worker::{dollars, parallel, seconds};
 
 #[cfg(feature = "postgres")]
 mod answers;
@@ -43,7 +43,7 @@ pub enum FleetCommand {
   archi3d fleet init --check
       exit 2 unless the schema is there and fits this program; changes nothing
   archi3d fleet init --print > schema.sql
-      for whoever may create tables there
+      for the role that may create tables there
 
 Safe to run twice, and by many at once. A schema that is newer than this program is left
 as it is.")]
@@ -113,33 +113,20 @@ pub struct WorkerArgs {
     /// End when nothing was to be done for this many seconds
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
     until_idle: Option<Duration>,
-    /// What this worker is called [default: a new name at every start]
-    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
-    worker_id: Option<String>,
-    /// How long running jobs may go on after SIGTERM before they are stopped and given back, in
-    /// seconds [default: 20]
-    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
-    stop_grace: Option<Duration>,
-    /// How long a lease lasts without a beat, in seconds, or `auto`: by how long jobs of each
-    /// run took [default: what each run says]
-    #[arg(long, visible_alias = "lease", value_name = "SECS", value_parser = lease, env = "LEASE_SECONDS", allow_hyphen_values = true)]
-    lease_secs: Option<Lease>,
-    /// Also hear of new jobs from Redis, as redis://HOST:6379 [default: ARCHI3D_WAKE]
-    #[arg(long, value_name = "URL")]
-    wake: Option<String>,
+    #[command(flatten)]
+    stop: StopArgs,
     /// Start no job that would bring its run above this many US dollars; a limit in global.yaml
     /// holds too
     #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
     budget_usd: Option<f64>,
-    /// How many gigabytes of pictures fetched from a bucket are kept here [default: 10]
-    #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
-    cache_gb: Option<f64>,
     /// Copy the result of an earlier identical job of any run instead of buying it
     #[arg(long)]
     reuse: bool,
     /// Take every run as agreed to, whatever it is expected to cost
     #[arg(long, short = 'y')]
     yes: bool,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 /// The options of `fleet pull`.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -13,6 +12,7 @@ use crate::cli::ui::Ui;
 use archi3d_core::domain::rank::wilson;
 use archi3d_core::domain::text::counted;
 use archi3d_core::ops::judge::{Imported, RankRequest, Ranked, Ranking, import, ranking};
+use archi3d_core::ops::view::judge::RankingView;
 
 /// The commands about judging.
 #[derive(Debug, Subcommand)]
@@ -81,7 +81,7 @@ fn show_import(imported: &Imported, ui: &Ui) -> Result<Exit, CliError> {
         ui.warn(&format!("skipped: {refused}"));
     }
     if ui.is_json() {
-        ui.data_json(&serde_json::to_value(imported).expect("plain data"))?;
+        ui.answer(&imported)?;
     } else {
         let strange = match imported.unknown_jobs {
             0 => String::new(),
@@ -105,7 +105,7 @@ fn show_import(imported: &Imported, ui: &Ui) -> Result<Exit, CliError> {
 
 fn show_ranking(ranking: &Ranking, ui: &Ui) -> Result<Exit, CliError> {
     if ui.is_json() {
-        ui.data_json(&to_json(ranking))?;
+        ui.answer(&RankingView::of(ranking))?;
         return Ok(Exit::Done);
     }
     if ranking.algos.is_empty() {
@@ -203,34 +203,4 @@ fn cells(one: &Ranked) -> Vec<String> {
         },
         one.per_accepted_usd().map_or_else(|| "-".into(), dollars),
     ]
-}
-
-fn to_json(ranking: &Ranking) -> Value {
-    let algos: Vec<Value> = ranking
-        .algos
-        .iter()
-        .map(|one| {
-            let interval = one.standing.and_then(|standing| standing.interval);
-            json!({
-                "algo": one.algo,
-                "points": one.standing.map(|standing| standing.points),
-                "interval": interval.map(|(low, high)| [low, high]),
-                "best": one.standing.and_then(|standing| standing.best),
-                "votes": one.standing.map(|standing| standing.votes),
-                "judged": one.judged,
-                "accepted": one.accepted,
-                "spent_usd": one.spent,
-                "per_accepted_usd": one.per_accepted_usd(),
-            })
-        })
-        .collect();
-    json!({
-        "algos": algos,
-        "mode": ranking.pairs.mode,
-        "votes": ranking.pairs.votes,
-        "both_unusable": ranking.pairs.both_unusable,
-        "left_out": ranking.pairs.left_out,
-        "agreement": ranking.pairs.agreement,
-        "unconnected": ranking.pairs.unconnected,
-    })
 }

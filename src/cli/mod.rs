@@ -34,6 +34,7 @@ pub mod explain;
 pub mod export;
 pub mod figures;
 pub mod fleet;
+pub mod fleet_args;
 #[cfg(feature = "serve")]
 pub mod followers;
 pub mod guard;
@@ -319,7 +320,7 @@ fn show_clap(error: &clap::Error, ui: &Ui) -> Exit {
         ui.say(text);
         if ui.is_json() {
             // The error itself is already told; a failing stdout adds nothing.
-            let _ = ui.data_json(&usage_error(error.kind(), text).to_json());
+            let _ = ui.answer(&usage_error(error.kind(), text).told());
         }
         return Exit::Request;
     }

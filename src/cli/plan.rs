@@ -14,6 +14,7 @@ use crate::cli::ui::Ui;
 use crate::cli::worker::WorkerArgs;
 use archi3d_core::domain::money::Usd;
 use archi3d_core::domain::order::JobOrder;
+use archi3d_core::domain::reason::ReasonCode;
 use archi3d_core::domain::text::{counted, one_line};
 use archi3d_core::ops::plan::run_plan;
 use archi3d_core::ops::view::plan::{AlgoPlan, Plan, Sums, starting};
@@ -220,7 +221,7 @@ fn money(plan: &Plan) -> Vec<String> {
         let refused = plan
             .jobs
             .iter()
-            .filter(|job| job.reason.code == "over_budget")
+            .filter(|job| job.reason.code == ReasonCode::OverBudget)
             .count();
         lines.push(format!(
             "  limit of the {}: {}, {} left; {} would be refused",

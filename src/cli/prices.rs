@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::attempts::dollars;
@@ -41,6 +40,15 @@ struct Change<'a> {
     now: Option<f64>,
 }
 
+#[derive(Serialize)]
+struct Answer<'a> {
+    prices: &'a [PriceEntry],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refreshed: Option<&'a Vec<Refreshed>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<&'a Vec<Change<'a>>>,
+}
+
 /// Shows the prices, after asking for them if that is wanted.
 pub fn run(args: &PricesArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let mut context = global.context()?;
@@ -56,12 +64,11 @@ pub fn run(args: &PricesArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
     let now = prices(&context);
     let changes = changes(&before, &now);
     if ui.is_json() {
-        let mut answer = json!({ "prices": now });
-        if args.refresh {
-            answer["refreshed"] = json!(refreshed);
-            answer["changed"] = json!(changes);
-        }
-        ui.answer(&answer)?;
+        ui.answer(&Answer {
+            prices: &now,
+            refreshed: args.refresh.then_some(&refreshed),
+            changed: args.refresh.then_some(&changes),
+        })?;
         return Ok(Exit::Done);
     }
     let mut lines = lines(&now, Page::of_terminal());

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -67,7 +66,7 @@ pub fn run(command: &RegistryCommand, global: &Global, ui: &Ui) -> Result<Exit, 
         ui.warn(warning);
     }
     if ui.is_json() {
-        ui.data_json(&json!(report))?;
+        ui.answer(&report)?;
     } else {
         ui.data(&to_text(&report))?;
     }

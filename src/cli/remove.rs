@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::confirm;
@@ -12,6 +12,7 @@ use crate::cli::run::parse_run_id;
 use crate::cli::table::dollars;
 use crate::cli::ui::Ui;
 use crate::cli::waiting;
+use archi3d_core::domain::id::RunId;
 use archi3d_core::domain::text::counted;
 use archi3d_core::ops::remove::{Removal, remove_run};
 
@@ -56,18 +57,28 @@ pub fn run(args: &RemoveArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             .hint("add --yes to remove it without a question"));
     };
     if ui.is_json() {
-        ui.data_json(&json!({
-            "run_id": removal.run_id,
-            "removed": true,
-            "rows": removal.rows,
-            "rehearsed": removal.rehearsed,
-            "failed": removal.failed,
-            "spent_usd": removal.spent_usd,
-        }))?;
+        ui.answer(&Answer {
+            run_id: &removal.run_id,
+            removed: true,
+            rows: removal.rows,
+            rehearsed: removal.rehearsed,
+            failed: removal.failed,
+            spent_usd: removal.spent_usd,
+        })?;
     } else {
         ui.say(&format!("removed: {}", what(&removal)));
     }
     Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    run_id: &'a RunId,
+    removed: bool,
+    rows: usize,
+    rehearsed: usize,
+    failed: usize,
+    spent_usd: f64,
 }
 
 fn what(removal: &Removal) -> String {

@@ -1,7 +1,6 @@
 //! `archi3d run list`: the runs of a workspace at a glance.
 
 use clap::Args;
-use serde_json::json;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -29,7 +28,7 @@ pub fn run(global: &Global, ui: &Ui) -> Result<Exit, CliError> {
         ui.warn(&trouble);
     }
     if ui.is_json() {
-        ui.answer(&json!({ "runs": runs }))?;
+        ui.list("runs", &runs)?;
     } else {
         ui.data(&to_text(&runs, Page::of_terminal()))?;
     }

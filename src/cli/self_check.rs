@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
@@ -41,6 +41,13 @@ pub struct SelfCheckArgs {
     artifacts: Option<String>,
 }
 
+#[derive(Serialize)]
+struct Answer<'a> {
+    ok: bool,
+    version: version::Facts,
+    checks: &'a [Line],
+}
+
 /// Tries everything and says how it went.
 pub fn run(args: &SelfCheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     let request = SelfCheckRequest {
@@ -68,7 +75,11 @@ pub fn run(args: &SelfCheckArgs, global: &Global, ui: &Ui) -> Result<Exit, CliEr
         for fix in lines.iter_mut().filter_map(|line| line.fix.as_mut()) {
             *fix = program::as_typed(fix);
         }
-        ui.answer(&json!({"ok": works, "version": version::facts(), "checks": lines}))?;
+        ui.answer(&Answer {
+            ok: works,
+            version: version::facts(),
+            checks: &lines,
+        })?;
     }
     match signals.first() {
         Some(signal) => Ok(Exit::Interrupted(signal)),

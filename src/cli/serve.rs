@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, ErrorKind, Exit};
+use crate::cli::fleet_args::StopArgs;
 use crate::cli::followers::Followers;
-use crate::cli::signal::{self, STOP_GRACE};
+use crate::cli::signal;
 use crate::cli::ui::Ui;
-use crate::cli::worker::seconds;
 use archi3d_core::ops::OpsError;
 use archi3d_core::ops::tokens::Tokens;
 use archi3d_server::{ServeOptions, Stop, serve};
@@ -49,16 +49,22 @@ pub struct ServeArgs {
     /// How many workers carry out runs that are submitted
     #[arg(long, value_name = "N", default_value = "0")]
     workers: usize,
-    /// How long running jobs of these workers may go on after SIGTERM before they are stopped and
-    /// given back, in seconds [default: 20]
-    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
-    stop_grace: Option<Duration>,
+    #[command(flatten)]
+    stop: StopArgs,
     /// Let everybody read the metrics
     #[arg(long)]
     metrics_open: bool,
     /// Serve nothing: ask the service that listens there whether it can work, and tell by the exit code
     #[arg(long)]
     check: bool,
+}
+
+/// Where the service is reached, and with which token.
+#[derive(Serialize)]
+struct Served<'a> {
+    address: SocketAddr,
+    url: String,
+    token: &'a str,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -134,7 +140,7 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
             args.workers,
             &workspace,
             store,
-            args.stop_grace,
+            args.stop.stop_grace,
         ));
         if let Some(Err(_)) = &followers {
             stop.ask();
@@ -142,8 +148,13 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         let address = format!("http://{}/", ready.address);
         let said = match &ready.token {
             Some(token) if ui.is_json() => {
-                let page = format!("{address}#token={token}");
-                ui.answer(&json!({"address": ready.address, "url": page, "token": token}))
+                let url = format!("{address}#token={token}");
+                let address = ready.address;
+                ui.answer(&Served {
+                    address,
+                    url,
+                    token,
+                })
             }
             Some(token) => {
                 ui.say("serving until Ctrl-C; this address is for you alone:");

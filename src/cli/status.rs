@@ -15,7 +15,7 @@ use crate::cli::resume::quoted;
 use crate::cli::run_arg::RunArg;
 use crate::cli::selection_args::items;
 use crate::cli::table::{Fitted, Page};
-use crate::cli::ui::Ui;
+use crate::cli::ui::{self, Ui};
 use crate::cli::watch;
 use archi3d_core::domain::job::Status;
 use archi3d_core::domain::text::one_line;
@@ -83,7 +83,7 @@ pub fn run(args: &StatusArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             let status = run_status(&context, &run_id)?;
             Ok(watch::Look {
                 over: status.is_over(),
-                json: serde_json::json!(Shown::of(&status)),
+                json: ui::value(&Shown::of(&status)),
                 draw: Box::new(move |page| text::render(&status, page)),
             })
         });

@@ -1,13 +1,14 @@
 //! `archi3d token`: who may use the HTTP service.
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::table::{Fitted, Page};
 use crate::cli::ui::Ui;
 use archi3d_core::domain::text::one_line;
+use archi3d_core::domain::time::Timestamp;
 use archi3d_core::ops::tokens::{self, Role, Token, TokenRequest, Tokens};
 
 /// What can be done with tokens.
@@ -90,9 +91,10 @@ pub fn run(command: &TokenCommand, global: &Global, ui: &Ui) -> Result<Exit, Cli
                 },
             )?;
             if ui.is_json() {
-                let mut answer = public(&made.kept);
-                answer["token"] = json!(made.token);
-                ui.answer(&answer)?;
+                ui.answer(&Public {
+                    token: Some(&made.token),
+                    ..Public::of(&made.kept)
+                })?;
             } else {
                 ui.data(&made.token)?;
                 ui.say("keep it: it is not shown again");
@@ -101,8 +103,8 @@ pub fn run(command: &TokenCommand, global: &Global, ui: &Ui) -> Result<Exit, Cli
         TokenCommand::List(_) => {
             let tokens = Tokens::read(&context)?.tokens;
             if ui.is_json() {
-                let all: Vec<_> = tokens.iter().map(public).collect();
-                ui.answer(&json!({ "tokens": all }))?;
+                let all: Vec<_> = tokens.iter().map(Public::of).collect();
+                ui.list("tokens", &all)?;
             } else {
                 ui.data(&to_text(&tokens, Page::of_terminal()))?;
             }
@@ -110,7 +112,7 @@ pub fn run(command: &TokenCommand, global: &Global, ui: &Ui) -> Result<Exit, Cli
         TokenCommand::Revoke(args) => {
             let gone = tokens::revoke(&context, &args.name)?;
             if ui.is_json() {
-                ui.answer(&public(&gone))?;
+                ui.answer(&Public::of(&gone))?;
             } else {
                 ui.say(&format!(
                     "revoked: {} ({})",
@@ -123,14 +125,29 @@ pub fn run(command: &TokenCommand, global: &Global, ui: &Ui) -> Result<Exit, Cli
     Ok(Exit::Done)
 }
 
-fn public(token: &Token) -> serde_json::Value {
-    json!({
-        "id": token.id,
-        "name": token.name,
-        "role": token.role,
-        "created_at": token.created_at,
-        "daily_cap_usd": token.daily_cap_usd,
-    })
+/// What is told of a token; itself only when it was just made.
+#[derive(Serialize)]
+struct Public<'a> {
+    id: &'a str,
+    name: &'a str,
+    role: Role,
+    created_at: Timestamp,
+    daily_cap_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<&'a str>,
+}
+
+impl<'a> Public<'a> {
+    fn of(token: &'a Token) -> Self {
+        Self {
+            id: &token.id,
+            name: &token.name,
+            role: token.role,
+            created_at: token.created_at,
+            daily_cap_usd: token.daily_cap_usd,
+            token: None,
+        }
+    }
 }
 
 fn to_text(tokens: &[Token], page: Page) -> String {

@@ -3,6 +3,7 @@
 //! Everything printed is cleaned of what a terminal would obey; in JSON it is
 //! escaped, so that machines read every name as it is. A reader that went away is no error. Talk goes above the progress bar while there is one.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,7 @@ use clap::ValueEnum;
 use indicatif::ProgressBar;
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::program;
@@ -99,7 +101,12 @@ impl Ui {
 
     /// Prints what a command answers as one JSON object, on stdout.
     pub fn answer(&self, answer: &impl Serialize) -> Result<(), CliError> {
-        self.data_json(&serde_json::json!(answer))
+        self.data_json(&value(answer))
+    }
+
+    /// Prints a list as one JSON object, under its name.
+    pub fn list(&self, name: &str, list: &impl Serialize) -> Result<(), CliError> {
+        self.answer(&BTreeMap::from([(name, list)]))
     }
 
     fn write_data(text: &str) -> Result<(), CliError> {
@@ -151,7 +158,7 @@ impl Ui {
         self.talk("error: ", Style::new().red().bold(), text);
         if self.json {
             // The error itself is already told; a failing stdout adds nothing.
-            let _ = self.data_json(&error.to_json());
+            let _ = self.answer(&error.told());
         }
     }
 
@@ -209,6 +216,11 @@ pub fn clean(text: &str) -> String {
         .map(|line| one_line(line).replace(turns_text, ""))
         .collect();
     lines.join("\n")
+}
+
+/// Returns an answer as JSON.
+pub fn value(answer: &impl Serialize) -> Value {
+    serde_json::to_value(answer).expect("an answer has only plain fields")
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use crate::cli::Global;
 use crate::cli::confirm;
 use crate::cli::error::{CliError, ErrorKind, Exit};
 use crate::cli::figures::Figures;
+use crate::cli::fleet_args::{FleetArgs, StopArgs};
 use crate::cli::guard;
 use crate::cli::progress::{Progress, summary_line};
 use crate::cli::resume;
 use crate::cli::selection_args::SelectionArgs;
-use crate::cli::signal::{STOP_GRACE, Signals};
+use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
 use archi3d_core::cancel::{Cancel, Stage};
 use archi3d_core::domain::id::{AlgoKey, RunId};
@@ -121,20 +122,8 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds, allow_hyphen_values = true)]
     stale_secs: Duration,
 
-    /// How long running jobs may go on after SIGTERM before they are stopped and given back, in
-    /// seconds [default: 20]
-    #[arg(long, value_name = "SECS", value_parser = seconds, env = STOP_GRACE, allow_hyphen_values = true)]
-    stop_grace: Option<Duration>,
-
-    /// On a fleet run: how long a lease lasts without a beat, in seconds, or `auto`: by how
-    /// long its jobs took [default: what the run says]
-    #[arg(long, visible_alias = "lease", value_name = "SECS", value_parser = lease, env = "LEASE_SECONDS", allow_hyphen_values = true)]
-    lease_secs: Option<Lease>,
-
-    /// On a fleet run: also hear of new jobs from Redis, as redis://HOST:6379
-    /// [default: ARCHI3D_WAKE]
-    #[arg(long, value_name = "URL")]
-    wake: Option<String>,
+    #[command(flatten)]
+    stop: StopArgs,
 
     /// On a fleet run: take up to N jobs that cost nothing ahead of the threads that will run
     /// them, and send their endings together; for jobs of milliseconds
@@ -144,15 +133,6 @@ pub struct WorkerArgs {
     /// On a fleet run: stay this many seconds after the last job, in case more are pushed
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
     until_idle: Option<Duration>,
-
-    /// On a fleet run: what this worker is called [default: a new name at every start]
-    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
-    worker_id: Option<String>,
-
-    /// On a fleet run whose pictures lie in a bucket: how many gigabytes of them are kept on
-    /// this machine [default: 10]
-    #[arg(long, value_name = "GB", value_parser = gigabytes)]
-    cache_gb: Option<f64>,
 
     /// Start no job that would bring the run above this many US dollars, counting
     /// what all workers have spent and reserved; a limit in global.yaml holds too
@@ -190,39 +170,16 @@ pub struct WorkerArgs {
     /// the only worker
     #[arg(long)]
     allow_unsafe_locks: bool,
-}
 
-/// How long a lease lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lease {
-    /// So long.
-    Secs(Duration),
-    /// By how long jobs took.
-    Auto,
-}
-
-impl Lease {
-    /// Returns how long it lasts, if that was said.
-    pub(super) fn length(self) -> Option<Duration> {
-        match self {
-            Self::Secs(lease) => Some(lease),
-            Self::Auto => None,
-        }
-    }
-}
-
-pub(super) fn lease(text: &str) -> Result<Lease, String> {
-    match text {
-        "auto" => Ok(Lease::Auto),
-        text => seconds(text).map(Lease::Secs),
-    }
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 /// Runs the jobs and says how it ended.
 pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
     #[cfg(feature = "serve")]
     if args.follow {
-        return crate::cli::followers::follow(global, args.max_parallel, args.stop_grace, ui);
+        return crate::cli::followers::follow(global, args.max_parallel, args.stop.stop_grace, ui);
     }
     let context = global.context()?;
     let run_id = match guard::chosen_run() {
@@ -237,7 +194,7 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
         ui.warn(warning);
     }
     let cancel = Cancel::new();
-    let signals = Signals::listen_with(&cancel, args.stop_grace, ui).map_err(|error| {
+    let signals = Signals::listen_with(&cancel, args.stop.stop_grace, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
@@ -386,14 +343,9 @@ impl WorkerArgs {
             simulate_ms: self.simulate_ms,
             rhythm,
             fleet: FleetRequest {
-                lease: self.lease_secs.and_then(Lease::length),
-                auto_lease: self.lease_secs == Some(Lease::Auto),
-                wake: self.wake.clone(),
                 ahead: self.ahead,
                 until_idle: self.until_idle,
-                worker_id: self.worker_id.clone(),
-                cache_gb: self.cache_gb,
-                works: true,
+                ..self.fleet.request()
             },
             retries: self.retries,
             resubmit_unknown: self.resubmit_unknown,
@@ -446,13 +398,6 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match number {
         Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
         _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
-    }
-}
-
-pub(super) fn gigabytes(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(size) if size.is_finite() && size >= 0.0 => Ok(size),
-        _ => Err("must be a number of gigabytes, 0 or more, such as 20".into()),
     }
 }
 

@@ -225,6 +225,14 @@ fn prints(source: &Source) -> Vec<String> {
     matches(source, source.code(), PRINTS, "only `cli` prints")
 }
 
+fn json_by_hand(source: &Source) -> Vec<String> {
+    if source.layer() != "cli" {
+        return Vec::new();
+    }
+    let what = "what `--json` prints is derived from a model";
+    matches(source, source.production_code(), r"\bjson!", what)
+}
+
 fn system_specifics(source: &Source) -> Vec<String> {
     if source.layer() == "platform" || source.path == "cli/signal.rs" {
         return Vec::new();
@@ -449,6 +457,18 @@ fn printing_elsewhere_is_caught() {
     assert_caught(prints, "ops/run.rs", "dbg!(x);");
     assert_passes(prints, "cli/ui.rs", "println!(\"done\");");
     assert_passes(prints, "adapter/process.rs", ".stdout(Stdio::piped())");
+}
+
+#[test]
+fn the_command_line_writes_no_json_by_hand() {
+    assert_kept(json_by_hand);
+    let planted = "    ui.answer(&serde_json::json!({\"runs\": runs}))?;";
+    assert_caught(json_by_hand, "cli/runs.rs", planted);
+    assert_passes(
+        json_by_hand,
+        "cli/runs.rs",
+        "    ui.list(\"runs\", &runs)?;",
+    );
 }
 
 #[test]

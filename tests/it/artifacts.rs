@@ -114,7 +114,7 @@ impl Ground {
             .expect("below");
         self.write(&format!("{}/model.bin", below.display()), bytes);
         let files = artifact::inventory(&lease.staging).expect("hashed");
-        (lease, files.into_iter().map(Into::into).collect())
+        (lease, files)
     }
 }
 

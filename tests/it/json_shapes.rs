@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::support::mocks::{jobs_of, wait_for_purchase};
+use crate::support::shapes::chair;
 use crate::support::{Invocation, TestWorkspace};
 
 const MOCKS: [(&str, &str); 8] = [
@@ -31,6 +32,13 @@ const MOCKS: [(&str, &str); 8] = [
     ("later", "unit_price_usd: 0.1"),
     ("tried", "unit_price_usd: 0"),
 ];
+
+/// A program that measures a model, and says no more than that it could.
+const SCORER: &str = r#"
+scorers:
+  look:
+    command: [echo, '{"event": "result", "success": true, "raw_metadata": {"look_good": true}}']
+"#;
 
 /// The fields that commands have answered with so far.
 #[derive(Default)]
@@ -160,6 +168,8 @@ fn look_at(shapes: &mut Shapes, workspace: &TestWorkspace) {
         ("adapters prices", &["adapters", "prices"]),
         ("cost report", &["cost", "report"]),
         ("cost report", &["cost", "report", "--by", "run"]),
+        ("cost report", &["cost", "report", "--by", "day"]),
+        ("cost report", &["cost", "report", "--by", "worker"]),
         (
             "cost report --match",
             &["cost", "report", "--match", &file("invoice.csv")],
@@ -193,6 +203,14 @@ fn change(shapes: &mut Shapes, workspace: &TestWorkspace) {
             "compute fscore",
             &["compute", "fscore", "rk", "--n-points", "100"],
         ),
+        ("compute scorer", &["compute", "scorer", "look", "rk"]),
+        (
+            "token create",
+            &["token", "create", "ana", "--role", "read"],
+        ),
+        ("token list", &["token", "list"]),
+        ("token revoke", &["token", "revoke", "ana"]),
+        ("run adopt", &["run", "adopt", "rk", workspace.id(1)]),
         ("export", &["export", &file("copies"), "--run-id", "rk"]),
         ("judge import", &["judge", "import", &file("votes.csv")]),
         ("judge rank", &["judge", "rank"]),
@@ -232,7 +250,11 @@ fn every_field_that_programs_read_keeps_its_name_and_kind() {
         workspace.id(7)
     );
     workspace.write("votes.csv", votes.as_bytes());
+    workspace.write("config/scorers.yaml", SCORER.as_bytes());
     look_at(&mut shapes, &workspace);
+    // A model of the job that failed, as a late worker leaves it.
+    let late = format!("runs/rk/outputs/.late/{}.1-00aa00aa", workspace.id(1));
+    workspace.write(&format!("{late}/generated.glb"), &chair().glb());
     change(&mut shapes, &workspace);
     insta::assert_snapshot!(shapes.text());
 }

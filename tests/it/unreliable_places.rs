@@ -6,7 +6,7 @@ use std::sync::Arc;
 use archi3d_core::domain::text::hex;
 use archi3d_core::store::artifacts::{NoInputs, Patience};
 use archi3d_core::store::objects::{Bucket, Cache, Place, Remote, RemoteOptions};
-use archi3d_core::store::{Artifact, Artifacts as _, Blob, NoticeSink};
+use archi3d_core::store::{Artifacts as _, Blob, NoticeSink};
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::Workspace;
 use sha2::{Digest as _, Sha256};
@@ -131,7 +131,6 @@ fn a_place_that_is_not_mounted_any_more_is_waited_for_and_nothing_is_put_below_i
     fs::create_dir_all(&lease.staging).expect("made");
     fs::write(lease.staging.join("model.bin"), b"a model").expect("written");
     let files = artifact::inventory(&lease.staging).expect("hashed");
-    let files: Vec<Artifact> = files.into_iter().map(Into::into).collect();
     let put = remote.publish(&lease.staging, &files, Patience::None);
     let refused = put.expect_err("it is not there").to_string();
     assert!(refused.contains("it is not mounted"), "{refused}");

@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde_json::json;
 
 use super::{FleetCommand, PullArgs, PushArgs, SweepArgs, serving};
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::run::parse_run_id;
 use crate::cli::table::{Fitted, Page, short_duration};
-use crate::cli::ui::Ui;
+use crate::cli::ui::{self, Ui};
 use crate::cli::waiting;
 use crate::cli::watch;
 use crate::cli::working::while_working;
@@ -168,7 +167,7 @@ fn pull_run(args: &PullArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliE
             let pulled = look()?;
             Ok(watch::Look {
                 over: pulled.over,
-                json: json!(pulled),
+                json: ui::value(&pulled),
                 draw: Box::new(move |_| pulled_text(&pulled)),
             })
         })?;
@@ -242,7 +241,7 @@ fn sweep(args: &SweepArgs, context: &OpsContext, ui: &Ui) -> Result<Exit, CliErr
         };
         Ok(watch::Look {
             over: false,
-            json: json!(report),
+            json: ui::value(&report),
             draw: Box::new(move |_| swept_text(&report)),
         })
     })

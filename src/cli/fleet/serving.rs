@@ -10,7 +10,6 @@ use crate::cli::progress::Progress;
 use crate::cli::run::parse_run_id;
 use crate::cli::signal::Signals;
 use crate::cli::ui::Ui;
-use crate::cli::worker::Lease;
 use archi3d_core::cancel::Cancel;
 use archi3d_core::domain::id::{AlgoKey, RunId};
 use archi3d_core::engine::event::Sink;
@@ -25,7 +24,7 @@ pub(super) fn run(args: &WorkerArgs, context: &OpsContext, ui: &Ui) -> Result<Ex
         return Ok(exit);
     }
     let cancel = Cancel::new();
-    let signals = Signals::listen_with(&cancel, args.stop_grace, ui).map_err(|error| {
+    let signals = Signals::listen_with(&cancel, args.stop.stop_grace, ui).map_err(|error| {
         let source = anyhow::Error::new(error).context("cannot listen to signals");
         CliError::new(ErrorKind::Internal, source)
     })?;
@@ -66,13 +65,8 @@ impl WorkerArgs {
             algos: algos.collect::<Result<_, _>>()?,
             max_parallel: self.max_parallel,
             fleet: FleetRequest {
-                lease: self.lease_secs.and_then(Lease::length),
-                auto_lease: self.lease_secs == Some(Lease::Auto),
-                wake: self.wake.clone(),
                 until_idle: self.until_idle,
-                worker_id: self.worker_id.clone(),
-                cache_gb: self.cache_gb,
-                ..FleetRequest::default()
+                ..self.fleet.request()
             },
             budget_usd: self.budget_usd,
             confirmed: self.yes,

@@ -54,7 +54,7 @@ fn serve(worker: &mut Worker, store: &PgStore, adjust: impl FnOnce(&mut Algorith
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     engine::run(
         store,
-        Source::Served(vec![fake()]),
+        Source::Served(store, vec![fake()]),
         &algorithms,
         &worker.conditions,
         &clock,

@@ -141,7 +141,7 @@ fn a_worker_takes_nothing_over_from_itself() {
     // It looks for what the dead left every second.
     let lease = Duration::from_secs(6);
     let (late, dead) = (bench.store("late", lease), bench.store("dead", lease));
-    let take = |store: &dyn archi3d_core::store::WorkerStore| match store
+    let take = |store: &dyn archi3d_core::store::Handing| match store
         .claim_next(&want, at(0))
         .expect("asked")
     {

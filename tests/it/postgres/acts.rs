@@ -1,9 +1,10 @@
 //! What people do to jobs while workers work.
 
 use archi3d_core::domain::job::{Entry, JobState};
-use archi3d_core::store::postgres::act::{self, Cancellation, Restored};
+use archi3d_core::store::postgres::act;
 use archi3d_core::store::postgres::buying;
 use archi3d_core::store::postgres::ending::{self, Stopped};
+use archi3d_core::store::{Cancellation, Restored};
 
 use super::bench::success;
 use super::{Bench, LEASE, SHORT};

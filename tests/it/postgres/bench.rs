@@ -29,6 +29,13 @@ pub struct Bench {
     server: String,
 }
 
+/// Returns the URL of another database at the same place.
+pub fn parse_for(text: &str, database: &str) -> StoreUrl {
+    let mut url = parse(text);
+    database.clone_into(&mut url.database);
+    url
+}
+
 pub fn parse(text: &str) -> StoreUrl {
     StoreUrl::parse(text, &|_| None, "postgres").expect("a URL that can be used")
 }
@@ -72,7 +79,7 @@ impl Bench {
         first
             .batch_execute(&format!("CREATE DATABASE {name}"))
             .expect("created");
-        let url = parse(&server).with_database(&name);
+        let url = parse_for(&server, &name);
         let work = Connection::open(&url, "archi3d/test").expect("connected");
         Some(Self {
             admin: admin(&url),

@@ -6,12 +6,11 @@ use archi3d_core::domain::job::Entry;
 use archi3d_core::domain::money::Usd;
 use archi3d_core::domain::purchase::PurchaseEnd;
 use archi3d_core::domain::retry::ErrorClass;
+use archi3d_core::store::Billing;
 use archi3d_core::store::postgres::act;
 use archi3d_core::store::postgres::buying;
 use archi3d_core::store::postgres::claim::{self, Beaten, Claimer};
-use archi3d_core::store::postgres::ending::{
-    self, Became, Bill, Ended, Published, Release, Stopped,
-};
+use archi3d_core::store::postgres::ending::{self, Became, Ended, Published, Release, Stopped};
 
 use super::bench::{failure, lane, setback, success};
 use super::{Bench, LEASE, SHORT, claimer};
@@ -428,13 +427,13 @@ fn what_is_on_record_of_an_attempts_money_is_told() {
     assert_eq!(
         bills,
         [
-            Bill::Billed(Some(Usd::of(0.3))),
-            Bill::NotBilled,
-            Bill::Open,
-            Bill::Unsaid,
-            Bill::Open,
-            Bill::Open,
-            Bill::NotBilled
+            Billing::Billed(Some(0.3)),
+            Billing::NotBilled,
+            Billing::Open,
+            Billing::Unsaid,
+            Billing::Open,
+            Billing::Open,
+            Billing::NotBilled
         ]
     );
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use archi3d_core::domain::id::AlgoKey;
 use archi3d_core::store::postgres::act;
-use archi3d_core::store::{Lane, Next, Want, WorkerStore};
+use archi3d_core::store::{Handing, Lane, Next, Want};
 
 use super::Bench;
 use crate::support::bench::at;
 use crate::support::pg_bench::PgBench;
 
 /// Asks for jobs of algorithm `a`, at most so many, and tells how long to wait before it is asked again.
-fn pause(store: &dyn WorkerStore, most: usize) -> Duration {
+fn pause(store: &dyn Handing, most: usize) -> Duration {
     let lanes = [Lane {
         algo: AlgoKey::parse("a").expect("a key"),
         most,

@@ -10,7 +10,7 @@ use archi3d_core::store::postgres::listen::Pulse;
 use archi3d_core::store::postgres::money::{self, Caps};
 use archi3d_core::store::postgres::{Connection, act, migrate};
 
-use super::bench::{lane, parse, server, success};
+use super::bench::{lane, parse, parse_for, server, success};
 use super::{Bench, claimer};
 
 #[test]
@@ -47,7 +47,7 @@ fn behind_a_pooler_nothing_is_kept_and_everything_works() {
     let Some(pooler) = server("ARCHI3D_TEST_PGBOUNCER") else {
         return;
     };
-    let url = parse(&pooler).with_database(&bench.url.database);
+    let url = parse_for(&pooler, &bench.url.database);
     let mut work = Connection::open(&url, "archi3d/work").expect("connected");
     migrate::require(&mut work).expect("usable");
     let mut pulse = Pulse::new(Connection::open(&url, "archi3d/pulse").expect("connected"));
@@ -104,8 +104,8 @@ fn who_takes_a_pooler_for_a_server_finds_out_and_goes_on() {
         return;
     };
     bench.jobs("a", 40);
-    let url = parse(&pooler).with_database(&bench.url.database);
-    let url = parse(&format!("{pooler}&prepare=on")).with_database(&url.database);
+    let url = parse_for(&pooler, &bench.url.database);
+    let url = parse_for(&format!("{pooler}&prepare=on"), &url.database);
     let mut many: Vec<Connection> = (0..6)
         .map(|_| Connection::open(&url, "archi3d/fooled").expect("connected"))
         .collect();

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use archi3d_core::domain::id::AlgoKey;
 use archi3d_core::domain::lease::Lease;
-use archi3d_core::store::postgres::act::{self, Cancellation};
+use archi3d_core::store::postgres::act;
 use archi3d_core::store::postgres::gate::{self, Admitted, Limits};
-use archi3d_core::store::{Beat, Lane, Next, Want, WorkerStore};
+use archi3d_core::store::{Beat, Cancellation, Handing, Lane, Next, Want, WorkerStore};
 
 use crate::support::bench::at;
 use crate::support::pg_bench::PgBench;
@@ -34,7 +34,7 @@ fn stand_still(bench: &PgBench) {
 }
 
 /// Claims a job, in whatever way.
-fn take(store: &dyn WorkerStore, most: usize) -> Option<Lease> {
+fn take(store: &dyn Handing, most: usize) -> Option<Lease> {
     let lanes = [Lane {
         algo: AlgoKey::parse("fake").expect("a key"),
         most,
@@ -54,7 +54,7 @@ fn take(store: &dyn WorkerStore, most: usize) -> Option<Lease> {
 }
 
 /// Takes both jobs of the run.
-fn hold(store: &dyn WorkerStore) -> [Lease; 2] {
+fn hold(store: &dyn Handing) -> [Lease; 2] {
     [(); 2].map(|()| take(store, 1).expect("a job waits"))
 }
 

@@ -1,14 +1,23 @@
 //! What dead workers had finished is published in their name, once.
 
+use std::fs;
+
+use archi3d_core::domain::budget::AttemptKey;
 use archi3d_core::domain::job::{Entry, JobState, Status};
-use archi3d_core::store::{Beat, Claim, Finish};
+use archi3d_core::domain::lease::Lease;
+use archi3d_core::domain::patch::Price;
+use archi3d_core::store::{Beat, Billing, Claim, Finish, Made, WorkerStore};
 
 use super::Make;
-use crate::support::bench::{at, failed, listing, made, model, state, take};
+use crate::support::bench::{Bench, at, failed, listing, made, model, state, take};
+use crate::support::shapes;
 
 every_store! {
     a_dead_workers_finished_result_is_published_at_the_next_start
     a_dead_workers_finished_result_is_published_when_its_job_is_taken_over
+    what_a_dead_worker_said_it_had_made_is_its_jobs_result_after_the_next_start
+    what_a_dead_worker_said_it_had_made_is_not_made_again_by_the_next_claim
+    what_was_bought_without_a_result_is_known_to_the_next_worker
     a_dead_workers_failure_is_published_too
     a_dead_workers_redo_is_published_and_the_older_result_kept
     a_dead_workers_failed_redo_is_not_run_again
@@ -46,6 +55,84 @@ fn a_dead_workers_finished_result_is_published_when_its_job_is_taken_over(make: 
     };
     assert_eq!(claim, Claim::RolledForward(completed));
     assert_eq!(model(&*bench, job).as_deref(), Some("paid"));
+}
+
+/// Has a worker say that it made a model, and nothing after that.
+fn say_made(store: &dyn WorkerStore, lease: &Lease) {
+    fs::write(lease.staging.join("generated.glb"), shapes::chair().glb())
+        .expect("staging is writable");
+    let made = Made {
+        model: Some("generated.glb".into()),
+        price: Price {
+            estimated_usd: Some(0.4),
+            ..Price::default()
+        },
+        settled: true,
+        ..Made::default()
+    };
+    store.made(lease, &made, true, at(1)).expect("works");
+}
+
+#[track_caller]
+fn assert_kept(bench: &dyn Bench, store: &dyn WorkerStore, lease: &Lease) {
+    let job = &lease.job_id;
+    let state = state(store, job);
+    let real = JobState::Completed {
+        attempt: state.attempt(),
+        simulated: false,
+    };
+    assert_eq!(state, real);
+    let model = fs::read(bench.paths().output(job).join("generated.glb"));
+    assert_eq!(model.expect("it is kept"), shapes::chair().glb());
+    store.close(at(10)).expect("works");
+    assert_eq!(bench.row(job)["status"], "completed");
+}
+
+fn what_a_dead_worker_said_it_had_made_is_its_jobs_result_after_the_next_start(make: Make) {
+    let bench = make(1);
+    let job = &bench.jobs()[0];
+    let one = bench.worker("one");
+    let lease = take(&*one, job, Entry::Fresh, at(0));
+    say_made(&*one, &lease);
+    bench.die(one, &lease.worker_id);
+    let two = bench.open("two");
+    let recovery = two.recover(at(9)).expect("works");
+    assert_eq!(recovery.rolled_forward, std::slice::from_ref(job));
+    let billing = two.billings(&[AttemptKey::from(&lease)]);
+    assert_eq!(billing.expect("works"), [Billing::Billed(Some(0.4))]);
+    assert_kept(&*bench, &*two, &lease);
+}
+
+fn what_a_dead_worker_said_it_had_made_is_not_made_again_by_the_next_claim(make: Make) {
+    let bench = make(1);
+    let job = &bench.jobs()[0];
+    let (one, two) = (bench.worker("one"), bench.worker("two"));
+    let lease = take(&*one, job, Entry::Fresh, at(0));
+    say_made(&*one, &lease);
+    bench.die(one, &lease.worker_id);
+    let claim = two.claim(job, Entry::Takeover, at(9)).expect("works");
+    assert!(matches!(claim, Claim::RolledForward(_)), "{claim:?}");
+    assert_kept(&*bench, &*two, &lease);
+}
+
+fn what_was_bought_without_a_result_is_known_to_the_next_worker(make: Make) {
+    let bench = make(1);
+    let job = &bench.jobs()[0];
+    let one = bench.worker("one");
+    let first = take(&*one, job, Entry::Fresh, at(0));
+    one.submitted(&first, "req-1", None, at(1)).expect("works");
+    one.submitted(&first, "req-1", Some(0.4), at(1))
+        .expect("works");
+    bench.die(one, &first.worker_id);
+    let two = bench.worker("two");
+    let second = take(&*two, job, Entry::Takeover, at(9));
+    let bought = [("req-1".to_owned(), Some(0.4))];
+    assert_eq!(two.purchases(job).expect("works"), bought);
+    let billings = two.billings(&[AttemptKey::from(&first)]);
+    assert_eq!(billings.expect("works"), [Billing::Open]);
+    two.finish(&second, made(&second, "m", false))
+        .expect("works");
+    assert_eq!(two.purchases(job).expect("works"), []);
 }
 
 fn a_dead_workers_failure_is_published_too(make: Make) {

@@ -18,8 +18,8 @@ use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
 use archi3d_core::store::files::{FileBudget, FileProviders, FileStore, FileStoreOptions};
 use archi3d_core::store::{
-    Artifact, Budget, Claim, Ending, JobRecord, JobSnapshot, NoticeSink, Outcome, Providers,
-    WorkerIdentity, WorkerStore,
+    Budget, Claim, Ending, JobRecord, JobSnapshot, NoticeSink, Outcome, Providers, WorkerIdentity,
+    WorkerStore,
 };
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::lock::{self, FileLock};
@@ -369,14 +369,7 @@ pub fn made(lease: &Lease, model: &str, simulated: bool) -> Ending {
     Ending {
         outcome: Outcome::Completed {
             simulated,
-            artifacts: files
-                .into_iter()
-                .map(|file| Artifact {
-                    name: file.name,
-                    size: file.size,
-                    sha256: file.sha256,
-                })
-                .collect(),
+            artifacts: files,
         },
         patch: patch::completed(span(lease), &facts(lease.worker_id.as_str()), &product),
         cost_usd: None,

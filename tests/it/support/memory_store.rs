@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use archi3d_core::domain::budget::AttemptKey;
 use archi3d_core::domain::id::{JobId, Nonce, RunId, WorkerId};
 use archi3d_core::domain::job::{Entry, JobEvent, JobState};
 use archi3d_core::domain::lease::{Lease, Rhythm, Verdict};
@@ -19,8 +20,8 @@ use archi3d_core::domain::purchase::OpenIntent;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::store::error::IoContext;
 use archi3d_core::store::{
-    Beat, Cancellation, Claim, Ending, Finish, JobRecord, JobToRetry, Recovery, ReleaseReason,
-    Restored, RunJobs, Setback, StoreError, WorkerStore,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, Handing, JobRecord, JobToRetry, Made,
+    Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreError, WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
@@ -236,6 +237,18 @@ impl WorkerStore for MemoryStore {
         })
     }
 
+    fn handing(&self) -> Option<&dyn Handing> {
+        None
+    }
+
+    fn keeps_bare_results(&self) -> bool {
+        false
+    }
+
+    fn counts_successes(&self) -> bool {
+        false
+    }
+
     fn claim(&self, id: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
         assert!(
             self.recovered.load(Ordering::SeqCst),
@@ -317,15 +330,40 @@ impl WorkerStore for MemoryStore {
         &self,
         lease: &Lease,
         request_id: &str,
-        _cost_usd: Option<f64>,
+        cost_usd: Option<f64>,
         _now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut state = self.run.lock();
         let job = state.held(lease);
         self.check_own(job, lease);
         if job.held_as(lease).is_some() {
-            job.purchase.submit(request_id);
+            job.submit(request_id, cost_usd);
         }
+        Ok(())
+    }
+
+    fn made(
+        &self,
+        lease: &Lease,
+        made: &Made,
+        _durably: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut state = self.run.lock();
+        let job = state.held(lease);
+        self.check_own(job, lease);
+        if job.held_as(lease).is_some() {
+            job.note = Some(job::ending_of_made(lease, made, now));
+        }
+        Ok(())
+    }
+
+    fn note_progress(
+        &self,
+        _lease: &Lease,
+        _progress: &Progress,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -339,6 +377,7 @@ impl WorkerStore for MemoryStore {
         if job.held_as(lease).is_none() {
             return job::keep_late(lease, &self.run.paths, &self.run.workspace);
         }
+        job.bill(lease, &ending);
         job.note = Some(ending);
         if cut_off {
             return Err(self.run.closed("it died while it recorded an ending"));
@@ -361,6 +400,9 @@ impl WorkerStore for MemoryStore {
         let job = state.held(lease);
         self.check_own(job, lease);
         let attempt = lease.attempt;
+        if reason == ReleaseReason::Budget {
+            job.bill_if_nothing_was_bought(lease);
+        }
         job.holder_died |= reason == ReleaseReason::Unreachable;
         job.give_back(lease, JobEvent::Released { attempt }, not_before)
     }
@@ -375,7 +417,7 @@ impl WorkerStore for MemoryStore {
         }
         job.holder_died = false;
         if job.held_as(lease).is_some() {
-            job.purchase.end(setback.purchase);
+            job.end_purchase(setback.purchase);
         }
         job.give_back(lease, JobEvent::Released { attempt }, setback.not_before)
     }
@@ -385,6 +427,11 @@ impl WorkerStore for MemoryStore {
             Finish::Fenced { kept_at } => Ok(kept_at),
             _ => Ok(None),
         }
+    }
+
+    fn is_safe(&self, _lease: &Lease) -> bool {
+        // Memory survives no power loss.
+        false
     }
 
     fn secure(&self, _lease: &Lease) -> Result<(), StoreError> {
@@ -467,6 +514,28 @@ impl WorkerStore for MemoryStore {
             job.show();
         }
         Ok(())
+    }
+
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
+        let mut state = self.run.lock();
+        let billing = |key: &AttemptKey| {
+            let bill = state.job(&key.job_id)?.bills.get(&key.nonce);
+            bill.copied()
+        };
+        let billings = attempt_keys.iter().map(billing);
+        Ok(billings.map(|one| one.unwrap_or(Billing::Open)).collect())
+    }
+
+    fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
+        let mut state = self.run.lock();
+        Ok(state
+            .job(job)
+            .map(|job| job.bought.clone())
+            .unwrap_or_default())
     }
 
     fn hurry(&self) {}

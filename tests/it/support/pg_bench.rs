@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use archi3d_core::domain::budget::AttemptKey;
-use archi3d_core::domain::id::{JobId, RunId};
+use archi3d_core::domain::id::{AlgoKey, JobId, RunId};
 use archi3d_core::domain::job::Entry;
 use archi3d_core::domain::lease::Lease;
 use archi3d_core::domain::patch::Patch;
@@ -21,8 +21,9 @@ use archi3d_core::store::postgres::{
     PgBudget, PgProviders, PgStore, PgStoreOptions, export, migrate,
 };
 use archi3d_core::store::{
-    Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, Next, Progress, Recovery,
-    ReleaseReason, Restored, RunJobs, Setback, StoreError, Want, WorkerIdentity, WorkerStore,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, Handing, JobToRetry, Made, Next, Progress,
+    Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreError, Trial, Want, WorkerIdentity,
+    WorkerStore,
 };
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
 
@@ -324,7 +325,61 @@ impl Drop for Timed {
     }
 }
 
+impl Handing for Timed {
+    fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+        self.store().algos()
+    }
+
+    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
+        self.at(now).claim_next(want, now)
+    }
+
+    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.store().open_folder(lease)
+    }
+
+    fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
+        self.store().trial(algo, most)
+    }
+
+    fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
+        self.store().perform_rehearsed(algos)
+    }
+
+    fn keep_ahead(&self, leases: &[&Lease]) {
+        self.store().keep_ahead(leases);
+    }
+
+    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError> {
+        self.at(now).release_unbegun(leases, now)
+    }
+
+    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
+        self.store().send_kept()
+    }
+
+    fn has_news(&self) -> bool {
+        self.store().has_news()
+    }
+
+    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.store().unclaimed()
+    }
+}
+
 impl WorkerStore for Timed {
+    fn handing(&self) -> Option<&dyn Handing> {
+        Some(self)
+    }
+
+    fn keeps_bare_results(&self) -> bool {
+        self.store().keeps_bare_results()
+    }
+
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        self.store().endings_not_shown()
+    }
+
     fn run_id(&self) -> &RunId {
         self.store().run_id()
     }
@@ -337,24 +392,8 @@ impl WorkerStore for Timed {
         self.at(now).jobs(now)
     }
 
-    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
-        self.at(now).claim_next(want, now)
-    }
-
-    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError> {
-        self.at(now).release_unbegun(leases, now)
-    }
-
-    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.store().open_folder(lease)
-    }
-
     fn counts_successes(&self) -> bool {
         self.store().counts_successes()
-    }
-
-    fn has_news(&self) -> bool {
-        self.store().has_news()
     }
 
     fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
@@ -463,10 +502,6 @@ impl WorkerStore for Timed {
 
     fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
         self.store().purchases(job)
-    }
-
-    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.store().unclaimed()
     }
 
     fn hurry(&self) {

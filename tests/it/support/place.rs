@@ -16,9 +16,7 @@ use archi3d_core::domain::patch::{self, DRY_RUN, Price, Product, Span};
 use archi3d_core::domain::time::{Clock, Timestamp};
 use archi3d_core::platform;
 use archi3d_core::store::backend::FleetRequest;
-use archi3d_core::store::{
-    self, Artifact, Backend, Ending, OpenRun, Opening, Outcome, Runs, WorkerIdentity,
-};
+use archi3d_core::store::{self, Backend, Ending, OpenRun, Opening, Outcome, Runs, WorkerIdentity};
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::lock::{self, FileLock};
 use archi3d_core::workspace::paths::Workspace;
@@ -279,7 +277,7 @@ impl Result {
         Ending {
             outcome: Outcome::Completed {
                 simulated: self.simulated,
-                artifacts: files.into_iter().map(Artifact::from).collect(),
+                artifacts: files,
             },
             patch: patch::completed(span, &facts(lease.worker_id.as_str()), &product),
             cost_usd: None,

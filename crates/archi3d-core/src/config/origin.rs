@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 pub use crate::domain::secret::is_secret;
@@ -38,14 +39,19 @@ impl fmt::Display for Origin {
 }
 
 /// One effective value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SettingEntry {
     /// Its full name, such as `adapters.mock.image_mode`.
     pub name: String,
     /// Its value as text; a secret is masked.
     pub value: String,
     /// Where it comes from.
+    #[serde(serialize_with = "as_text")]
     pub origin: Origin,
+}
+
+fn as_text<S: Serializer>(origin: &Origin, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(origin)
 }
 
 /// Shows `value`, which `names` lead to; the names tell whether it is a secret,

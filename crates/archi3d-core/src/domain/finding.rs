@@ -103,7 +103,7 @@ codes! {
     LedgerUnreadable "ledger_unreadable" Warning
         "what cannot be read of the money is in no sum",
     LostOrder "lost_order" Warning
-        "nobody knows what was ordered there, so tokens with a daily cap order nothing",
+        "its cost is unknown, so tokens with a daily cap order nothing",
     ConflictCopy "conflict_copy" Warning
         "the copy has changes that the table lacks",
     StaleCopy "copy_of_table" Note

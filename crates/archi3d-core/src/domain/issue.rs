@@ -3,6 +3,8 @@
 //! Rows stand in a fixed order per item: images, ground truth, metadata, then
 //! what could not be read or used. Only `ops::catalog` writes them.
 
+use serde::Serialize;
+
 use std::collections::BTreeMap;
 
 use unicode_normalization::UnicodeNormalization;
@@ -11,7 +13,8 @@ use crate::domain::item::{Item, MAX_IMAGES, split_folder_name};
 use crate::domain::products::Enrichment;
 
 /// What can be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IssueKind {
     /// The folder holds no pictures.
     NoImages,

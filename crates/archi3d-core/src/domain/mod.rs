@@ -31,6 +31,7 @@ pub mod price;
 pub mod products;
 pub mod purchase;
 pub mod rank;
+pub mod reason;
 pub mod reconcile;
 pub mod retry;
 pub mod secret;

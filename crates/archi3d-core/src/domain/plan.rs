@@ -3,6 +3,8 @@
 //! Used by `ops::batch`, which reads the items and writes the jobs. The same
 //! items and options always give the same jobs in the same order.
 
+use serde::Serialize;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
@@ -167,7 +169,8 @@ pub struct ItemFilter {
 }
 
 /// Why an item or a job was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// The item does not contain the text to include.
     FilteredInclude,

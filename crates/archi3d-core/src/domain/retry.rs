@@ -47,18 +47,6 @@ impl ErrorClass {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.word() == word)
     }
-
-    /// Returns what a program's exit code means when it told nothing else.
-    /// `submitted`: a provider had accepted the request and no result came.
-    pub fn of_exit_code(code: Option<i32>, submitted: bool) -> Self {
-        match code {
-            Some(75) => Self::Transient,
-            Some(65) => Self::BadInput,
-            Some(69) => Self::OutOfCredit,
-            _ if submitted => Self::Unknown,
-            _ => Self::Permanent,
-        }
-    }
 }
 
 impl fmt::Display for ErrorClass {
@@ -225,23 +213,13 @@ mod tests {
 
     #[rustfmt::skip]
     fn replies() -> Vec<Reply> {
-        let exit = ErrorClass::of_exit_code;
         vec![
-            ("exit 75", exit(Some(75), false), 0, 3, None, RetryDecision::Again(S(1))),
-            ("exit 75 after submit", exit(Some(75), true), 0, 3, None, RetryDecision::Again(S(1))),
-            ("exit 75, second failure", exit(Some(75), false), 1, 3, None, RetryDecision::Again(S(2))),
-            ("exit 75, third failure", exit(Some(75), false), 2, 3, None, RetryDecision::Again(S(4))),
-            ("exit 75, retries used up", exit(Some(75), false), 3, 3, None, RetryDecision::Fail),
-            ("exit 75, no retries", exit(Some(75), false), 0, 0, None, RetryDecision::Fail),
-            ("exit 65", exit(Some(65), false), 0, 3, None, RetryDecision::Fail),
-            ("exit 65 after submit", exit(Some(65), true), 0, 3, None, RetryDecision::Fail),
-            ("exit 69", exit(Some(69), false), 0, 3, None, RetryDecision::CloseProvider(None)),
-            ("exit 69 after submit", exit(Some(69), true), 9, 0, None, RetryDecision::CloseProvider(None)),
-            ("exit 1", exit(Some(1), false), 0, 3, None, RetryDecision::Fail),
-            ("exit 1 after submit", exit(Some(1), true), 0, 3, None, RetryDecision::Fail),
-            ("exit 127", exit(Some(127), false), 0, 3, None, RetryDecision::Fail),
-            ("killed by a signal", exit(None, false), 0, 3, None, RetryDecision::Fail),
-            ("killed after submit", exit(None, true), 0, 3, None, RetryDecision::Fail),
+            ("a failure that may pass", Transient, 0, 3, None, RetryDecision::Again(S(1))),
+            ("a second one", Transient, 1, 3, None, RetryDecision::Again(S(2))),
+            ("a third one", Transient, 2, 3, None, RetryDecision::Again(S(4))),
+            ("retries used up", Transient, 3, 3, None, RetryDecision::Fail),
+            ("no retries", Transient, 0, 0, None, RetryDecision::Fail),
+            ("an empty account, after many failures", OutOfCredit, 9, 0, None, RetryDecision::CloseProvider(None)),
             ("429 with 30 s", Transient, 0, 3, Some(30), RetryDecision::LeaveAlone(S(30))),
             ("429 without retries", Transient, 0, 0, Some(30), RetryDecision::LeaveAlone(S(30))),
             ("429 with 0 s", Transient, 0, 3, Some(0), RetryDecision::LeaveAlone(S(1))),
@@ -268,9 +246,6 @@ mod tests {
         }
         let day = after_failure(Transient, 0, Some(S(1)), LONGEST_REFUSAL, policy(0), 1.0);
         assert_eq!(day, RetryDecision::Fail);
-        assert_eq!(ErrorClass::of_exit_code(Some(1), true), Unknown);
-        assert_eq!(ErrorClass::of_exit_code(None, true), Unknown);
-        assert_eq!(ErrorClass::of_exit_code(Some(1), false), Permanent);
     }
 
     proptest! {

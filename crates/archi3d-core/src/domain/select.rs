@@ -5,6 +5,7 @@
 
 use crate::domain::job::{Entry, JobState, Status};
 use crate::domain::lease::Verdict;
+use crate::domain::reason::ReasonCode;
 
 /// What the person asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,21 +77,21 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// Returns the reason in a word that programs can rely on.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ReasonCode {
         match self {
-            Self::AlreadyCompleted => "completed",
-            Self::AlreadyRehearsed => "rehearsed",
-            Self::NeedsRedo => "needs_redo",
-            Self::RealResult => "real_result",
-            Self::RealAttempt => "real_attempt",
-            Self::Held => "held",
-            Self::Resumable => "resumable",
-            Self::Doubtful => "possibly_billed",
-            Self::NotSelected(Status::Cancelled) => "cancelled",
-            Self::NotSelected(_) => "not_selected",
-            Self::UnknownStatus => "unknown_status",
-            Self::NotRegistered => "not_registered",
-            Self::NotInManifest => "not_in_manifest",
+            Self::AlreadyCompleted => ReasonCode::Completed,
+            Self::AlreadyRehearsed => ReasonCode::Rehearsed,
+            Self::NeedsRedo => ReasonCode::NeedsRedo,
+            Self::RealResult => ReasonCode::RealResult,
+            Self::RealAttempt => ReasonCode::RealAttempt,
+            Self::Held => ReasonCode::Held,
+            Self::Resumable => ReasonCode::Resumable,
+            Self::Doubtful => ReasonCode::PossiblyBilled,
+            Self::NotSelected(Status::Cancelled) => ReasonCode::Cancelled,
+            Self::NotSelected(_) => ReasonCode::NotSelected,
+            Self::UnknownStatus => ReasonCode::UnknownStatus,
+            Self::NotRegistered => ReasonCode::NotRegistered,
+            Self::NotInManifest => ReasonCode::NotInManifest,
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::cancel::Stage;
 use crate::engine::dispatcher::LONGEST_WAIT;
 use crate::engine::executor::Executor;
+use crate::store::Handing;
 
 /// How often endings that were kept are sent.
 const SEND_EVERY: Duration = Duration::from_millis(2);
@@ -18,23 +19,23 @@ impl Executor<'_> {
 
     /// Keeps the leases of jobs that were taken ahead.
     pub(super) fn keep_ahead(&self) {
-        if !self.serves || self.conditions.ahead == 0 {
+        let Some(source) = self.handing.filter(|_| self.conditions.ahead > 0) else {
             return;
-        }
+        };
         let ready = self.dispatch.ready_leases();
         if !ready.is_empty() {
-            self.store.keep_ahead(&ready.iter().collect::<Vec<_>>());
+            source.keep_ahead(&ready.iter().collect::<Vec<_>>());
         }
     }
 
     /// Sends endings that were kept, until the run is over.
-    pub(super) fn send_kept(&self) {
+    pub(super) fn send_kept(&self, source: &dyn Handing) {
         while !self.heartbeat.has_ended() {
             if self.cancel.stage() != Stage::Go || self.dispatch.halted().is_some() {
                 // At once: threads may be busy with their last jobs for long.
-                self.give_back_ready();
+                self.give_back_ready(source);
             }
-            let pause = match self.store.send_kept() {
+            let pause = match source.send_kept() {
                 Ok(None) => SEND_EVERY,
                 Ok(Some(0)) => LONGEST_WAIT,
                 Ok(Some(_)) => {

@@ -298,7 +298,7 @@ impl Executor<'_> {
         trace::set("outcome", "unfunded");
         let now = self.clock.now();
         let reason = ReleaseReason::Budget;
-        let refused = self.serves && funding == Funding::Refused;
+        let refused = self.handing.is_some() && funding == Funding::Refused;
         let algo = self.algo_of(&waiting.planned.job);
         // Handed out although nothing of its algorithm may be bought, because money is reserved for it: not at once again.
         let again = refused && self.dispatch.note_short(&algo, true);
@@ -313,7 +313,7 @@ impl Executor<'_> {
                 Answer::Over
             }
             // The store hands it out again.
-            _ if self.serves => Answer::Over,
+            _ if self.handing.is_some() => Answer::Over,
             Funding::Trouble => Answer::Again(waiting, Duration::ZERO),
             Funding::Granted | Funding::Refused => Answer::Unaffordable(waiting),
         }

@@ -10,7 +10,6 @@
 //! - `attempt`, `reporter`, `checking`, `output`: what its adapter says and leaves;
 //! - `settle`: what becomes of the attempt; `spans`: its trace.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::cancel::{Cancel, Stage};
@@ -21,7 +20,7 @@ use crate::engine::event::{Event, EventKind, Sink, Summary};
 use crate::engine::heartbeat::Heartbeat;
 use crate::engine::lanes::Lanes;
 use crate::engine::{Algorithms, Conditions, breaker, spans};
-use crate::store::{StoreError, WorkerStore};
+use crate::store::{Handing, StoreError, WorkerStore};
 
 /// What the threads of a run work with.
 pub(super) struct Executor<'a> {
@@ -32,8 +31,8 @@ pub(super) struct Executor<'a> {
     pub(super) cancel: &'a Cancel,
     pub(super) sink: &'a dyn Sink,
     pub(super) lanes: &'a Lanes,
-    /// Whether the store hands jobs out; otherwise they are listed.
-    pub(super) serves: bool,
+    /// Who hands the jobs out; nothing where they are listed.
+    pub(super) handing: Option<&'a dyn Handing>,
     pub(super) dispatch: &'a Dispatch,
     pub(super) heartbeat: &'a Heartbeat,
 }
@@ -41,7 +40,7 @@ pub(super) struct Executor<'a> {
 impl Executor<'_> {
     pub(super) fn run_threads(&self) {
         let most = self.conditions.max_parallel;
-        let wanted = if self.serves {
+        let wanted = if self.handing.is_some() {
             most
         } else {
             most.min(self.dispatch.remaining())
@@ -60,7 +59,7 @@ impl Executor<'_> {
             Err(error) => {
                 self.report(EventKind::Warning {
                     message: format!(
-                        "cannot start {} threads ({error}); going on with one",
+                        "cannot start {} threads ({error}); jobs run one at a time",
                         self.conditions.max_parallel
                     ),
                 });
@@ -71,8 +70,8 @@ impl Executor<'_> {
 
     /// What every thread does: take the next job, until there is none.
     fn take_jobs(&self) {
-        if self.serves {
-            self.take_served();
+        if let Some(source) = self.handing {
+            self.take_served(source);
             return;
         }
         loop {
@@ -130,11 +129,10 @@ impl Executor<'_> {
             self.store.hurry();
         }
         // What a store hands out and nobody took, by algorithm.
-        let unclaimed = if self.serves {
-            self.store.unclaimed().unwrap_or_default()
-        } else {
-            BTreeMap::new()
-        };
+        let unclaimed = self
+            .handing
+            .map(|source| source.unclaimed().unwrap_or_default());
+        let unclaimed = unclaimed.unwrap_or_default();
         self.count_unclaimed(&unclaimed);
         if let Err(error) = self.store.close(self.clock.now()) {
             let what = format!(

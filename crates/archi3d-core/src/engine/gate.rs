@@ -170,7 +170,7 @@ impl Executor<'_> {
                 self.dispatch.refused(gate, cause);
                 Look::Wait
             }
-            (Ok(None), None) if self.serves => Look::Wait,
+            (Ok(None), None) if self.handing.is_some() => Look::Wait,
             (Err(error), _) if error.is_away() => Look::Wait,
             _ => blocked(pause.reason),
         }

@@ -25,7 +25,7 @@ use crate::domain::retry::{OnInterrupt, RetryPolicy};
 use crate::domain::time::Clock;
 use crate::domain::traceparent::TraceParent;
 use crate::store::reuse::ReuseIndex;
-use crate::store::{Artifacts, JobRecord, Providers, WorkerStore};
+use crate::store::{Artifacts, Handing, JobRecord, Providers, WorkerStore};
 use crate::workspace::paths::Workspace;
 use crate::workspace::pictures::PictureMarks;
 
@@ -182,18 +182,18 @@ pub struct Conditions {
 }
 
 /// Where the jobs of a run come from.
-pub enum Source {
+pub enum Source<'a> {
     /// They are listed, in the order in which they are to run.
     Listed(Vec<QueuedJob>),
     /// The store hands those of these algorithms out.
-    Served(Vec<AlgoKey>),
+    Served(&'a dyn Handing, Vec<AlgoKey>),
 }
 
 /// Runs the jobs of `source` and returns the counts. The caller has recovered
 /// the store; afterwards the store is closed, whatever happened.
 pub fn run(
     store: &dyn WorkerStore,
-    source: Source,
+    source: Source<'_>,
     algorithms: &Algorithms,
     conditions: &Conditions,
     clock: &Arc<dyn Clock>,
@@ -201,12 +201,12 @@ pub fn run(
     sink: &dyn Sink,
 ) -> Summary {
     let start = Instant::now();
-    let (lanes, jobs) = match source {
+    let (lanes, jobs, handing) = match source {
         Source::Listed(jobs) => {
             let (lanes, jobs) = Lanes::new(jobs, algorithms, conditions);
-            (lanes, Some(jobs))
+            (lanes, Some(jobs), None)
         }
-        Source::Served(algos) => (Lanes::of_algos(&algos, algorithms), None),
+        Source::Served(source, algos) => (Lanes::of_algos(&algos, algorithms), None, Some(source)),
     };
     let may_retry = |algorithm: &Result<Algorithm, String>| {
         let algorithm = algorithm.as_ref();
@@ -219,7 +219,6 @@ pub fn run(
     };
     let costs = conditions.money.as_ref().map(|m| m.highest_cost.clone());
     let money = Money::with_costs(costs.unwrap_or_default());
-    let serves = jobs.is_none();
     let dispatch = Dispatch::new(rules, jobs, lanes.gates(), money);
     let heartbeat = Heartbeat::default();
     let executor = Executor {
@@ -230,15 +229,16 @@ pub fn run(
         cancel,
         sink,
         lanes: &lanes,
-        serves,
+        handing,
         dispatch: &dispatch,
         heartbeat: &heartbeat,
     };
     executor.settle_what_others_left(None);
     std::thread::scope(|scope| {
         scope.spawn(|| heartbeat.run(&executor));
-        if conditions.ahead > 0 {
-            scope.spawn(|| executor.send_kept());
+        if let Some(source) = handing.filter(|_| conditions.ahead > 0) {
+            let executor = &executor;
+            scope.spawn(move || executor.send_kept(source));
         }
         // Also when a thread of ours panics: the scope waits for the heartbeat.
         let _end = EndOnDrop(&heartbeat);

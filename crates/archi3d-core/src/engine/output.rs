@@ -59,7 +59,7 @@ pub(super) fn check(
         price: settle_price(price, &result),
         algo_version: result.algo_version,
     };
-    let artifacts = taken.files.into_iter().map(Artifact::from).collect();
+    let artifacts = taken.files;
     Ok(Checked {
         ignored: taken.ignored,
         product,

@@ -425,5 +425,5 @@ fn write_metadata(
     });
     whole["artifacts"] = json!(artifacts);
     let file = artifact::write_json(staging, &whole).map_err(|error| error.to_string())?;
-    Ok(Artifact::from(file))
+    Ok(file)
 }

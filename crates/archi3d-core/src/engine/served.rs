@@ -22,7 +22,7 @@ use crate::engine::gate::Look;
 use crate::engine::lanes::Admitted;
 use crate::engine::places::Place;
 use crate::store::providers::Permit;
-use crate::store::{JobRecord, Lane, Next, ReleaseReason, Want};
+use crate::store::{Handing, JobRecord, Lane, Next, ReleaseReason, Want};
 
 /// The places that were taken for the jobs of one lane.
 struct Room<'a> {
@@ -49,23 +49,23 @@ impl Drop for Asking<'_> {
 
 impl Executor<'_> {
     /// What every thread does where the store hands jobs out.
-    pub(super) fn take_served(&self) {
+    pub(super) fn take_served(&self, source: &dyn Handing) {
         loop {
             if self.cancel.stage() != Stage::Go || self.dispatch.halted().is_some() {
                 break;
             }
             if self.dispatch.runs_short(self.ahead()) {
-                self.ask_for_waiting();
+                self.ask_for_waiting(source);
             }
             if let Some((handed, taken)) = self.dispatch.next_handed() {
-                taken.answer(self.run_handed(handed));
+                taken.answer(self.run_handed(source, handed));
                 continue;
             }
             if self.dispatch.limit_is_reached() {
                 self.dispatch.halt(Halt::Limit);
                 break;
             }
-            let pause = match self.ask_for_waiting() {
+            let pause = match self.ask_for_waiting(source) {
                 Asked::Some => continue,
                 Asked::Nothing(pause) => pause,
                 Asked::Drained if self.dispatch.is_busy() || self.stays() => LONGEST_WAIT,
@@ -77,15 +77,15 @@ impl Executor<'_> {
                 self.cancel.wait_for(Stage::Drain, pause);
             }
         }
-        self.give_back_ready();
+        self.give_back_ready(source);
     }
 
     /// Gives jobs back that are ours and that no thread will begin.
-    pub(super) fn give_back_ready(&self) {
+    pub(super) fn give_back_ready(&self, source: &dyn Handing) {
         let left = self.dispatch.take_ready();
         let leases: Vec<&Lease> = left.iter().map(|handed| &handed.lease).collect();
         if !leases.is_empty()
-            && let Err(error) = self.store.release_unbegun(&leases, self.clock.now())
+            && let Err(error) = source.release_unbegun(&leases, self.clock.now())
         {
             self.store_failed("cannot release jobs that were not started", &error);
         }
@@ -102,12 +102,9 @@ impl Executor<'_> {
     }
 
     /// Asks the store for the jobs of all threads that wait, unless another thread does.
-    fn ask_for_waiting(&self) -> Asked {
+    fn ask_for_waiting(&self, source: &dyn Handing) -> Asked {
         let stays = self.conditions.until_idle.is_some();
-        let (most, ahead) = match self
-            .dispatch
-            .lead(self.store.has_news(), stays, self.ahead())
-        {
+        let (most, ahead) = match self.dispatch.lead(source.has_news(), stays, self.ahead()) {
             Lead::Answered => return Asked::Some,
             Lead::Wait(time) => return Asked::Nothing(time),
             Lead::Ask { most, ahead } => (most, ahead),
@@ -118,29 +115,34 @@ impl Executor<'_> {
             began: Instant::now(),
             asked: Asked::Drained,
         };
-        asking.asked = self.ask_within_share(most, ahead);
+        asking.asked = self.ask_within_share(source, most, ahead);
         asking.asked
     }
 
     /// Asks the store for as many jobs as there are places that the pools of other runs leave. What is taken ahead has
     /// no place, so nothing is where places are shared.
-    fn ask_within_share(&self, most: usize, ahead: usize) -> Asked {
+    fn ask_within_share(&self, source: &dyn Handing, most: usize, ahead: usize) -> Asked {
         let Some(share) = &self.conditions.share else {
-            return self.ask_store((most, ahead), &mut Vec::new());
+            return self.ask_store(source, (most, ahead), &mut Vec::new());
         };
         let mut places = share.take(most);
         if places.is_empty() {
             return Asked::Nothing(LONGEST_WAIT);
         }
-        let asked = self.ask_store((places.len(), 0), &mut places);
+        let asked = self.ask_store(source, (places.len(), 0), &mut places);
         if !places.is_empty() {
             share.is_content();
         }
         asked
     }
 
-    fn ask_store(&self, (most, ahead): (usize, usize), shared: &mut Vec<Place>) -> Asked {
-        let mut rooms = self.rooms(most, ahead);
+    fn ask_store(
+        &self,
+        source: &dyn Handing,
+        (most, ahead): (usize, usize),
+        shared: &mut Vec<Place>,
+    ) -> Asked {
+        let mut rooms = self.rooms(source, most, ahead);
         if rooms.is_empty() {
             return Asked::Drained;
         }
@@ -153,7 +155,7 @@ impl Executor<'_> {
                 && self.ahead() == 0,
         };
         let before = Instant::now();
-        let next = self.store.claim_next(&want, self.clock.now());
+        let next = source.claim_next(&want, self.clock.now());
         let claimed = (before, Instant::now());
         let asked = match next {
             Ok(Next::Jobs(jobs)) => {
@@ -221,7 +223,7 @@ impl Executor<'_> {
 
     /// Takes the places that algorithms have for at most `most` jobs each, and `ahead` more of those that cost nothing:
     /// none where they wait for a moment. What only a person can open is left out.
-    fn rooms(&self, most: usize, ahead: usize) -> Vec<Room<'_>> {
+    fn rooms(&self, source: &dyn Handing, most: usize, ahead: usize) -> Vec<Room<'_>> {
         let lanes: Vec<(usize, AlgoKey)> = self
             .lanes
             .algos()
@@ -229,11 +231,17 @@ impl Executor<'_> {
             .collect();
         lanes
             .into_iter()
-            .filter_map(|(lane, algo)| self.room(lane, algo, most, ahead))
+            .filter_map(|(lane, algo)| self.room(source, lane, algo, (most, ahead)))
             .collect()
     }
 
-    fn room(&self, lane: usize, algo: AlgoKey, most: usize, ahead: usize) -> Option<Room<'_>> {
+    fn room(
+        &self,
+        source: &dyn Handing,
+        lane: usize,
+        algo: AlgoKey,
+        (most, ahead): (usize, usize),
+    ) -> Option<Room<'_>> {
         let algorithm = self.algorithm(&algo);
         if let Some(reason) = self.obstacle_to(algorithm.clone(), algo.as_str()) {
             self.dispatch
@@ -245,7 +253,7 @@ impl Executor<'_> {
         let costs_nothing = free && !self.lanes.is_limited(lane);
         let most = most + if costs_nothing { ahead } else { 0 };
         let (most, probe) = self.open_to(lane, &algo, algorithm.breaker_failures, most)?;
-        let trial = self.trial_of(&algo)?;
+        let trial = self.trial_of(source, &algo)?;
         let most = if trial == Some(0) { 0 } else { most };
         let bought_only = !self.lane_is_affordable(&algo, algorithm);
         let mut places = Vec::new();
@@ -298,11 +306,11 @@ impl Executor<'_> {
     /// Returns how many jobs of an algorithm are on trial, if they are; nothing at all where the
     /// rest waits for somebody to look at how they did.
     #[expect(clippy::option_option, reason = "as `room`: nothing means no room")]
-    fn trial_of(&self, algo: &AlgoKey) -> Option<Option<usize>> {
+    fn trial_of(&self, source: &dyn Handing, algo: &AlgoKey) -> Option<Option<usize>> {
         let Some(canary) = self.conditions.canary else {
             return Some(None);
         };
-        match self.store.trial(algo, canary.per_algo) {
+        match source.trial(algo, canary.per_algo) {
             Ok(trial) if trial.completed + trial.failed < canary.per_algo => {
                 Some(Some(canary.per_algo))
             }
@@ -334,7 +342,7 @@ impl Executor<'_> {
     }
 
     /// Runs a job that is ours already.
-    fn run_handed(&self, handed: Handed) -> Answer {
+    fn run_handed(&self, source: &dyn Handing, handed: Handed) -> Answer {
         let Handed {
             waiting,
             mut lease,
@@ -349,7 +357,7 @@ impl Executor<'_> {
         if let Err(error) = if bare {
             Ok(())
         } else {
-            self.store.open_folder(&lease)
+            source.open_folder(&lease)
         } {
             admitted.refund();
             self.give_back(&lease, ReleaseReason::StoreTrouble, "it has no folder");

@@ -11,6 +11,7 @@ use crate::domain::id::RunId;
 use crate::domain::job::JobState;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::patch::REUSED;
+use crate::domain::reason::ReasonCode;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::engine::BREAKER_PAUSE;
@@ -182,7 +183,7 @@ struct Why<'a> {
 }
 
 impl Why<'_> {
-    fn tell(&self) -> (&'static str, Vec<String>) {
+    fn tell(&self) -> (ReasonCode, Vec<String>) {
         let JobSnapshot::Known {
             state,
             holder,
@@ -200,7 +201,7 @@ impl Why<'_> {
             } => self.completed(*attempt, *simulated),
             JobState::Failed { .. } => self.failed(error.as_deref(), *doubtful),
             JobState::Cancelled { .. } => (
-                "cancelled",
+                ReasonCode::Cancelled,
                 vec!["it was cancelled; no worker takes it".into()],
             ),
             JobState::Enqueued { attempt } => self.waiting(*attempt),
@@ -223,11 +224,11 @@ impl Why<'_> {
         }
     }
 
-    fn running(&self, attempt: u32, holder: Option<&Holder>) -> (&'static str, Vec<String>) {
-        if self.plan.reason.code == "finished_unpublished" {
+    fn running(&self, attempt: u32, holder: Option<&Holder>) -> (ReasonCode, Vec<String>) {
+        if self.plan.reason.code == ReasonCode::FinishedUnpublished {
             let why = "a worker finished it and died before publishing; the result is safe in its \
                        journal and the next start publishes it";
-            return ("finished_unpublished", vec![why.into()]);
+            return (ReasonCode::FinishedUnpublished, vec![why.into()]);
         }
         let dead = holder.is_none_or(|holder| holder.verdict == Verdict::Dead);
         let who = holder.map_or("an unknown worker", |holder| holder.worker.as_str());
@@ -238,7 +239,7 @@ impl Why<'_> {
             )];
             if asked {
                 why.push("a cancel was requested: the next worker cancels it".into());
-                return ("cancel_asked", why);
+                return (ReasonCode::CancelAsked, why);
             }
             if self.asks {
                 why.push(
@@ -246,9 +247,9 @@ impl Why<'_> {
                      for it at the provider"
                         .into(),
                 );
-                return ("ask_first", why);
+                return (ReasonCode::AskFirst, why);
             }
-            return ("resumable", why);
+            return (ReasonCode::Resumable, why);
         }
         let beat = holder.and_then(|h| h.last_beat).map(|b| self.now.since(b));
         let age = holder.and_then(|h| h.since).map(|s| self.now.since(s));
@@ -259,7 +260,7 @@ impl Why<'_> {
                 "a cancel was requested; its worker stops it at its next beat, \
                  usually within {beat} s"
             ));
-            return ("cancel_asked", why);
+            return (ReasonCode::CancelAsked, why);
         }
         let patience = self.rhythm.heartbeat * 3;
         if beat.is_some_and(|beat| beat > patience) {
@@ -269,20 +270,23 @@ impl Why<'_> {
                  on another machine it counts as dead",
                 self.rhythm.stale.as_secs()
             ));
-            return ("stalled", why);
+            return (ReasonCode::Stalled, why);
         }
         let usual = self.numbers.median_s.unwrap_or(f64::INFINITY);
         if age.is_some_and(|age: Duration| age.as_secs_f64() > 2.0 * usual.max(1.0)) {
             why.push(format!("it takes more than twice its usual {usual:.0} s"));
-            return ("slow", why);
+            return (ReasonCode::Slow, why);
         }
-        ("running", why)
+        (ReasonCode::Running, why)
     }
 
-    fn completed(&self, attempt: u32, simulated: bool) -> (&'static str, Vec<String>) {
+    fn completed(&self, attempt: u32, simulated: bool) -> (ReasonCode, Vec<String>) {
         if simulated {
             let why = "it was only rehearsed; a real run performs it";
-            return ("rehearsed_only", vec![why.into(), self.plan_sentence()]);
+            return (
+                ReasonCode::RehearsedOnly,
+                vec![why.into(), self.plan_sentence()],
+            );
         }
         let made = self.attempts.iter().rev();
         let mut made = made.filter(|made| made.outcome == AttemptOutcome::Completed);
@@ -291,7 +295,7 @@ impl Why<'_> {
                 0 => "it has its result; no attempt of it is on record".to_owned(),
                 _ => format!("attempt {attempt} brought its result"),
             };
-            return ("completed", vec![why]);
+            return (ReasonCode::Completed, vec![why]);
         };
         let attempt = made.attempt;
         let why = if made.price_source.as_deref() == Some(REUSED) {
@@ -299,10 +303,10 @@ impl Why<'_> {
         } else {
             format!("attempt {attempt} brought its result")
         };
-        ("completed", vec![why])
+        (ReasonCode::Completed, vec![why])
     }
 
-    fn failed(&self, error: Option<&str>, doubtful: bool) -> (&'static str, Vec<String>) {
+    fn failed(&self, error: Option<&str>, doubtful: bool) -> (ReasonCode, Vec<String>) {
         let last = self.attempts.iter().rev().find(|a| a.error.is_some());
         let class = last.and_then(|attempt| attempt.class);
         let message = error
@@ -310,22 +314,24 @@ impl Why<'_> {
             .unwrap_or("");
         let mut why = vec![format!("it failed: {message}")];
         let code = match class {
-            _ if doubtful => "possibly_billed",
-            Some(ErrorClass::Transient) => "retries_used_up",
-            Some(ErrorClass::BadInput) => "bad_input",
-            Some(ErrorClass::Permanent) => "permanent",
-            Some(ErrorClass::Unknown) => "possibly_billed",
-            Some(ErrorClass::OutOfCredit) => "out_of_credit",
-            None => "failed",
+            _ if doubtful => ReasonCode::PossiblyBilled,
+            Some(ErrorClass::Transient) => ReasonCode::RetriesUsedUp,
+            Some(ErrorClass::BadInput) => ReasonCode::BadInput,
+            Some(ErrorClass::Permanent) => ReasonCode::Permanent,
+            Some(ErrorClass::Unknown) => ReasonCode::PossiblyBilled,
+            Some(ErrorClass::OutOfCredit) => ReasonCode::OutOfCredit,
+            None => ReasonCode::Failed,
         };
         let Numbers {
             failures, retries, ..
         } = self.numbers;
         why.push(match code {
-            "possibly_billed" => "it may have been billed, so it is never bought again by itself: \
+            ReasonCode::PossiblyBilled => {
+                "it may have been billed, so it is never bought again by itself: \
                  look for it at the provider first"
-                .into(),
-            "retries_used_up" => match (*failures, *retries) {
+                    .into()
+            }
+            ReasonCode::RetriesUsedUp => match (*failures, *retries) {
                 (0, 0) => "such a failure may pass, but no retries were asked for".into(),
                 (0, _) => "such a failure may pass, but it was not tried again".into(),
                 (1, _) => "such a failure may pass, but its retries are used up (one failure \
@@ -336,8 +342,10 @@ impl Why<'_> {
                      were followed by another attempt)"
                 ),
             },
-            "bad_input" => "its pictures cannot be used; trying again changes nothing".into(),
-            "permanent" => "without a change it will fail the same way".into(),
+            ReasonCode::BadInput => {
+                "its pictures cannot be used; trying again changes nothing".into()
+            }
+            ReasonCode::Permanent => "without a change it will fail the same way".into(),
             _ => "failed jobs run again only when they are selected".into(),
         });
         if self.numbers.request_id.is_some() {
@@ -350,7 +358,7 @@ impl Why<'_> {
         (code, why)
     }
 
-    fn waiting(&self, attempt: u32) -> (&'static str, Vec<String>) {
+    fn waiting(&self, attempt: u32) -> (ReasonCode, Vec<String>) {
         let mut why = Vec::new();
         let last = self.attempts.iter().rev().find(|a| a.attempt == attempt);
         if let Some(last) = last.filter(|_| attempt > 0) {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::domain::id::RunId;
+use crate::domain::job::Status;
 use crate::ops::{OpsContext, OpsError};
 use crate::platform;
 use crate::store::bounds;
@@ -328,7 +329,10 @@ fn payload_order(data: &Data) -> Vec<(String, String)> {
 /// Tells how much algorithms differ on an item, as the page does.
 fn disagreement(jobs: &[&data::Job]) -> f64 {
     let done: Vec<&&data::Job> = jobs.iter().filter(|job| job.model.is_some()).collect();
-    let failed = jobs.iter().filter(|job| job.state == "failed").count();
+    let failed = jobs
+        .iter()
+        .filter(|job| job.state == Status::Failed.word())
+        .count();
     let mixed = failed.min(done.len()) as f64 / jobs.len().max(1) as f64;
     let spread = |values: Vec<f64>| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);

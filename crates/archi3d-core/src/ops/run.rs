@@ -111,10 +111,10 @@ fn algos_to_serve(
     if picks || again || ordered || request.adapter.is_some() {
         return Ok(None);
     }
-    let Some(algos) = store.algos()? else {
+    let Some(source) = store.handing() else {
         return Ok(None);
     };
-    let algos = algos.into_iter().filter_map(|(algo, waiting)| {
+    let algos = source.algos()?.into_iter().filter_map(|(algo, waiting)| {
         let key = AlgoKey::parse(&algo).ok()?;
         (query.algo.is_empty() || query.algo.contains(&key)).then_some((key, waiting))
     });
@@ -249,9 +249,13 @@ fn work(
     if listed {
         prepared.report_oddities(request, reporter);
     }
-    if let Some(algos) = &setup.served {
+    let handed = setup.served.as_ref().zip(store.handing());
+    let handed = handed.map(|(algos, source)| {
         let algos: Vec<AlgoKey> = algos.iter().map(|(algo, _)| algo.clone()).collect();
-        let performed = store.perform_rehearsed(&algos);
+        (source, algos)
+    });
+    if let Some((source, algos)) = &handed {
+        let performed = source.perform_rehearsed(algos);
         let performed = performed.inspect_err(|_| close())?;
         prepare::tell_of_performed(performed, reporter);
     }
@@ -265,8 +269,8 @@ fn work(
         contradictions,
         ..
     } = prepared;
-    let source = match &setup.served {
-        Some(algos) => Source::Served(algos.iter().map(|(algo, _)| algo.clone()).collect()),
+    let source = match handed {
+        Some((source, algos)) => Source::Served(source, algos),
         None => Source::Listed(jobs),
     };
     let mut summary = engine::run(

@@ -14,6 +14,7 @@ pub mod cost;
 pub mod explain;
 #[cfg(feature = "postgres")]
 pub mod fleet;
+pub mod judge;
 pub mod plan;
 pub mod status;
 

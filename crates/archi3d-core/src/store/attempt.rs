@@ -153,7 +153,7 @@ impl AttemptOutcome {
         match self {
             Self::Completed => "completed",
             Self::Failed => "failed",
-            Self::PutOff => "put off",
+            Self::PutOff => "deferred",
             Self::Released => "released",
             Self::Cancelled => "cancelled",
             Self::Fenced => "fenced",

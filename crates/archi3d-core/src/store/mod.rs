@@ -27,14 +27,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::content::ContentKey;
 use crate::domain::id::{AlgoKey, JobId, WorkerId};
-use crate::domain::job::JobState;
+use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::{Lease, Verdict};
 use crate::domain::patch::{Patch, WorkerFacts};
-use crate::domain::purchase::PurchaseEnd;
+use crate::domain::purchase::{OpenPurchase, PurchaseEnd};
 use crate::domain::retry::ErrorClass;
 use crate::domain::select::Seen;
 use crate::domain::time::Timestamp;
-use crate::workspace::artifact::CheckedFile;
 
 pub mod artifacts;
 pub mod attempt;
@@ -62,6 +61,7 @@ pub mod table_file;
 pub mod upkeep;
 mod worker;
 
+pub use crate::workspace::artifact::Artifact;
 pub use artifacts::{Artifacts, Blob};
 pub use backend::{Backend, OpenRun, Opening, local};
 pub use budget::{Billing, Budget};
@@ -72,7 +72,7 @@ pub use outbox::Outbox;
 pub use providers::Providers;
 pub use runs::Runs;
 pub use upkeep::Upkeep;
-pub use worker::{Lane, Next, Trial, Want, WorkerStore};
+pub use worker::{Handing, Lane, Next, Trial, Want, WorkerStore};
 
 /// One worker process, as records name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,37 +267,6 @@ pub enum Beat {
     CancelAsked,
 }
 
-/// A file that belongs to a result, checked and hashed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    /// Its name inside the job's output folder.
-    pub name: String,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its SHA-256, in hexadecimal digits.
-    pub sha256: String,
-}
-
-impl From<CheckedFile> for Artifact {
-    fn from(file: CheckedFile) -> Self {
-        Self {
-            name: file.name,
-            size: file.size,
-            sha256: file.sha256,
-        }
-    }
-}
-
-impl From<Artifact> for CheckedFile {
-    fn from(file: Artifact) -> Self {
-        Self {
-            name: file.name,
-            size: file.size,
-            sha256: file.sha256,
-        }
-    }
-}
-
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
@@ -425,6 +394,36 @@ pub struct JobToRetry {
     pub job_id: JobId,
     /// The attempt in which it failed; whichever it was if there is none.
     pub attempt: Option<u32>,
+}
+
+/// What is known of a job that comes from another store, beside what it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobPast {
+    /// Where it stands; nobody holds it, so it never runs.
+    pub state: JobState,
+    /// What its next attempt begins.
+    pub entry: Entry,
+    /// Whether it has a result, also where it waits to be made again.
+    pub has_result: bool,
+    /// Whether that is a rehearsal.
+    pub simulated: bool,
+    /// Whether it was begun in earnest, whatever became of that.
+    pub tried: bool,
+    /// Whether its last holder died with it, and no attempt has begun since.
+    pub holder_died: bool,
+    /// How many failures were followed by another attempt.
+    pub failures: u32,
+    /// A purchase that was made and has not brought its result yet, an intent to buy of which nobody knows what came,
+    /// and how many purchases are over.
+    pub purchase: OpenPurchase,
+    /// What kind of failure it ended with.
+    pub class: Option<ErrorClass>,
+    /// Its last error.
+    pub error: Option<String>,
+    /// Not before this moment.
+    pub not_before: Option<Timestamp>,
+    /// What names its last attempt.
+    pub nonce: Option<String>,
 }
 
 /// What recovery found and did.

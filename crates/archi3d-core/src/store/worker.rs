@@ -62,7 +62,43 @@ pub enum Next {
     Drained,
 }
 
-/// One worker's handle on one run. See the module for what all stores promise.
+/// How a store hands out the jobs of a run instead of having them picked from a list.
+pub trait Handing: Send + Sync {
+    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made.
+    fn algos(&self) -> Result<Vec<(String, usize)>, StoreError>;
+
+    /// Hands out jobs that are claimed for the caller: no more than it wants, in the store's
+    /// order, each to one worker. Their folders are made by [`Handing::open_folder`].
+    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError>;
+
+    /// Makes the folder of a job that was handed out, unless there is one: not every job needs it.
+    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Returns how the first jobs of an algorithm do; more than `most` are not counted.
+    fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError>;
+
+    /// Has jobs that were only rehearsed handed out too, and tells how many.
+    fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError>;
+
+    /// Keeps leases a while longer of jobs that were handed out and have not begun.
+    fn keep_ahead(&self, leases: &[&Lease]);
+
+    /// Gives jobs back that were handed out and have not begun.
+    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError>;
+
+    /// Sends endings that were kept to be sent together; returns how many, or nothing where none
+    /// waits.
+    fn send_kept(&self) -> Result<Option<usize>, StoreError>;
+
+    /// Tells whether the store has heard since the last question that there may be jobs again.
+    fn has_news(&self) -> bool;
+
+    /// Counts the jobs that wait to be handed out, by algorithm.
+    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError>;
+}
+
+/// One worker's handle on one run. See the module for what all stores promise. A method has a body here only where it
+/// follows from others: a store that forgets one does not compile.
 pub trait WorkerStore: Send + Sync {
     /// Returns the run this handle is for.
     fn run_id(&self) -> &RunId;
@@ -74,53 +110,15 @@ pub trait WorkerStore: Send + Sync {
     /// Returns every job as it stands now. Takes no lock for longer than a read.
     fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError>;
 
-    /// Hands out jobs that are claimed for the caller: no more than it wants, in the store's
-    /// order, each to one worker. For stores that do not list their jobs. Their folders are made
-    /// by [`WorkerStore::open_folder`].
-    fn claim_next(&self, _want: &Want<'_>, _now: Timestamp) -> Result<Next, StoreError> {
-        Ok(Next::Drained)
-    }
-
-    /// Returns how the first jobs of an algorithm do; more than `most` are not counted.
-    fn trial(&self, _algo: &AlgoKey, _most: usize) -> Result<Trial, StoreError> {
-        Ok(Trial::default())
-    }
-
-    /// Keeps leases a while longer of jobs that were handed out and that nobody has begun.
-    fn keep_ahead(&self, _leases: &[&Lease]) {}
-
-    /// Gives jobs back that were handed out and that nobody has begun.
-    fn release_unbegun(&self, leases: &[&Lease], now: Timestamp) -> Result<(), StoreError> {
-        let release = |lease: &&Lease| self.release(lease, ReleaseReason::Interrupted, None, now);
-        leases.iter().try_for_each(release)
-    }
-
-    /// Sends endings that were kept to be sent together; returns how many, or nothing where none
-    /// waits.
-    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
-        Ok(None)
-    }
-
-    /// Makes the folder of a job that was handed out, unless there is one: not every job needs it.
-    fn open_folder(&self, _lease: &Lease) -> Result<(), StoreError> {
-        Ok(())
-    }
+    /// Returns how jobs are handed out; nothing where the store only lists them.
+    fn handing(&self) -> Option<&dyn Handing>;
 
     /// Tells whether a result without files can be kept.
-    fn keeps_bare_results(&self) -> bool {
-        false
-    }
+    fn keeps_bare_results(&self) -> bool;
 
     /// Tells whether [`WorkerStore::finish`] itself ends the failures in a row of the algorithm whose
     /// job brought a result of its own.
-    fn counts_successes(&self) -> bool {
-        false
-    }
-
-    /// Tells whether the store has heard since the last question that there may be jobs again.
-    fn has_news(&self) -> bool {
-        false
-    }
+    fn counts_successes(&self) -> bool;
 
     /// Tries to take `job`, which the caller saw as `entry` describes. When this
     /// returns [`Claim::Taken`], nobody else can take it, the lease's staging
@@ -158,23 +156,19 @@ pub trait WorkerStore: Send + Sync {
     /// after a power loss. Told again, the later words count.
     fn made(
         &self,
-        _lease: &Lease,
-        _made: &Made,
-        _durably: bool,
-        _now: Timestamp,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        lease: &Lease,
+        made: &Made,
+        durably: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// Notes how far a running job is, for whoever watches; losing it loses nothing.
     fn note_progress(
         &self,
-        _lease: &Lease,
-        _progress: &Progress,
-        _now: Timestamp,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        lease: &Lease,
+        progress: &Progress,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// Ends an attempt. When this returns, the ending survives the death of the
     /// process. A result is published only if nobody else holds or finished the
@@ -205,9 +199,7 @@ pub trait WorkerStore: Send + Sync {
     }
 
     /// Tells whether what an attempt made survives a power loss, by trying.
-    fn is_safe(&self, _lease: &Lease) -> bool {
-        false
-    }
+    fn is_safe(&self, lease: &Lease) -> bool;
 
     /// Makes the claim itself survive a power loss. When this returns, the job
     /// cannot be taken for one that never started.
@@ -260,37 +252,15 @@ pub trait WorkerStore: Send + Sync {
 
     /// Returns how many endings of this handle the registry does not show although it was
     /// closed: somebody has removed their rows or changed their status.
-    fn endings_not_shown(&self) -> Result<usize, StoreError> {
-        Ok(0)
-    }
+    fn endings_not_shown(&self) -> Result<usize, StoreError>;
 
     /// Returns, one for one, what is on record about the money of attempts that
-    /// their workers may not have come to settle. A store that cannot tell says so.
-    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError> {
-        Ok(vec![Billing::Open; attempt_keys.len()])
-    }
+    /// their workers may not have come to settle.
+    fn billings(&self, attempt_keys: &[AttemptKey]) -> Result<Vec<Billing>, StoreError>;
 
     /// Returns what attempts of a job bought that brought no result and is not void, by
-    /// whomever: each id with what it is said to cost. A store that cannot tell knows none.
-    fn purchases(&self, _job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// Counts the jobs that wait to be handed out, by algorithm.
-    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        Ok(BTreeMap::new())
-    }
-
-    /// Returns the algorithms of the run, in the order of their first jobs, with how many are to be made, where the
-    /// store hands jobs out; nothing where it lists them.
-    fn algos(&self) -> Result<Option<Vec<(String, usize)>>, StoreError> {
-        Ok(None)
-    }
-
-    /// Has jobs that were only rehearsed handed out too, and tells how many.
-    fn perform_rehearsed(&self, _algos: &[AlgoKey]) -> Result<usize, StoreError> {
-        Ok(0)
-    }
+    /// whomever: each id with what it is said to cost.
+    fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError>;
 
     /// Stops waiting for other tools: what is not in the registry yet stays where
     /// the next start finds it, and [`WorkerStore::close`] says so.

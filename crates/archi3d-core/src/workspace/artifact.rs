@@ -16,7 +16,7 @@ mod keep;
 mod standard;
 mod take;
 
-pub use inventory::{CheckedFile, hash_file, inventory, inventory_of, is_intact};
+pub use inventory::{Artifact, hash_file, inventory, inventory_of, is_intact};
 use inventory::{MAX_BYTES, MAX_FILES};
 pub use keep::{
     copy_folder, discard, holds_any_model, holds_model, is_held_by, is_own_folder, may_hold_model,

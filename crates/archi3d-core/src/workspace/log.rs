@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::platform;
 use crate::workspace::lock::ReusedLock;
@@ -77,7 +77,7 @@ impl LogFile {
 
     /// Appends `object` as one line. Returns a sentence if that did not work.
     #[must_use]
-    pub fn append_json(&self, object: &Map<String, Value>) -> Option<String> {
+    pub fn append_json(&self, object: &impl Serialize) -> Option<String> {
         match line_of(object) {
             Ok(line) => self.append_lines(line),
             Err(error) => Some(self.trouble(&error)),
@@ -146,7 +146,7 @@ impl State {
 }
 
 /// Returns `object` as one line of a log, with its end.
-pub fn line_of(object: &Map<String, Value>) -> serde_json::Result<String> {
+pub fn line_of(object: &impl Serialize) -> serde_json::Result<String> {
     let mut line = escape_controls(serde_json::to_string(object)?);
     line.push('\n');
     Ok(line)
@@ -154,7 +154,7 @@ pub fn line_of(object: &Map<String, Value>) -> serde_json::Result<String> {
 
 /// Opens the log at `path` and appends one line. Returns a sentence if that did not work.
 #[must_use]
-pub fn append_record(path: &Path, object: &Map<String, Value>) -> Option<String> {
+pub fn append_record(path: &Path, object: &impl Serialize) -> Option<String> {
     match LogFile::open(path) {
         Ok(log) => log.append_json(object),
         Err(error) => Some(format!("cannot open {}: {error}", path.display())),
@@ -221,7 +221,7 @@ fn escape_controls(json: String) -> String {
 mod tests {
     use std::thread;
 
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     use super::*;
     use crate::workspace::lock::FileLock;

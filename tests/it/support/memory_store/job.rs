@@ -1,6 +1,6 @@
 //! One job of a run in memory: its state, its lease, its row and its files.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -9,14 +9,15 @@ use archi3d_core::domain::id::{Nonce, WorkerId};
 use archi3d_core::domain::job::{Entry, JobEvent, JobState};
 use archi3d_core::domain::lease::{HolderFacts, Lease, Rhythm, Verdict, judge};
 use archi3d_core::domain::naming;
-use archi3d_core::domain::patch::Patch;
-use archi3d_core::domain::purchase::OpenPurchase;
+use archi3d_core::domain::patch::{self, Patch, Product, Span, WorkerFacts};
+use archi3d_core::domain::purchase::{OpenPurchase, PurchaseEnd};
 use archi3d_core::domain::retry::ErrorClass;
 use archi3d_core::domain::time::Timestamp;
 use archi3d_core::platform;
 use archi3d_core::store::error::IoContext;
 use archi3d_core::store::{
-    Cancellation, Ending, Finish, Holder, JobRecord, JobSnapshot, Outcome, Restored, StoreError,
+    Billing, Cancellation, Ending, Finish, Holder, JobRecord, JobSnapshot, Made, Outcome, Restored,
+    StoreError,
 };
 use archi3d_core::workspace::artifact;
 use archi3d_core::workspace::paths::{RunPaths, Workspace};
@@ -32,6 +33,10 @@ pub(super) struct Job {
     pub(super) highest_attempt: u32,
     /// What it bought or meant to buy.
     pub(super) purchase: OpenPurchase,
+    /// The ids it bought that brought no result and are not void, with what each is said to cost.
+    pub(super) bought: Vec<(String, Option<f64>)>,
+    /// What is known of the money of attempts that are over.
+    pub(super) bills: HashMap<Nonce, Billing>,
     /// How many failures were followed by another attempt.
     pub(super) failures: u32,
     /// Whether the last failure may have been billed.
@@ -73,6 +78,8 @@ impl Job {
             kept: None,
             highest_attempt: state.attempt(),
             purchase: OpenPurchase::default(),
+            bought: Vec::new(),
+            bills: HashMap::new(),
             failures: 0,
             unknown: false,
             holder_died: false,
@@ -216,6 +223,7 @@ impl Job {
     pub(super) fn publish_note(&mut self, paths: &RunPaths) -> Result<bool, StoreError> {
         let ending = self.note.take().expect("the caller noted it");
         let held = self.lease.take().expect("a note belongs to a lease");
+        self.bill(&held.lease, &ending);
         let attempt = held.lease.attempt;
         self.cancel_asked = false;
         self.holder_died = false;
@@ -229,6 +237,7 @@ impl Job {
                 self.unknown = false;
                 if !simulated {
                     self.purchase.complete();
+                    self.bought.clear();
                 }
             }
             Outcome::Failed {
@@ -237,7 +246,7 @@ impl Job {
                 purchase,
                 ..
             } => {
-                self.purchase.end(purchase);
+                self.end_purchase(purchase);
                 self.step(JobEvent::Failed { attempt });
                 self.unknown = class == ErrorClass::Unknown;
                 self.failures = 0;
@@ -250,6 +259,53 @@ impl Job {
         }
         self.waiting.push(ending.patch);
         Ok(true)
+    }
+
+    /// Notes the id of what was bought, or what it costs after all.
+    pub(super) fn submit(&mut self, request_id: &str, cost: Option<f64>) {
+        self.purchase.submit(request_id);
+        match self.bought.iter_mut().find(|(id, _)| id == request_id) {
+            Some((_, known)) => *known = cost.or(*known),
+            None => self.bought.push((request_id.to_owned(), cost)),
+        }
+    }
+
+    /// Draws the conclusion of an attempt that brought no result.
+    pub(super) fn end_purchase(&mut self, end: PurchaseEnd) {
+        self.purchase.end(end);
+        if end == PurchaseEnd::Void {
+            self.bought.pop();
+        }
+    }
+
+    /// Notes what an ending says of the money of its attempt.
+    pub(super) fn bill(&mut self, lease: &Lease, ending: &Ending) {
+        let bill = match &ending.outcome {
+            Outcome::Completed {
+                simulated: true, ..
+            } => Billing::NotBilled,
+            Outcome::Completed { .. } => Billing::Billed(ending.cost_usd),
+            Outcome::Failed { cut_off: true, .. } => Billing::Open,
+            Outcome::Failed { purchase, .. }
+                if !self.bought.is_empty() && *purchase != PurchaseEnd::Void =>
+            {
+                Billing::Open
+            }
+            Outcome::Failed { .. } if ending.cost_usd.is_some() => Billing::Billed(ending.cost_usd),
+            Outcome::Failed {
+                class: ErrorClass::Unknown,
+                ..
+            } => Billing::Open,
+            Outcome::Failed { .. } => Billing::NotBilled,
+        };
+        self.bills.insert(lease.nonce.clone(), bill);
+    }
+
+    /// Notes that an attempt was given back before it bought anything.
+    pub(super) fn bill_if_nothing_was_bought(&mut self, lease: &Lease) {
+        if self.bought.is_empty() {
+            self.bills.insert(lease.nonce.clone(), Billing::NotBilled);
+        }
     }
 
     /// Lets the result under a redo rule again; returns whether there was one.
@@ -331,6 +387,7 @@ impl Job {
             return Ok(());
         }
         self.lease = None;
+        self.note = None;
         let asked = std::mem::take(&mut self.cancel_asked);
         self.step(if asked { JobEvent::Cancelled } else { event });
         if !self.restore_kept() {
@@ -371,6 +428,40 @@ pub(super) fn check_ending(lease: &Lease, ending: &Ending) {
         Outcome::Failed { .. } => "failed",
     };
     assert_eq!(ending.patch.get("status"), Some(word), "patch and outcome");
+}
+
+/// Returns the ending that a result means whose maker dies before it can check and publish it.
+pub(super) fn ending_of_made(lease: &Lease, made: &Made, now: Timestamp) -> Ending {
+    let span = Span {
+        start: lease.claimed_at,
+        duration: now.since(lease.claimed_at),
+    };
+    let facts = WorkerFacts::default();
+    let files = artifact::inventory(&lease.staging).unwrap_or_default();
+    let model = made.model.as_ref().map(|model| lease.staging.join(model));
+    let (outcome, patch) = if model.is_some_and(|model| model.is_file()) {
+        let outcome = Outcome::Completed {
+            simulated: false,
+            artifacts: files,
+        };
+        (outcome, patch::completed(span, &facts, &Product::default()))
+    } else {
+        let message = "its worker died, and what it made is not whole";
+        let outcome = Outcome::Failed {
+            class: ErrorClass::Unknown,
+            error_text: message.to_owned(),
+            cut_off: true,
+            purchase: PurchaseEnd::Open,
+        };
+        (outcome, patch::failed(span, &facts, message))
+    };
+    Ending {
+        outcome,
+        patch,
+        cost_usd: made.price.estimated_usd,
+        content_key: made.content_key.clone(),
+        at: now,
+    }
 }
 
 /// Moves a result to its final name; an older one is kept aside.

@@ -345,7 +345,7 @@ impl Client {
 pub(super) fn check_address(url: &str) -> Result<bool, String> {
     let uri: Uri = url
         .parse()
-        .map_err(|_| format!("the address {} is none", shown(url)))?;
+        .map_err(|_| format!("invalid address {}", shown(url)))?;
     let host = uri.host().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let here = host.eq_ignore_ascii_case("localhost")

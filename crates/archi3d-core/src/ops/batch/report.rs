@@ -1,6 +1,8 @@
 //! What a batch consists of, for the person, the log and machines.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::plan::{AlgoSelection, Plan, SkipReason};
@@ -71,42 +73,61 @@ impl BatchReport {
         self.warnings.extend(trouble);
     }
 
-    /// Returns the record of the log.
-    pub fn log_record(&self) -> Map<String, Value> {
-        let names = |keys: &[AlgoKey]| keys.iter().map(AlgoKey::to_string).collect::<Vec<_>>();
-        let reasons: Map<String, Value> = self
-            .skip_reasons
-            .iter()
-            .map(|(why, count)| (why.word().to_owned(), (*count).into()))
-            .collect();
-        let record = json!({
-            "event": "batch_create",
-            "timestamp": self.timestamp,
-            "run_id": self.run_id,
-            "algos": names(&self.algos.algos),
-            "algo_by_images": self.algos.by_images,
-            "single_algos": names(&self.algos.single),
-            "multi_algos": names(&self.algos.multi),
-            "image_policy": IMAGE_POLICY,
-            "candidates": self.candidates,
-            "enqueued": self.enqueued,
-            "skipped": self.skipped,
-            "skip_reasons": reasons,
-            "dry_run": self.dry_run,
-        });
-        match record {
-            Value::Object(record) => record,
-            _ => Map::new(),
+    fn log_record(&self) -> Record<'_> {
+        Record {
+            event: "batch_create",
+            timestamp: self.timestamp,
+            run_id: &self.run_id,
+            algos: &self.algos.algos,
+            algo_by_images: self.algos.by_images,
+            single_algos: &self.algos.single,
+            multi_algos: &self.algos.multi,
+            image_policy: IMAGE_POLICY,
+            candidates: self.candidates,
+            enqueued: self.enqueued,
+            skipped: self.skipped,
+            skip_reasons: self.skip_reasons.iter().copied().collect(),
+            dry_run: self.dry_run,
         }
     }
 
     /// Returns everything, as machines read it.
-    pub fn to_json(&self) -> Value {
-        let mut record = self.log_record();
-        record.insert("manifest_jobs".into(), json!(self.manifest_jobs));
-        record.insert("risky_cells".into(), json!(self.risky_cells));
-        record.insert("notices".into(), json!(self.notices));
-        record.insert("warnings".into(), json!(self.warnings));
-        record.into()
+    pub fn told(&self) -> impl Serialize {
+        Told {
+            record: self.log_record(),
+            manifest_jobs: self.manifest_jobs,
+            risky_cells: &self.risky_cells,
+            notices: &self.notices,
+            warnings: &self.warnings,
+        }
     }
+}
+
+/// What the log keeps.
+#[derive(Serialize)]
+struct Record<'a> {
+    event: &'static str,
+    timestamp: Timestamp,
+    run_id: &'a RunId,
+    algos: &'a [AlgoKey],
+    algo_by_images: bool,
+    single_algos: &'a [AlgoKey],
+    multi_algos: &'a [AlgoKey],
+    image_policy: &'static str,
+    candidates: usize,
+    enqueued: usize,
+    skipped: usize,
+    skip_reasons: BTreeMap<SkipReason, usize>,
+    dry_run: bool,
+}
+
+/// Everything, as machines read it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    record: Record<'a>,
+    manifest_jobs: Option<usize>,
+    risky_cells: &'a [RiskyCell],
+    notices: &'a [String],
+    warnings: &'a [String],
 }

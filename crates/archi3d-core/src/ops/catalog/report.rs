@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use crate::domain::issue::IssueKind;
 use crate::domain::text::counted;
@@ -104,45 +104,62 @@ impl CatalogReport {
         self.issues.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Returns the record of the log.
-    pub fn log_record(&self) -> Map<String, Value> {
-        let missing: Map<String, Value> = IssueKind::METADATA
-            .iter()
-            .map(|kind| (kind.word().to_owned(), self.issue_count(*kind).into()))
-            .collect();
-        let record = json!({
-            "event": "catalog_build",
-            "timestamp": self.build_time,
-            "dataset": self.dataset,
-            "products_json": self.products_json,
-            "items_total": self.items_total,
-            "items_with_img": self.items_with_img,
-            "items_with_gt": self.items_with_gt,
-            "no_images_count": self.issue_count(IssueKind::NoImages),
-            "too_many_images_count": self.issue_count(IssueKind::TooManyImages),
-            "missing_meta_counts": missing,
-            "multi_gt_candidates": self.issue_count(IssueKind::MultipleGtCandidates),
-        });
-        match record {
-            Value::Object(record) => record,
-            _ => Map::new(),
+    fn log_record(&self) -> Record<'_> {
+        let count = |kind: &IssueKind| (*kind, self.issue_count(*kind));
+        Record {
+            event: "catalog_build",
+            timestamp: self.build_time,
+            dataset: &self.dataset,
+            products_json: self.products_json.as_deref(),
+            items_total: self.items_total,
+            items_with_img: self.items_with_img,
+            items_with_gt: self.items_with_gt,
+            no_images_count: self.issue_count(IssueKind::NoImages),
+            too_many_images_count: self.issue_count(IssueKind::TooManyImages),
+            missing_meta_counts: IssueKind::METADATA.iter().map(count).collect(),
+            multi_gt_candidates: self.issue_count(IssueKind::MultipleGtCandidates),
         }
     }
 
     /// Returns everything, as machines read it.
-    pub fn to_json(&self) -> Value {
-        let mut record = self.log_record();
-        let counts = self.issues.iter();
-        let issues: Map<String, Value> = counts
-            .map(|(kind, count)| (kind.word().to_owned(), (*count).into()))
-            .collect();
-        record.insert("issues".into(), issues.into());
-        record.insert("kept_name_order".into(), json!(self.kept_name_order));
-        record.insert("risky_cells".into(), json!(self.risky_cells));
-        record.insert("notices".into(), json!(self.notices));
-        record.insert("warnings".into(), json!(self.warnings));
-        record.into()
+    pub fn told(&self) -> impl Serialize {
+        Told {
+            record: self.log_record(),
+            issues: &self.issues,
+            kept_name_order: &self.kept_name_order,
+            risky_cells: &self.risky_cells,
+            notices: &self.notices,
+            warnings: &self.warnings,
+        }
     }
+}
+
+/// What the log keeps.
+#[derive(Serialize)]
+struct Record<'a> {
+    event: &'static str,
+    timestamp: Timestamp,
+    dataset: &'a str,
+    products_json: Option<&'a str>,
+    items_total: usize,
+    items_with_img: usize,
+    items_with_gt: usize,
+    no_images_count: usize,
+    too_many_images_count: usize,
+    missing_meta_counts: BTreeMap<IssueKind, usize>,
+    multi_gt_candidates: usize,
+}
+
+/// Everything, as machines read it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    record: Record<'a>,
+    issues: &'a BTreeMap<IssueKind, usize>,
+    kept_name_order: &'a [String],
+    risky_cells: &'a [RiskyCell],
+    notices: &'a [String],
+    warnings: &'a [String],
 }
 
 fn some(names: &[String]) -> String {

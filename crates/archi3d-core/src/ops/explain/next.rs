@@ -2,6 +2,7 @@
 
 use crate::domain::job::{JobState, Status};
 use crate::domain::money::Usd;
+use crate::domain::reason::ReasonCode;
 use crate::ops::adopt::Kept;
 use crate::store::{JobRecord, JobSnapshot};
 
@@ -10,7 +11,7 @@ use crate::ops::view::explain::{NextStep, Numbers, RunOptions, Step};
 /// Returns what to do next.
 pub(super) fn next_steps(
     record: &JobRecord,
-    (code, planned): (&str, &str),
+    (code, planned): (ReasonCode, ReasonCode),
     numbers: &Numbers,
     kept: &[Kept],
 ) -> Vec<NextStep> {
@@ -47,40 +48,47 @@ pub(super) fn next_steps(
         steps.push(step("resume its algorithm when it works again", resume));
     }
     let own = match code {
-        "cancel_asked" => Some(step("take the request back", Step::UndoCancel)),
-        "completed" => {
+        ReasonCode::CancelAsked => Some(step("take the request back", Step::UndoCancel)),
+        ReasonCode::Completed => {
             let redo = RunOptions {
                 redo: true,
                 ..RunOptions::default()
             };
             Some(step("make it again", Step::Run(redo)))
         }
-        "resumable" | "finished_unpublished" => Some(step("resume it", resumed)),
-        "possibly_billed" if numbers.request_id.is_some() || planned == "possibly_bought" => {
+        ReasonCode::Resumable | ReasonCode::FinishedUnpublished => Some(step("resume it", resumed)),
+        ReasonCode::PossiblyBilled
+            if numbers.request_id.is_some() || planned == ReasonCode::PossiblyBought =>
+        {
             Some(step("ask the provider for its result", again))
         }
-        "possibly_billed" => Some(step(
+        ReasonCode::PossiblyBilled => Some(step(
             "buy it again, if the provider knows nothing of it",
             bought_again,
         )),
-        "retries_used_up" => {
+        ReasonCode::RetriesUsedUp => {
             let several = RunOptions {
                 retries: Some(3),
                 ..run(Some(Status::Failed))
             };
             Some(step("try it again, several times", Step::Run(several)))
         }
-        "bad_input" | "permanent" | "out_of_credit" | "failed" => {
-            Some(step("try it again once the cause is fixed", again))
+        ReasonCode::BadInput
+        | ReasonCode::Permanent
+        | ReasonCode::OutOfCredit
+        | ReasonCode::Failed => Some(step("try it again once the cause is fixed", again)),
+        ReasonCode::Cancelled => Some(step("put it back", Step::UndoCancel)),
+        ReasonCode::Running | ReasonCode::Slow | ReasonCode::Stalled => {
+            Some(step("watch it", Step::Watch))
         }
-        "cancelled" => Some(step("put it back", Step::UndoCancel)),
-        "running" | "slow" | "stalled" => Some(step("watch it", Step::Watch)),
-        "unusable_algo" => Some(step("see what is wrong with it", Step::ListAdapters)),
-        "not_in_manifest" if record.snapshot == JobSnapshot::NotInManifest => {
+        ReasonCode::UnusableAlgo => Some(step("see what is wrong with it", Step::ListAdapters)),
+        ReasonCode::NotInManifest if record.snapshot == JobSnapshot::NotInManifest => {
             Some(step("bring both tables together", Step::CompleteBatch))
         }
-        "not_registered" | "not_in_manifest" => Some(step("make its row again", Step::RebuildRows)),
-        "ask_first" => {
+        ReasonCode::NotRegistered | ReasonCode::NotInManifest => {
+            Some(step("make its row again", Step::RebuildRows))
+        }
+        ReasonCode::AskFirst => {
             let waits = record.snapshot.holder_died();
             let ended = if waits { plain } else { resumed };
             steps.push(step("end it as failed, to be looked at", ended));
@@ -89,8 +97,8 @@ pub(super) fn next_steps(
                 bought_again,
             ))
         }
-        "over_budget" => Some(step(&more_money(numbers), plain)),
-        "unknown_price" => Some(step(
+        ReasonCode::OverBudget => Some(step(&more_money(numbers), plain)),
+        ReasonCode::UnknownPrice => Some(step(
             "give it a unit_price_usd in config/adapters.yaml, then see",
             Step::Plan,
         )),
@@ -102,13 +110,17 @@ pub(super) fn next_steps(
         _ => None,
     };
     steps.extend(own);
-    let over = matches!(&record.snapshot, JobSnapshot::Known { state, .. }
-        if matches!(state.status(), Status::Failed | Status::Cancelled));
-    if numbers.reserved_usd.is_some() && over {
+    if numbers.reserved_usd.is_some() && is_over(&record.snapshot) {
         let what = "if it will not run again: note what the provider billed, 0 if nothing";
         steps.push(step(what, Step::Settle));
     }
     steps
+}
+
+/// Tells whether a job ended without a result.
+fn is_over(snapshot: &JobSnapshot) -> bool {
+    matches!(snapshot, JobSnapshot::Known { state, .. }
+        if matches!(state.status(), Status::Failed | Status::Cancelled))
 }
 
 /// Says when a job that a limit refuses can run.

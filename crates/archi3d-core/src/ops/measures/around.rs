@@ -3,6 +3,7 @@
 use super::{Figures, Kind};
 use crate::ops::adapters::AdapterEntry;
 use crate::ops::names::RunLine;
+use crate::ops::view::status::Liveness;
 use crate::ops::workers::WorkerView;
 use crate::ops::{OpsContext, OpsError, adapters, health, workers};
 
@@ -33,9 +34,9 @@ pub(super) fn add(
 
 fn of_workers(figures: &mut Figures, workers: Vec<WorkerView>) {
     for worker in workers {
-        let state = match worker.state.word() {
-            "dead" => "dead",
-            _ => "alive",
+        let state = match worker.state {
+            Liveness::Dead => "dead",
+            Liveness::Alive | Liveness::Silent => "alive",
         };
         let labels = [
             ("host", worker.host.as_deref().unwrap_or("")),

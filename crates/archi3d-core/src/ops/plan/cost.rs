@@ -10,6 +10,7 @@ use super::Planner;
 use crate::domain::budget::CapKind;
 use crate::domain::id::AlgoKey;
 use crate::domain::money::Usd;
+use crate::domain::reason::ReasonCode;
 use crate::ops::view::plan::{JobPlan, PlannedAction, PlannedCost, Reason, Sums};
 use crate::store::{JobRecord, JobSnapshot};
 
@@ -130,7 +131,7 @@ impl Planner<'_> {
         }
         if price.unknown {
             let words = "of unknown price, which do not start under a spending limit";
-            return Some(Reason::new("unknown_price", words));
+            return Some(Reason::new(ReasonCode::UnknownPrice, words));
         }
         let over = self.limits.iter().find(|limit| {
             // What an earlier day has reserved is none of today's.
@@ -143,6 +144,6 @@ impl Planner<'_> {
         });
         let over = over.filter(|_| price.expected > Usd::ZERO)?;
         let words = format!("beyond the limit of the {} (${:.2})", over.of, over.cap_usd);
-        Some(Reason::new("over_budget", words))
+        Some(Reason::new(ReasonCode::OverBudget, words))
     }
 }

@@ -12,6 +12,7 @@ use crate::domain::filter::JobFilter;
 use crate::domain::id::{AlgoKey, JobId};
 use crate::domain::job::Entry;
 use crate::domain::money::Usd;
+use crate::domain::reason::ReasonCode;
 use crate::domain::retry::OnInterrupt;
 use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
@@ -272,7 +273,7 @@ impl<'a> Planner<'a> {
                 let words = "finished by a worker that died; the next start publishes them";
                 (
                     PlannedAction::Skip,
-                    Reason::new("finished_unpublished", words),
+                    Reason::new(ReasonCode::FinishedUnpublished, words),
                 )
             }
             Some(seen) => match self.request.selection().decide(State {
@@ -281,7 +282,10 @@ impl<'a> Planner<'a> {
             }) {
                 Decision::Run(Entry::Takeover) if asked => {
                     let words = "with a cancel requested; the next worker cancels them";
-                    (PlannedAction::Skip, Reason::new("cancel_asked", words))
+                    (
+                        PlannedAction::Skip,
+                        Reason::new(ReasonCode::CancelAsked, words),
+                    )
                 }
                 Decision::Run(entry) => return Seen::Selected(QueuedJob { job, entry }),
                 Decision::Skip(reason) => {
@@ -338,14 +342,14 @@ impl<'a> Planner<'a> {
         let nothing = PlannedCost::default();
         let limit = self.request.limit;
         if limit.is_some_and(|limit| self.started >= limit) {
-            let reason = Reason::new("over_limit", "beyond --limit");
+            let reason = Reason::new(ReasonCode::OverLimit, "beyond --limit");
             return (PlannedAction::Skip, reason, nothing);
         }
         if !may_start {
             let words = "waiting for the canaries of their algorithm to be looked at";
             return (
                 PlannedAction::Blocked,
-                Reason::new("after_canary", words),
+                Reason::new(ReasonCode::AfterCanary, words),
                 nothing,
             );
         }
@@ -388,12 +392,12 @@ impl<'a> Planner<'a> {
         match forecast.source_of(&key, version.as_deref()) {
             Ok(Some(from)) => {
                 let from = format!("identical to job {} of run {}", from.job_id, from.run_id);
-                let reason = Reason::new("identical", "identical to an earlier job");
+                let reason = Reason::new(ReasonCode::Identical, "identical to an earlier job");
                 (Some(reason.with_detail(from)), None)
             }
             Ok(None) if self.keys.contains(&key) => {
                 let words = "identical to an earlier job of this plan";
-                (Some(Reason::new("twin", words)), None)
+                (Some(Reason::new(ReasonCode::Twin, words)), None)
             }
             Ok(None) => (None, Some(key)),
             Err(error) => {
@@ -415,7 +419,7 @@ impl<'a> Planner<'a> {
             "of algo {}, which is paused after failures until `archi3d adapters resume {0}`",
             pause.provider
         );
-        let reason = Reason::new("paused", words);
+        let reason = Reason::new(ReasonCode::Paused, words);
         Some((PlannedAction::Blocked, reason, PlannedCost::default()))
     }
 
@@ -434,7 +438,7 @@ impl<'a> Planner<'a> {
                     "of provider {}, which is closed until `archi3d adapters resume {0}`",
                     closure.provider
                 );
-                let reason = Reason::new("provider_closed", words);
+                let reason = Reason::new(ReasonCode::ProviderClosed, words);
                 return Some((PlannedAction::Blocked, reason, PlannedCost::default()));
             }
             Some(Err(_)) if self.request.dry_run => return None,
@@ -477,9 +481,9 @@ impl<'a> Planner<'a> {
         let (fate, plain) = if self.reattaches(job) {
             let reason = if self.is_findable(job) {
                 let words = "possibly bought by an earlier attempt; their provider is asked";
-                Reason::new("possibly_bought", words)
+                Reason::new(ReasonCode::PossiblyBought, words)
             } else {
-                Reason::new("bought", "bought by an earlier attempt")
+                Reason::new(ReasonCode::Bought, "bought by an earlier attempt")
             };
             (PlannedAction::Reattach, reason)
         } else {
@@ -489,15 +493,15 @@ impl<'a> Planner<'a> {
         let reason = if let Some(closure) = closure {
             let until = closure.until.map(Timestamp::iso).unwrap_or_default();
             let words = format!("waiting for provider {} until {until}", closure.provider);
-            Reason::new("waits_for_provider", words)
+            Reason::new(ReasonCode::WaitsForProvider, words)
         } else if not_before.is_some_and(|at| at > self.now) {
-            Reason::new("waits_to_retry", "waiting for their next attempt")
+            Reason::new(ReasonCode::WaitsToRetry, "waiting for their next attempt")
         } else if let Some(pause) = self.pause_of(job) {
             let words = format!(
                 "of algo {}, which is paused after failures and is tried with one job first",
                 pause.provider
             );
-            Reason::new("paused_before", words)
+            Reason::new(ReasonCode::PausedBefore, words)
         } else {
             plain
         };
@@ -531,7 +535,7 @@ impl<'a> Planner<'a> {
         let died = planned.entry == Entry::Takeover || job.snapshot.holder_died();
         if died && self.asks_first(job) && !self.request.dry_run {
             let words = "interrupted and possibly billed; they would end as failed to be looked at";
-            return Some(Reason::new("ask_first", words));
+            return Some(Reason::new(ReasonCode::AskFirst, words));
         }
         if !self.pictures.contains_key(&job.images) {
             let workspace = &self.context.workspace;
@@ -544,7 +548,8 @@ impl<'a> Planner<'a> {
         let why = self.pictures[&job.images].clone();
         let words = "which would fail: a picture is missing or cannot be used";
         why.map(|why| {
-            Reason::new("unusable_picture", words).with_detail(format!("would fail: {why}"))
+            Reason::new(ReasonCode::UnusablePicture, words)
+                .with_detail(format!("would fail: {why}"))
         })
     }
 

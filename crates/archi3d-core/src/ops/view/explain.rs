@@ -6,6 +6,7 @@ use super::plan::{PlannedAction, Reason};
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::Status;
 use crate::domain::limits::Limits;
+use crate::domain::reason::ReasonCode;
 use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
 use crate::ops::money::Money;
@@ -28,7 +29,7 @@ pub struct Explanation {
     /// The last attempt made.
     pub attempt: u32,
     /// Why it is where it is, in a word that programs can rely on.
-    pub code: &'static str,
+    pub code: ReasonCode,
     /// The same in sentences.
     pub why: Vec<String>,
     /// What a worker without further options would do with it.

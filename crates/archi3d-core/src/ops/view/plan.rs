@@ -9,6 +9,7 @@ use super::seconds;
 use crate::domain::id::{JobId, RunId};
 use crate::domain::money::Usd;
 use crate::domain::order::JobOrder;
+use crate::domain::reason::ReasonCode;
 use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
 use crate::ops::money::Money;
@@ -65,7 +66,7 @@ impl PlannedAction {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reason {
     /// In a word that programs can rely on.
-    pub code: &'static str,
+    pub code: ReasonCode,
     /// In words that follow a number of jobs.
     #[serde(skip)]
     pub words: String,
@@ -75,7 +76,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    pub(in crate::ops) fn new(code: &'static str, words: impl Into<String>) -> Self {
+    pub(in crate::ops) fn new(code: ReasonCode, words: impl Into<String>) -> Self {
         let words = words.into();
         Self {
             code,
@@ -98,7 +99,7 @@ pub struct ReasonCount {
     /// What would become of them.
     pub fate: PlannedAction,
     /// The reason in a word.
-    pub code: &'static str,
+    pub code: ReasonCode,
     /// The reason in words that follow a number.
     #[serde(rename = "reason")]
     pub words: String,
@@ -228,14 +229,15 @@ pub fn starting(fates: &[usize; PlannedAction::ALL.len()]) -> usize {
 
 /// Returns the reasons of each fate with their counts, the most first.
 pub(in crate::ops) fn reasons(jobs: &[JobPlan]) -> Vec<ReasonCount> {
-    let mut counted: BTreeMap<(PlannedAction, &'static str, &str), usize> = BTreeMap::new();
+    let mut counted: BTreeMap<(PlannedAction, &str, &str), (ReasonCode, usize)> = BTreeMap::new();
     for job in jobs {
-        let key = (job.fate, job.reason.code, job.reason.words.as_str());
-        *counted.entry(key).or_default() += 1;
+        let code = job.reason.code;
+        let key = (job.fate, code.word(), job.reason.words.as_str());
+        counted.entry(key).or_insert((code, 0)).1 += 1;
     }
     let counted = counted.into_iter();
     let mut reasons: Vec<ReasonCount> = counted
-        .map(|((fate, code, words), jobs)| ReasonCount {
+        .map(|((fate, _, words), (code, jobs))| ReasonCount {
             fate,
             code,
             words: words.to_owned(),

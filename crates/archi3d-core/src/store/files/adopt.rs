@@ -14,7 +14,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::fault;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{Artifact, Claim, Ending, Finish, Made, Outcome};
+use crate::store::{Claim, Ending, Finish, Made, Outcome};
 use crate::workspace::artifact::{self, Taken};
 
 use super::FileStore;
@@ -132,7 +132,7 @@ impl FileStore {
         let product = self.product_of(&lease.job_id, made, &taken);
         let outcome = Outcome::Completed {
             simulated: false,
-            artifacts: taken.files.into_iter().map(Artifact::from).collect(),
+            artifacts: taken.files,
         };
         let patch = patch::completed(at_once(lease), &self.identity.facts, &product);
         (outcome, patch)

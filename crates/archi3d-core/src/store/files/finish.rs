@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use crate::domain::id::{JobId, WorkerId};
+use crate::domain::id::{JobId, Nonce, WorkerId};
 use crate::domain::job::{Entry, Status};
 use crate::domain::lease::Lease;
 use crate::domain::naming::{self, StateFile};
@@ -374,25 +374,14 @@ fn source_of(error: &StoreError) -> String {
 fn finished_line(lease: &Lease, ending: Ending, mut purchase: OpenPurchase) -> Finished {
     let staging = lease.staging.file_name().unwrap_or_default();
     let mut finished = Finished {
-        job_id: lease.job_id.clone(),
-        attempt: lease.attempt,
-        nonce: lease.nonce.clone(),
-        entry: lease.entry,
-        claimed_at: lease.claimed_at,
-        completed: false,
-        simulated: false,
-        patch: ending.patch,
-        outputs: Vec::new(),
-        class: None,
-        cut_off: false,
-        error_text: None,
-        request_id: None,
-        intent: None,
-        purchase: PurchaseEnd::Open,
         cost_usd: ending.cost_usd,
         content_key: ending.content_key,
-        purchases: 0,
-        staging: staging.to_string_lossy().into_owned(),
+        ..Finished::without_result(
+            (&lease.job_id, lease.attempt, &lease.nonce),
+            (lease.entry, lease.claimed_at),
+            ending.patch,
+            staging.to_string_lossy().into_owned(),
+        )
     };
     match ending.outcome {
         Outcome::Completed {
@@ -426,6 +415,36 @@ fn finished_line(lease: &Lease, ending: Ending, mut purchase: OpenPurchase) -> F
 }
 
 impl Finished {
+    /// Returns the ending of an attempt that brought and bought nothing.
+    pub(super) fn without_result(
+        (job_id, attempt, nonce): (&JobId, u32, &Nonce),
+        (entry, claimed_at): (Entry, Timestamp),
+        patch: Patch,
+        staging: String,
+    ) -> Self {
+        Self {
+            job_id: job_id.clone(),
+            attempt,
+            nonce: nonce.clone(),
+            entry,
+            claimed_at,
+            completed: false,
+            simulated: false,
+            patch,
+            outputs: Vec::new(),
+            class: None,
+            cut_off: false,
+            error_text: None,
+            request_id: None,
+            intent: None,
+            purchase: PurchaseEnd::Open,
+            cost_usd: None,
+            content_key: None,
+            purchases: 0,
+            staging,
+        }
+    }
+
     /// Returns what the job has bought or meant to buy when the attempt is over.
     fn open_purchase(&self) -> OpenPurchase {
         OpenPurchase {

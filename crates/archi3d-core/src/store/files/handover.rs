@@ -8,13 +8,12 @@ use crate::domain::job::{Entry, JobState, Status};
 use crate::domain::lease::Verdict;
 use crate::domain::naming::StateFile;
 use crate::domain::purchase::OpenIntent;
-use crate::domain::retry::ErrorClass;
 use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
-use crate::store::consumed;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::manifest::{self, ManifestRow};
+use crate::store::{JobPast, consumed};
 use crate::workspace::lock;
 use crate::workspace::paths::RunPaths;
 
@@ -34,34 +33,8 @@ const PAGE: usize = 5_000;
 pub struct HandedJob {
     /// What it is, as the manifest has it.
     pub listed: ManifestRow,
-    /// Where it stands; nobody holds it, so it never runs.
-    pub state: JobState,
-    /// What its next attempt begins.
-    pub entry: Entry,
-    /// Whether it has a result, also where it waits to be made again.
-    pub has_result: bool,
-    /// Whether that is a rehearsal.
-    pub simulated: bool,
-    /// Whether it was begun in earnest, whatever became of that.
-    pub tried: bool,
-    /// Whether its last holder died with it, and no attempt has begun since.
-    pub holder_died: bool,
-    /// How many failures were followed by another attempt.
-    pub failures: u32,
-    /// A purchase that was made and has not brought its result yet.
-    pub request_id: Option<String>,
-    /// An intent to buy of which nobody knows what came.
-    pub intent: Option<OpenIntent>,
-    /// How many purchases are over.
-    pub purchases: u32,
-    /// What kind of failure it ended with.
-    pub class: Option<ErrorClass>,
-    /// Its last error.
-    pub error: Option<String>,
-    /// Not before this moment.
-    pub not_before: Option<Timestamp>,
-    /// What names its last attempt.
-    pub nonce: Option<String>,
+    /// What is known of it.
+    pub past: JobPast,
     /// When its row was made; part of the key of its purchases.
     pub created_at: String,
     /// What its pictures are; part of the key of its purchases.
@@ -266,7 +239,7 @@ impl FileStore {
             _ if unmarked => true,
             _ => evidence.was_tried(),
         };
-        Ok(HandedJob {
+        let past = JobPast {
             state: match was {
                 JobState::Enqueued { .. } | JobState::Running { .. } if asked_to_stop => {
                     JobState::Cancelled { attempt }
@@ -288,9 +261,7 @@ impl FileStore {
             tried,
             holder_died: held && !rehearsing || evidence.holder_died(),
             failures: evidence.failures(),
-            request_id: purchase.request_id,
-            intent: purchase.intent,
-            purchases: purchase.ended,
+            purchase,
             class: ruling
                 .filter(|_| matches!(was, JobState::Failed { .. }))
                 .and_then(|record| record.class),
@@ -299,6 +270,9 @@ impl FileStore {
                 .or_else(|| evidence.error()),
             not_before: evidence.ruling().and_then(|marker| marker.not_before(now)),
             nonce: ruling.map(|record| record.nonce.as_str().to_owned()),
+        };
+        Ok(HandedJob {
+            past,
             created_at: row.created_at.clone(),
             image_set_hash: row.image_set_hash.clone(),
             row: table.raw(row.number).to_vec(),

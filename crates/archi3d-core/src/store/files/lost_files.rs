@@ -12,9 +12,8 @@ use crate::domain::job::Status;
 use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
-use crate::store::Artifact;
 use crate::store::error::{IoContext, StoreError};
-use crate::workspace::artifact::{self, ArtifactError, CheckedFile};
+use crate::workspace::artifact::{self, Artifact, ArtifactError};
 
 use super::FileStore;
 use super::evidence::{self, Evidence};
@@ -112,9 +111,8 @@ impl FileStore {
             return Ok(());
         };
         let folder = self.paths().output(job);
-        let files = record.outputs.iter().cloned().map(CheckedFile::from);
-        let files: Vec<_> = files.collect();
-        match artifact::restore_metadata(&folder, left.line.result.named(), files) {
+        match artifact::restore_metadata(&folder, left.line.result.named(), record.outputs.clone())
+        {
             Err(ArtifactError::Io { path, source }) if platform::is_disk_trouble(&source) => {
                 Err(source).context("write", &path)
             }

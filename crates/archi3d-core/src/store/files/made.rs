@@ -10,12 +10,11 @@ use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::naming;
 use crate::domain::patch::{self, Product, Span, WorkerFacts};
-use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
-use crate::store::{Artifact, Made, made, shelf};
+use crate::store::{Made, made, shelf};
 use crate::workspace::artifact::{self, ArtifactError, Named, Standard, Taken};
 use crate::workspace::{durable, lock};
 
@@ -298,7 +297,7 @@ impl FileStore {
         }
         Finished {
             completed: true,
-            outputs: taken.files.into_iter().map(Artifact::from).collect(),
+            outputs: taken.files,
             content_key: made.content_key.clone(),
             purchases: line.purchases + 1,
             ..left.ended(patch, self.staged(folder))
@@ -408,25 +407,14 @@ impl Left {
     fn ended(&self, patch: patch::Patch, staging: Option<String>) -> Finished {
         let line = &self.line;
         Finished {
-            job_id: line.job_id.clone(),
-            attempt: line.attempt,
-            nonce: line.nonce.clone(),
-            entry: line.entry,
-            claimed_at: line.claimed_at,
-            completed: false,
-            simulated: false,
-            patch,
-            outputs: Vec::new(),
-            class: None,
-            cut_off: false,
-            error_text: None,
-            request_id: None,
-            intent: None,
-            purchase: PurchaseEnd::Open,
             cost_usd: line.result.price.estimated_usd,
-            content_key: None,
             purchases: line.purchases,
-            staging: staging.unwrap_or_else(|| line.staging.clone()),
+            ..Finished::without_result(
+                (&line.job_id, line.attempt, &line.nonce),
+                (line.entry, line.claimed_at),
+                patch,
+                staging.unwrap_or_else(|| line.staging.clone()),
+            )
         }
     }
 }

@@ -27,8 +27,9 @@ use crate::platform::{self, FileIdentity, fault};
 use crate::store::error::{IoContext, StoreError};
 use crate::store::manifest::Manifest;
 use crate::store::{
-    Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, NoticeSink, Progress,
-    Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreNotice, WorkerIdentity, WorkerStore,
+    Beat, Billing, Cancellation, Claim, Ending, Finish, Handing, JobToRetry, Made, NoticeSink,
+    Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, StoreNotice, WorkerIdentity,
+    WorkerStore,
 };
 use crate::workspace::lock::{FileLock, ParkedLock};
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -302,6 +303,18 @@ impl WorkerStore for FileStore {
 
     fn jobs(&self, now: Timestamp) -> Result<RunJobs, StoreError> {
         snapshot::jobs(self, now)
+    }
+
+    fn handing(&self) -> Option<&dyn Handing> {
+        None
+    }
+
+    fn keeps_bare_results(&self) -> bool {
+        false
+    }
+
+    fn counts_successes(&self) -> bool {
+        false
     }
 
     fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {

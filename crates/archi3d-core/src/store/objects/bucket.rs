@@ -177,7 +177,7 @@ impl Bucket {
             .bytes()
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         if sum.len() != 64 || !digits {
-            return Err(BucketError::Damaged("a hash that is none".to_owned()));
+            return Err(BucketError::Damaged("not a SHA-256 hash".to_owned()));
         }
         Ok(self.key(&format!("{BLOBS}/{}/{}", &sum[..2], &sum[2..])))
     }

@@ -7,6 +7,7 @@ use super::error::PgResult;
 use super::reader::{Reader, entry_word, large};
 use super::statements;
 use crate::domain::job::{Entry, JobState};
+use crate::store::{Cancellation, Restored};
 
 /// So many jobs are put back in one statement.
 const PART: usize = 10_000;
@@ -105,24 +106,6 @@ pub fn sweep_as(
     Ok(swept)
 }
 
-/// What became of a wish to take a job out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cancellation {
-    /// It will not run.
-    Cancelled {
-        /// A purchase that was made for it and may be billed; it is kept.
-        request_id: Option<String>,
-    },
-    /// Its holder lives and was asked to stop.
-    Asked,
-    /// It was to be made again: the older result stands.
-    RedoStopped,
-    /// It was out already.
-    AlreadyCancelled,
-    /// It has ended; this is how.
-    Untouched(JobState),
-}
-
 /// Takes jobs of a run out: some, or all that wait or run, of some algorithms or of all. Expired leases are swept first,
 /// so that nobody is asked who is dead. Wakes the run's workers.
 pub fn cancel(
@@ -153,19 +136,6 @@ pub fn cancel(
         };
         rows.iter().map(read).collect()
     })
-}
-
-/// What became of a wish to put a job back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Restored {
-    /// It waits again.
-    Waiting,
-    /// Its holder had not stopped it yet and goes on.
-    RequestRevoked,
-    /// It waits or runs, and nobody had asked to stop it.
-    NotCancelled,
-    /// It has ended; this is how.
-    Untouched(JobState),
 }
 
 /// Puts jobs of a run back that were taken out, or takes the request to stop them back. Wakes the run's workers.

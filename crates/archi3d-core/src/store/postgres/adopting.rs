@@ -27,7 +27,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::artifacts::Patience;
 use crate::store::error::{IoContext as _, StoreError};
-use crate::store::{Artifact, Ending, JobRecord, Made, Outcome, made, shelf};
+use crate::store::{Ending, JobRecord, Made, Outcome, made, shelf};
 use crate::workspace::artifact::{self, ArtifactError, Standard, Taken};
 
 impl PgStore {
@@ -317,7 +317,7 @@ impl PgStore {
             cost_usd: product.price.estimated_usd,
             outcome: Outcome::Completed {
                 simulated: false,
-                artifacts: taken.files.into_iter().map(Artifact::from).collect(),
+                artifacts: taken.files,
             },
         };
         let seconds = Some(span.duration.as_secs_f64());

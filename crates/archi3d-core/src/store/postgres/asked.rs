@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::act::{self, Cancellation as Cancelling, Restored as Back};
+use super::act;
 use super::connect::Connection;
 use super::error::PgResult;
 use super::reader::{Reader, small};
@@ -26,15 +26,9 @@ impl PgStore {
         let told = self.each_part(jobs, &move |c, numbers| {
             act::cancel(c, run_no, Some(numbers), None, lease)
         })?;
-        let told = told.into_iter().map(|told| match told {
-            Some(Cancelling::Cancelled { request_id }) => Cancellation::Cancelled { request_id },
-            Some(Cancelling::Asked) => Cancellation::Asked,
-            Some(Cancelling::RedoStopped) => Cancellation::RedoStopped,
-            Some(Cancelling::AlreadyCancelled) => Cancellation::AlreadyCancelled,
-            Some(Cancelling::Untouched(state)) => Cancellation::Untouched(state),
-            None => Cancellation::Untouched(JobState::Enqueued { attempt: 0 }),
-        });
-        Ok(told.collect())
+        let unknown = Cancellation::Untouched(JobState::Enqueued { attempt: 0 });
+        let told = told.into_iter();
+        Ok(told.map(|told| told.unwrap_or(unknown.clone())).collect())
     }
 
     /// Puts jobs back; tells of each what became of it.
@@ -43,13 +37,10 @@ impl PgStore {
         let told = self.each_part(jobs, &move |c, numbers| {
             act::restore(c, run_no, Some(numbers))
         })?;
-        let told = told.into_iter().map(|told| match told {
-            Some(Back::Waiting) => Restored::Waiting,
-            Some(Back::RequestRevoked) => Restored::RequestRevoked,
-            Some(Back::NotCancelled) | None => Restored::NotCancelled,
-            Some(Back::Untouched(state)) => Restored::Untouched(state),
-        });
-        Ok(told.collect())
+        let told = told.into_iter();
+        Ok(told
+            .map(|told| told.unwrap_or(Restored::NotCancelled))
+            .collect())
     }
 
     /// Has failed jobs wait again; tells how many do.

@@ -16,6 +16,7 @@ use crate::domain::money::Usd;
 use crate::domain::patch::Patch;
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
+use crate::store::Billing;
 
 /// What the server says where a row is there already.
 const THERE_ALREADY: &str = "23505";
@@ -482,21 +483,8 @@ pub fn became(connection: &mut Connection, all: &[Hold]) -> PgResult<HashMap<Hol
     Ok(found)
 }
 
-/// What is on record of the money of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bill {
-    /// It is over and was billed, with this much if that is on record.
-    Billed(Option<Usd>),
-    /// It is over and was surely not billed.
-    NotBilled,
-    /// It was cut off or given back, and neither an intent nor a purchase is on record.
-    Unsaid,
-    /// It goes on, or nobody can tell.
-    Open,
-}
-
 /// Tells what is on record of the money of attempts, one for one.
-pub fn bills(connection: &mut Connection, all: &[(i64, Uuid)]) -> PgResult<Vec<Bill>> {
+pub fn bills(connection: &mut Connection, all: &[(i64, Uuid)]) -> PgResult<Vec<Billing>> {
     let jobs: Vec<i64> = all.iter().map(|(job, _)| *job).collect();
     let attempts: Vec<Uuid> = all.iter().map(|(_, attempt)| *attempt).collect();
     let sql = &statements::FATES;
@@ -507,28 +495,29 @@ pub fn bills(connection: &mut Connection, all: &[(i64, Uuid)]) -> PgResult<Vec<B
         let key: (i64, Uuid) = (cells.take()?, cells.take()?);
         let status: &str = cells.take()?;
         let class = cells.class()?;
-        let cost = cells.take::<Option<i64>>()?.map(Usd::from_micros);
+        let cost = cells.take::<Option<i64>>()?;
+        let cost = cost.map(|micros| Usd::from_micros(micros).dollars());
         let (rehearsal, void, bought, intended): (bool, bool, bool, bool) =
             (cells.take()?, cells.take()?, cells.take()?, cells.take()?);
         let (cut_off, unfunded): (bool, bool) = (cells.take()?, cells.take()?);
         let bill = match status {
-            _ if rehearsal => Bill::NotBilled,
-            "succeeded" => Bill::Billed(cost),
+            _ if rehearsal => Billing::NotBilled,
+            "succeeded" => Billing::Billed(cost),
             // An open purchase is billed by the attempt that brings it.
-            "failed" | "put_off" | "released" | "cancelled" if bought && !void => Bill::Open,
-            "failed" | "put_off" if cut_off => Bill::Open,
-            "failed" | "put_off" if cost.is_some() => Bill::Billed(cost),
-            "failed" | "put_off" if class == Some(ErrorClass::Unknown) => Bill::Open,
-            "failed" | "put_off" => Bill::NotBilled,
-            "released" if unfunded => Bill::NotBilled,
-            "released" | "cancelled" | "lost" if !bought && !intended => Bill::Unsaid,
-            _ => Bill::Open,
+            "failed" | "put_off" | "released" | "cancelled" if bought && !void => Billing::Open,
+            "failed" | "put_off" if cut_off => Billing::Open,
+            "failed" | "put_off" if cost.is_some() => Billing::Billed(cost),
+            "failed" | "put_off" if class == Some(ErrorClass::Unknown) => Billing::Open,
+            "failed" | "put_off" => Billing::NotBilled,
+            "released" if unfunded => Billing::NotBilled,
+            "released" | "cancelled" | "lost" if !bought && !intended => Billing::Unsaid,
+            _ => Billing::Open,
         };
         found.insert(key, bill);
     }
     Ok(all
         .iter()
-        .map(|key| found.get(key).copied().unwrap_or(Bill::Open))
+        .map(|key| found.get(key).copied().unwrap_or(Billing::Open))
         .collect())
 }
 

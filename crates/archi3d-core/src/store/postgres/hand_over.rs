@@ -11,43 +11,19 @@ use super::import::NewJob;
 use super::money::{self, Sums};
 use super::reader::{Reader, clean, entry_word, small};
 use super::statements;
-use crate::domain::job::{Entry, JobState};
+use crate::domain::job::JobState;
 use crate::domain::money::Usd;
 use crate::domain::retry::ErrorClass;
+use crate::domain::time::Timestamp;
+use crate::store::JobPast;
 
 /// A job as it comes from files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComingJob {
     /// What it is.
     pub job: NewJob,
-    /// Where it stands; nobody holds it.
-    pub state: JobState,
-    /// What its next attempt begins.
-    pub entry: Entry,
-    /// Whether it has a result, also where it waits to be made again.
-    pub has_result: bool,
-    /// Whether that is a rehearsal.
-    pub simulated: bool,
-    /// Whether it was begun in earnest, whatever became of that.
-    pub tried: bool,
-    /// Whether its last holder died with it, and no attempt has begun since.
-    pub holder_died: bool,
-    /// How many failures were followed by another attempt.
-    pub failures: u32,
-    /// A purchase that was made and has not brought its result yet.
-    pub request_id: Option<String>,
-    /// An intent to buy of which nobody knows what came.
-    pub intent: Option<(String, DateTime<Utc>)>,
-    /// How many purchases are over.
-    pub purchases: u32,
-    /// Not before this moment.
-    pub not_before: Option<DateTime<Utc>>,
-    /// Its last error.
-    pub error: Option<String>,
-    /// What kind of failure that was.
-    pub class: Option<ErrorClass>,
-    /// What names its last attempt.
-    pub attempt_id: Option<Uuid>,
+    /// What is known of it.
+    pub past: JobPast,
 }
 
 /// Refuses a role that may not add jobs, before anything is begun.
@@ -104,32 +80,40 @@ pub fn add(
         .map(|one| one.job.payload_hash.as_slice())
         .collect();
     let rows: Vec<&[u8]> = jobs.iter().map(|one| one.job.row.as_slice()).collect();
-    let states: Vec<&str> = jobs.iter().map(|one| state_word(one.state)).collect();
-    let entries: Vec<&str> = jobs.iter().map(|one| entry_word(one.entry)).collect();
-    let number = |part: fn(&ComingJob) -> u32| -> Vec<i32> {
-        jobs.iter().map(|one| small(part(one))).collect()
+    let states: Vec<&str> = jobs.iter().map(|one| state_word(one.past.state)).collect();
+    let entries: Vec<&str> = jobs.iter().map(|one| entry_word(one.past.entry)).collect();
+    let number = |part: fn(&JobPast) -> u32| -> Vec<i32> {
+        jobs.iter().map(|one| small(part(&one.past))).collect()
     };
-    let flag = |part: fn(&ComingJob) -> bool| -> Vec<bool> { jobs.iter().map(part).collect() };
+    let flag = |part: fn(&JobPast) -> bool| -> Vec<bool> {
+        jobs.iter().map(|one| part(&one.past)).collect()
+    };
     let (attempts, failures) = (
         number(|one| one.state.attempt()),
         number(|one| one.failures),
     );
-    let purchases = number(|one| one.purchases);
+    let purchases = number(|one| one.purchase.ended);
     let (tried, died) = (flag(|one| one.tried), flag(|one| one.holder_died));
     let (simulated, have_result) = (flag(|one| one.simulated), flag(|one| one.has_result));
-    let optional = |part: fn(&ComingJob) -> Option<&str>| -> Vec<Option<String>> {
-        jobs.iter().map(|one| part(one).map(clean)).collect()
+    let optional = |part: fn(&JobPast) -> Option<&str>| -> Vec<Option<String>> {
+        jobs.iter().map(|one| part(&one.past).map(clean)).collect()
     };
-    let requests = optional(|one| one.request_id.as_deref());
-    let intents = optional(|one| one.intent.as_ref().map(|(name, _)| name.as_str()));
+    let requests = optional(|one| one.purchase.request_id.as_deref());
+    let intents = optional(|one| Some(one.purchase.intent.as_ref()?.correlation.as_str()));
     let intended: Vec<Option<DateTime<Utc>>> = jobs
         .iter()
-        .map(|one| one.intent.as_ref().map(|(_, at)| *at))
+        .map(|one| Some(one.past.purchase.intent.as_ref()?.at.as_datetime()))
         .collect();
-    let not_before: Vec<Option<DateTime<Utc>>> = jobs.iter().map(|one| one.not_before).collect();
+    let not_before: Vec<Option<DateTime<Utc>>> = jobs
+        .iter()
+        .map(|one| one.past.not_before.map(Timestamp::as_datetime))
+        .collect();
     let errors = optional(|one| one.error.as_deref());
     let classes = optional(|one| one.class.map(ErrorClass::word));
-    let attempt_ids: Vec<Option<Uuid>> = jobs.iter().map(|one| one.attempt_id).collect();
+    let attempt_ids: Vec<Option<Uuid>> = jobs
+        .iter()
+        .map(|one| Uuid::parse_str(one.past.nonce.as_deref()?).ok())
+        .collect();
     let sql = &statements::HAND_OVER;
     let parameters: [Parameter<'_>; 29] = [
         &run_no,

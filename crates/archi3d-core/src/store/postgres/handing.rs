@@ -23,7 +23,7 @@ use crate::domain::naming;
 use crate::domain::time::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::{
-    Claim, JobRecord, JobSnapshot, Lane, Next, ReleaseReason, Want, WorkerStore as _,
+    Claim, Handing as _, JobRecord, JobSnapshot, Lane, Next, ReleaseReason, Trial, Want,
 };
 
 /// So many expired leases are taken back at a time.
@@ -358,6 +358,18 @@ impl PgStore {
                 Claim::Later(at.since(Timestamp::new(now)).max(POLL / 10))
             }
             _ => Claim::Changed(state),
+        })
+    }
+
+    /// Returns how the first jobs of an algorithm do.
+    pub(super) fn trial_of(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
+        let (run_no, rehearsal) = (self.link.run_no, self.rehearsal);
+        let trial = self.link.ask(self.patience(), |c| {
+            gate::trial(c, run_no, algo.as_str(), most, rehearsal)
+        })?;
+        Ok(Trial {
+            completed: trial.completed,
+            failed: trial.failed,
         })
     }
 

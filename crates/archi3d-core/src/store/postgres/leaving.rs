@@ -339,7 +339,6 @@ impl PgStore {
             path: path.to_owned(),
             hint: "look at it by hand".to_owned(),
         })?;
-        let files: Vec<_> = files.into_iter().map(Into::into).collect();
         self.artifacts.publish(path, &files, Patience::None)?;
         let kept_at = self.workspace.relative(path);
         let files: Vec<File> = files.iter().map(record::file).collect();

@@ -76,8 +76,8 @@ impl State {
     }
 }
 
-/// Registers a worker, and ends the slots at providers of a dead one of its name. False: somebody who lives has this name.
-/// The caller holds the lock of the name where its spools are.
+/// Registers a worker, and ends the slots at providers of a dead one of its name. False: a live worker has this name.
+/// Two processes of this machine never get here with one name: opening its spool locks it, and comes first (`opening`).
 pub fn register(connection: &mut Connection, worker: &Worker<'_>) -> PgResult<bool> {
     connection.transaction(|connection| {
         // Before it is seen itself.

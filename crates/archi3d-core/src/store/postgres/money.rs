@@ -10,11 +10,12 @@ use uuid::Uuid;
 
 use super::claim::Hold;
 use super::connect::Connection;
-use super::ending::{self, Bill};
+use super::ending;
 use super::error::PgResult;
 use super::reader::{Reader, small};
 use super::{statements, view};
 use crate::domain::money::Usd;
+use crate::store::Billing;
 
 /// The limits in force; nothing means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -454,12 +455,12 @@ pub fn settle_ended(connection: &mut Connection, run_no: Option<i64>) -> PgResul
     let mut settled = 0;
     for (one, bill) in open.iter().zip(bills) {
         let (hold, amount) = match bill {
-            Bill::Unsaid | Bill::Open => match brought_later(connection, &one.hold)? {
+            Billing::Unsaid | Billing::Open => match brought_later(connection, &one.hold)? {
                 Some((hold, amount)) => (hold, amount.unwrap_or(one.amount)),
                 None => continue,
             },
-            Bill::Billed(amount) => (one.hold, amount.unwrap_or(one.amount)),
-            Bill::NotBilled => (one.hold, Usd::ZERO),
+            Billing::Billed(amount) => (one.hold, amount.map_or(one.amount, Usd::of)),
+            Billing::NotBilled => (one.hold, Usd::ZERO),
         };
         settled += usize::from(settle(connection, &hold, amount, false)? == Settled::Yes);
     }
@@ -480,7 +481,7 @@ fn brought_later(
     };
     let bills = ending::bills(connection, &[(other.job_no, other.attempt_id)])?;
     Ok(match bills.first() {
-        Some(Bill::Billed(amount)) => Some((other, *amount)),
+        Some(Billing::Billed(amount)) => Some((other, amount.map(Usd::of))),
         _ => None,
     })
 }

@@ -319,9 +319,6 @@ statements! {
     CHECKPOINTS = "checkpoints",
         [INT8, INT8, INT8]
         => [INT8, TEXT, INT4, TEXT, TEXT, TEXT, TIMESTAMPTZ];
-    CHECKPOINT_ADD = "checkpoint_add",
-        [INT8, INT4, TEXT, TEXT, TEXT]
-        => [INT8];
     LEASE_HEALTH = "lease_health",
         [INT8]
         => [INT8, INT8, INT8, FLOAT8, FLOAT8];

@@ -54,13 +54,15 @@ fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> PgResult<Arc<dyn ServerCertVerifier>> {
     let named = url.root_cert.as_deref().filter(|cert| *cert != "system");
+    let any_name = |roots| {
+        let provider = provider.clone();
+        Arc::new(AnyName { roots, provider })
+    };
     match (url.ssl_mode, named) {
-        (SslMode::Disable | SslMode::Prefer, _) | (SslMode::Require, None) => {
-            Ok(Arc::new(Unverified(provider.clone())))
-        }
+        (SslMode::Disable | SslMode::Prefer, _) | (SslMode::Require, None) => Ok(any_name(None)),
         // As libpq has it: whoever names an authority wants it asked.
         (SslMode::Require | SslMode::VerifyCa, Some(path)) => {
-            Ok(Arc::new(AnyName(known_roots(Path::new(path), provider)?)))
+            Ok(any_name(Some(known_roots(Path::new(path), provider)?)))
         }
         (SslMode::VerifyFull, Some(path)) => Ok(known_roots(Path::new(path), provider)?),
         (SslMode::VerifyCa | SslMode::VerifyFull, None) => {
@@ -124,59 +126,13 @@ fn refuse(what: &str) -> PgError {
     }
 }
 
-/// Believes every certificate; the handshake's signature must still fit it.
+/// Lets any name pass, and any certificate where no authority is known; the handshake's signature must still fit it. The
+/// name is looked at last, so a name that does not fit means that everything else did.
 #[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(
-            message,
-            cert,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(
-            message,
-            cert,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+struct AnyName {
+    roots: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
 }
-
-/// Asks for a known authority and lets any name pass. The name is looked at last, so a name that does not fit means that
-/// everything else did.
-#[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
 
 impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
@@ -187,7 +143,10 @@ impl ServerCertVerifier for AnyName {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.0.verify_server_cert(cert, others, name, ocsp, now) {
+        let Some(roots) = &self.roots else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match roots.verify_server_cert(cert, others, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -201,7 +160,12 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, signed)
+        verify_tls12_signature(
+            message,
+            cert,
+            signed,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -210,10 +174,17 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, signed)
+        verify_tls13_signature(
+            message,
+            cert,
+            signed,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

@@ -254,15 +254,6 @@ impl StoreUrl {
         self.password.as_deref()
     }
 
-    /// Returns the same place with another database.
-    #[must_use]
-    pub fn with_database(&self, database: &str) -> Self {
-        Self {
-            database: database.to_owned(),
-            ..self.clone()
-        }
-    }
-
     /// Returns the port of the host with this number.
     pub(super) fn port(&self, host: usize) -> u16 {
         let port = self.ports.get(host).or(self.ports.first());

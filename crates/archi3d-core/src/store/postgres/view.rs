@@ -9,7 +9,7 @@ use super::act::state_of;
 use super::claim::{Hold, span};
 use super::connect::Connection;
 use super::error::PgResult;
-use super::reader::{Reader, large, small};
+use super::reader::{Reader, large};
 use super::statements::{self, Sql};
 use crate::domain::job::Status;
 use crate::domain::job::{Entry, JobState};
@@ -460,21 +460,6 @@ pub fn checkpoints(
         })
     };
     rows.iter().map(read).collect()
-}
-
-/// Notes an error boundary of a holder's own; `detail` is JSON.
-pub fn note_checkpoint(
-    connection: &mut Connection,
-    hold: &Hold,
-    kind: &str,
-    worker: &str,
-    detail: &str,
-) -> PgResult<()> {
-    let parameters: [super::connect::Parameter<'_>; 5] =
-        [&hold.job_no, &small(hold.number), &kind, &worker, &detail];
-    connection
-        .rows(&statements::CHECKPOINT_ADD, &parameters)
-        .map(drop)
 }
 
 /// How leases do.

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::claim::{self, Hold};
-use super::ending::{self, Bill, Ended, Failure, PutOff, Release, Stopped};
+use super::ending::{self, Ended, Failure, PutOff, Release, Stopped};
 use super::following::Following;
 use super::handing::{Cursors, Rare};
 use super::link::Link;
 use super::record;
 use super::spool::{SpoolEntry as Spooled, Tidy};
 use super::together::Endings;
-use super::{buying, gate, view};
+use super::{buying, view};
 use crate::domain::budget::AttemptKey;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{Entry, JobState};
@@ -28,9 +28,9 @@ use crate::domain::money::Usd;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
-    Artifacts, Beat, Billing, Cancellation, Claim, Ending, Finish, JobToRetry, Made, Next, Outcome,
-    Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, Trial, Want, WorkerIdentity,
-    WorkerStore,
+    Artifacts, Beat, Billing, Cancellation, Claim, Ending, Finish, Handing, JobToRetry, Made, Next,
+    Outcome, Progress, Recovery, ReleaseReason, Restored, RunJobs, Setback, Trial, Want,
+    WorkerIdentity, WorkerStore,
 };
 use crate::workspace::artifact;
 use crate::workspace::paths::{RunPaths, Workspace};
@@ -72,13 +72,96 @@ pub struct PgStore {
     pub(super) closed: AtomicBool,
 }
 
-impl WorkerStore for PgStore {
-    fn algos(&self) -> Result<Option<Vec<(String, usize)>>, StoreError> {
-        self.waiting_algos().map(Some)
+impl Handing for PgStore {
+    fn algos(&self) -> Result<Vec<(String, usize)>, StoreError> {
+        self.waiting_algos()
+    }
+
+    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(Next::Drained);
+        }
+        if self.ahead.is_some() {
+            if self.spool().len() > BACKLOG {
+                return Ok(Next::Nothing(Duration::from_millis(5)));
+            }
+        } else if !self.send_spooled(Duration::ZERO)? {
+            return Ok(Next::Nothing(POLL));
+        }
+        let taken = self.taken_along(want);
+        if !taken.is_empty() {
+            return Ok(Next::Jobs(taken));
+        }
+        let found = match self.claim_some(want) {
+            Ok(found) => found,
+            // While the server is away nothing new starts, and nobody gives up.
+            Err(error) if error.is_retryable() => return Ok(Next::Nothing(POLL)),
+            Err(error) => return Err(error.into()),
+        };
+        self.following.note(want, found.len() >= want.most);
+        if found.is_empty() {
+            return match self.left_for(want) {
+                Ok(next) => Ok(next),
+                Err(error) if error.is_retryable() => Ok(Next::Nothing(POLL)),
+                Err(error) => Err(error.into()),
+            };
+        }
+        match self.all_claimed(found, now) {
+            // All of it is over already.
+            Ok(jobs) if jobs.is_empty() => Ok(Next::Nothing(Duration::from_millis(10))),
+            Ok(jobs) => Ok(Next::Jobs(jobs)),
+            Err(error) if error.is_away() => Ok(Next::Nothing(POLL)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
+        std::fs::create_dir_all(&lease.staging).context("create", &lease.staging)
+    }
+
+    fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
+        self.trial_of(algo, most)
     }
 
     fn perform_rehearsed(&self, algos: &[AlgoKey]) -> Result<usize, StoreError> {
         self.perform(algos)
+    }
+
+    fn keep_ahead(&self, leases: &[&Lease]) {
+        self.renew_ahead(leases);
+    }
+
+    fn release_unbegun(&self, leases: &[&Lease], _now: Timestamp) -> Result<(), StoreError> {
+        self.give_back_ahead(leases)
+    }
+
+    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
+        (!self.spool().is_empty())
+            .then(|| self.send_waiting())
+            .transpose()
+    }
+
+    fn has_news(&self) -> bool {
+        self.news.load(Ordering::SeqCst) || self.following.is_ready()
+    }
+
+    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.give_back_following(true);
+        let run_no = self.link.run_no;
+        let counts = self
+            .link
+            .ask(self.patience(), |c| view::counts(c, run_no))?;
+        let waiting = counts.into_iter().map(|count| {
+            let jobs = count.pending + count.retryable;
+            (count.algo, jobs)
+        });
+        Ok(waiting.filter(|(_, jobs)| *jobs > 0).collect())
+    }
+}
+
+impl WorkerStore for PgStore {
+    fn handing(&self) -> Option<&dyn Handing> {
+        Some(self)
     }
 
     fn run_id(&self) -> &RunId {
@@ -121,96 +204,12 @@ impl WorkerStore for PgStore {
         })
     }
 
-    fn claim_next(&self, want: &Want<'_>, now: Timestamp) -> Result<Next, StoreError> {
-        if self.closed.load(Ordering::SeqCst) {
-            return Ok(Next::Drained);
-        }
-        if self.ahead.is_some() {
-            if self.spool().len() > BACKLOG {
-                return Ok(Next::Nothing(Duration::from_millis(5)));
-            }
-        } else if !self.send_spooled(Duration::ZERO)? {
-            return Ok(Next::Nothing(POLL));
-        }
-        let taken = self.taken_along(want);
-        if !taken.is_empty() {
-            return Ok(Next::Jobs(taken));
-        }
-        let found = match self.claim_some(want) {
-            Ok(found) => found,
-            // While the server is away nothing new starts, and nobody gives up.
-            Err(error) if error.is_retryable() => return Ok(Next::Nothing(POLL)),
-            Err(error) => return Err(error.into()),
-        };
-        self.following.note(want, found.len() >= want.most);
-        if found.is_empty() {
-            return match self.left_for(want) {
-                Ok(next) => Ok(next),
-                Err(error) if error.is_retryable() => Ok(Next::Nothing(POLL)),
-                Err(error) => Err(error.into()),
-            };
-        }
-        match self.all_claimed(found, now) {
-            // All of it is over already.
-            Ok(jobs) if jobs.is_empty() => Ok(Next::Nothing(Duration::from_millis(10))),
-            Ok(jobs) => Ok(Next::Jobs(jobs)),
-            Err(error) if error.is_away() => Ok(Next::Nothing(POLL)),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn trial(&self, algo: &AlgoKey, most: usize) -> Result<Trial, StoreError> {
-        let (run_no, rehearsal) = (self.link.run_no, self.rehearsal);
-        let trial = self.link.ask(self.patience(), |c| {
-            gate::trial(c, run_no, algo.as_str(), most, rehearsal)
-        })?;
-        Ok(Trial {
-            completed: trial.completed,
-            failed: trial.failed,
-        })
-    }
-
-    fn keep_ahead(&self, leases: &[&Lease]) {
-        self.renew_ahead(leases);
-    }
-
-    fn release_unbegun(&self, leases: &[&Lease], _now: Timestamp) -> Result<(), StoreError> {
-        self.give_back_ahead(leases)
-    }
-
-    fn send_kept(&self) -> Result<Option<usize>, StoreError> {
-        (!self.spool().is_empty())
-            .then(|| self.send_waiting())
-            .transpose()
-    }
-
-    fn open_folder(&self, lease: &Lease) -> Result<(), StoreError> {
-        std::fs::create_dir_all(&lease.staging).context("create", &lease.staging)
-    }
-
     fn keeps_bare_results(&self) -> bool {
         true
     }
 
     fn counts_successes(&self) -> bool {
         true
-    }
-
-    fn has_news(&self) -> bool {
-        self.news.load(Ordering::SeqCst) || self.following.is_ready()
-    }
-
-    fn unclaimed(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.give_back_following(true);
-        let run_no = self.link.run_no;
-        let counts = self
-            .link
-            .ask(self.patience(), |c| view::counts(c, run_no))?;
-        let waiting = counts.into_iter().map(|count| {
-            let jobs = count.pending + count.retryable;
-            (count.algo, jobs)
-        });
-        Ok(waiting.filter(|(_, jobs)| *jobs > 0).collect())
     }
 
     fn claim(&self, job: &JobId, entry: Entry, now: Timestamp) -> Result<Claim, StoreError> {
@@ -521,6 +520,11 @@ impl WorkerStore for PgStore {
         self.restore_many(jobs)
     }
 
+    fn endings_not_shown(&self) -> Result<usize, StoreError> {
+        // Their rows are written when the run is pulled.
+        Ok(0)
+    }
+
     fn close(&self, _now: Timestamp) -> Result<(), StoreError> {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
@@ -558,16 +562,8 @@ impl WorkerStore for PgStore {
                 (hold.job_no, hold.attempt_id)
             }));
         }
-        let bills = self
-            .link
-            .ask(self.patience(), |c| ending::bills(c, &keys))?;
-        let billing = |bill: Bill| match bill {
-            Bill::Billed(usd) => Billing::Billed(usd.map(Usd::dollars)),
-            Bill::NotBilled => Billing::NotBilled,
-            Bill::Unsaid => Billing::Unsaid,
-            Bill::Open => Billing::Open,
-        };
-        Ok(bills.into_iter().map(billing).collect())
+        let told = self.link.ask(self.patience(), |c| ending::bills(c, &keys));
+        Ok(told?)
     }
 
     fn purchases(&self, job: &JobId) -> Result<Vec<(String, Option<f64>)>, StoreError> {

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::standard::free_name;
@@ -22,9 +23,9 @@ pub(super) const MAX_BYTES: u64 = 8 << 30;
 /// How much of a file is read at a time.
 const PIECE: usize = 16 << 10;
 
-/// A file of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckedFile {
+/// A file that belongs to a result, checked and hashed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
     /// Its name inside the staging folder, `/`-separated.
     pub name: String,
     /// Its size in bytes.
@@ -35,7 +36,7 @@ pub struct CheckedFile {
 
 /// Hashes every file in `staging`, by name. Anything that is no plain file or
 /// folder is refused.
-pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
+pub fn inventory(staging: &Path) -> Result<Vec<Artifact>, ArtifactError> {
     let mut found = Found::default();
     list(staging, &mut found)?;
     found.files.sort();
@@ -44,10 +45,7 @@ pub fn inventory(staging: &Path) -> Result<Vec<CheckedFile>, ArtifactError> {
 
 /// Checks the model of a result and hashes every file of it, by name. What
 /// [`super::standardize`] has looked at is not looked at again.
-pub fn inventory_of(
-    staging: &Path,
-    standard: &Standard,
-) -> Result<Vec<CheckedFile>, ArtifactError> {
+pub fn inventory_of(staging: &Path, standard: &Standard) -> Result<Vec<Artifact>, ArtifactError> {
     let mut found = Found {
         known: &standard.files,
         ..Found::default()
@@ -87,10 +85,10 @@ struct FoundFile {
 }
 
 impl FoundFile {
-    fn hashed(&self) -> Result<CheckedFile, ArtifactError> {
+    fn hashed(&self) -> Result<Artifact, ArtifactError> {
         let (size, sha256) = hash(&self.path, Some(self.size), |_| ())
             .map_err(|source| io_error(&self.path, source))?;
-        Ok(CheckedFile {
+        Ok(Artifact {
             name: self.name.clone(),
             size,
             sha256,
@@ -99,7 +97,7 @@ impl FoundFile {
 
     /// Hashes a model and checks it. One that fits into a piece is read once; of a
     /// larger one the start is read twice.
-    fn hashed_model(&self) -> Result<CheckedFile, ArtifactError> {
+    fn hashed_model(&self) -> Result<Artifact, ArtifactError> {
         if self.size > PIECE as u64 {
             check_model(&self.path)?;
             return self.hashed();
@@ -109,7 +107,7 @@ impl FoundFile {
         let (size, sha256) = hash(&self.path, Some(self.size), check)
             .map_err(|source| io_error(&self.path, source))?;
         checked.map_err(|fault| no_usable_model(&self.path, fault))?;
-        Ok(CheckedFile {
+        Ok(Artifact {
             name: self.name.clone(),
             size,
             sha256,

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::keep::own_files;
 use super::standard::free_name;
 use super::{
-    ArtifactError, CheckedFile, Standard, inventory_of, io_error, is_intact, is_own_folder, look,
+    Artifact, ArtifactError, Standard, inventory_of, io_error, is_intact, is_own_folder, look,
     standardize,
 };
 use crate::domain::naming;
@@ -49,7 +49,7 @@ pub struct Taken {
     /// What was left out, with the reason.
     pub ignored: Vec<String>,
     /// Every file, by name.
-    pub files: Vec<CheckedFile>,
+    pub files: Vec<Artifact>,
 }
 
 /// Checks what is named, gives it its standard names and hashes everything. `clear`
@@ -131,12 +131,12 @@ fn is_ours(path: &Path) -> bool {
 fn write_metadata(
     staging: &Path,
     named: Named<'_>,
-    files: &[CheckedFile],
-) -> Result<CheckedFile, ArtifactError> {
+    files: &[Artifact],
+) -> Result<Artifact, ArtifactError> {
     write_json(staging, &described(named, files))
 }
 
-fn described(named: Named<'_>, files: &[CheckedFile]) -> Value {
+fn described(named: Named<'_>, files: &[Artifact]) -> Value {
     let listed: Vec<Value> = files
         .iter()
         .map(|file| json!({"name": file.name, "size": file.size, "sha256": file.sha256}))
@@ -175,9 +175,9 @@ pub fn is_as_described(folder: &Path) -> bool {
 pub fn restore_metadata(
     folder: &Path,
     named: Named<'_>,
-    mut files: Vec<CheckedFile>,
+    mut files: Vec<Artifact>,
 ) -> Result<(), ArtifactError> {
-    let is_own = |file: &CheckedFile| file.name == naming::METADATA_JSON;
+    let is_own = |file: &Artifact| file.name == naming::METADATA_JSON;
     let Some(at) = files.iter().position(is_own) else {
         return Ok(());
     };
@@ -194,12 +194,12 @@ pub fn restore_metadata(
 }
 
 /// Writes `metadata.json` and returns it.
-pub fn write_json(staging: &Path, value: &Value) -> Result<CheckedFile, ArtifactError> {
+pub fn write_json(staging: &Path, value: &Value) -> Result<Artifact, ArtifactError> {
     let path = staging.join(naming::METADATA_JSON);
     let text = serde_json::to_vec_pretty(value).expect("JSON values can always be written");
     durable::replace_unsynced(&path, &text, METADATA_TAG)
         .map_err(|source| ArtifactError::Io { path, source })?;
-    Ok(CheckedFile {
+    Ok(Artifact {
         name: naming::METADATA_JSON.to_owned(),
         size: text.len() as u64,
         sha256: hex(&Sha256::digest(&text)),

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Verdict;
@@ -29,7 +31,7 @@ pub struct AdoptRequest {
 }
 
 /// What was brought in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Adopted {
     /// The job.
     pub job_id: JobId,

@@ -427,21 +427,6 @@ fn coming(
             payload,
             row: job.row,
         },
-        state: job.state,
-        entry: job.entry,
-        has_result: job.has_result,
-        simulated: job.simulated,
-        tried: job.tried,
-        holder_died: job.holder_died,
-        failures: job.failures,
-        request_id: job.request_id,
-        intent: job
-            .intent
-            .map(|intent| (intent.correlation, intent.at.as_datetime())),
-        purchases: job.purchases,
-        not_before: job.not_before.map(Timestamp::as_datetime),
-        error: job.error,
-        class: job.class,
-        attempt_id: job.nonce.and_then(|nonce| Uuid::parse_str(&nonce).ok()),
+        past: job.past,
     }
 }

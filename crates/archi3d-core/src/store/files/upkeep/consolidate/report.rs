@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use crate::domain::id::{JobId, RunId};
 use crate::domain::job::Status;
@@ -172,11 +171,12 @@ impl ConsolidateReport {
     }
 
     pub(super) fn log(&mut self, workspace: &Workspace) {
-        let mut record = self.counts();
         // A row that is merged away must be found again if that was a mistake.
-        if !self.merged_rows.is_empty() && self.written {
-            record.insert("merged_rows".into(), json!(self.merged_rows));
-        }
+        let merged = self.written && !self.merged_rows.is_empty();
+        let record = Record {
+            counts: self.counts(self.problems.len()),
+            merged_rows: merged.then_some(self.merged_rows.as_slice()),
+        };
         let trouble = append_record(&workspace.log("metrics"), &record);
         self.warnings.extend(trouble);
     }
@@ -186,45 +186,88 @@ impl ConsolidateReport {
         self.strict && !self.problems.is_empty()
     }
 
-    fn counts(&self) -> Map<String, Value> {
-        let record = json!({
-            "considered": self.considered,
-            "upsert_inserted": 0,
-            "upsert_updated": if self.is_refused() { 0 } else { self.updated },
-            "unchanged": if self.is_refused() { self.considered } else { self.unchanged },
-            "conflicts_resolved": self.conflicts_resolved,
-            "marker_mismatches_fixed": self.marker_mismatches_fixed,
-            "downgraded_missing_output": self.downgraded_missing_output,
-            "missing_outputs": self.missing_outputs,
-            "invalid_previews": self.invalid_previews,
-            "status_histogram_before": self.status_before,
-            "status_histogram_after": self.status_after,
-            "event": "consolidate",
-            "timestamp": self.timestamp,
-            "run_id": self.run_id,
-            "dry_run": self.dry_run,
-            "strict": self.strict,
-            "problems": self.problems.len(),
-            "written": self.written,
-        });
-        match record {
-            Value::Object(record) => record,
-            _ => Map::new(),
+    fn counts<P>(&self, problems: P) -> Counts<'_, P> {
+        let refused = self.is_refused();
+        Counts {
+            considered: self.considered,
+            upsert_inserted: 0,
+            upsert_updated: if refused { 0 } else { self.updated },
+            unchanged: if refused {
+                self.considered
+            } else {
+                self.unchanged
+            },
+            conflicts_resolved: self.conflicts_resolved,
+            marker_mismatches_fixed: self.marker_mismatches_fixed,
+            downgraded_missing_output: self.downgraded_missing_output,
+            missing_outputs: self.missing_outputs,
+            invalid_previews: self.invalid_previews,
+            status_histogram_before: &self.status_before,
+            status_histogram_after: &self.status_after,
+            event: "consolidate",
+            timestamp: self.timestamp,
+            run_id: &self.run_id,
+            dry_run: self.dry_run,
+            strict: self.strict,
+            problems,
+            written: self.written,
         }
     }
 
     /// Returns everything, as machines read it.
-    pub fn to_json(&self) -> Value {
-        let mut record = self.counts();
-        record.insert("changes".into(), json!(self.changes));
-        record.insert("notes".into(), json!(self.notes));
-        record.insert("problems".into(), json!(self.problems));
-        record.insert("merged_rows".into(), json!(self.merged_rows));
-        record.insert("warnings".into(), json!(self.warnings));
-        record.into()
+    pub fn told(&self) -> impl Serialize {
+        Told {
+            counts: self.counts(self.problems.as_slice()),
+            changes: &self.changes,
+            notes: &self.notes,
+            merged_rows: &self.merged_rows,
+            warnings: &self.warnings,
+        }
     }
 }
 
+/// What the log keeps.
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    counts: Counts<'a, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged_rows: Option<&'a [MergedRow]>,
+}
+
+/// Everything, as machines read it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    counts: Counts<'a, &'a [JobNote]>,
+    changes: &'a [RowChange],
+    notes: &'a [JobNote],
+    merged_rows: &'a [MergedRow],
+    warnings: &'a [String],
+}
+
+/// What was found, counted.
+#[derive(Serialize)]
+struct Counts<'a, P> {
+    considered: usize,
+    upsert_inserted: usize,
+    upsert_updated: usize,
+    unchanged: usize,
+    conflicts_resolved: usize,
+    marker_mismatches_fixed: usize,
+    downgraded_missing_output: usize,
+    missing_outputs: usize,
+    invalid_previews: usize,
+    status_histogram_before: &'a BTreeMap<String, usize>,
+    status_histogram_after: &'a BTreeMap<String, usize>,
+    event: &'static str,
+    timestamp: Timestamp,
+    run_id: &'a RunId,
+    dry_run: bool,
+    strict: bool,
+    problems: P,
+    written: bool,
+}
 fn row_change(decision: &Decision, after: String) -> RowChange {
     let mut reasons = decision.correction.reasons.clone();
     if !decision.merged.is_empty() {
