@@ -18,6 +18,7 @@ use super::claim::Hold;
 use super::connect::Connection;
 use super::ending::{Failure, PutOff, Release, Success};
 use super::error::PgError;
+use super::membership;
 use super::telling::send_some;
 use crate::domain::text::hex;
 use crate::platform;
@@ -115,6 +116,7 @@ pub struct Spool {
     length: AtomicU64,
     waiting: Mutex<VecDeque<Arc<SpoolEntry>>>,
     damaged: usize,
+    process: String,
     /// Whether entries come all the time, so that room is reserved for them.
     busy: AtomicBool,
 }
@@ -157,6 +159,9 @@ const LOCK: &str = "spool.lock";
 
 const TAKING: &str = "spool.taking";
 
+/// Which process had it last.
+const PROCESS: &str = "spool.process";
+
 const DAMAGED: &str = "spool.damaged";
 
 const REFUSED: &str = "spool.refused";
@@ -184,6 +189,14 @@ impl Spool {
             // Somebody removed it as empty while we waited.
             return Err(io::ErrorKind::NotFound.into());
         }
+        let whose = folder.join(PROCESS);
+        let process = if taking.is_some() {
+            fs::read_to_string(&whose).unwrap_or_default()
+        } else {
+            // Where a full disk does not take it, nobody is sure of our death before our leases are over.
+            let _ = fs::write(&whose, membership::process());
+            membership::process().to_owned()
+        };
         let path = folder.join(NAME);
         let file = durable::open_to_write(&path)?;
         platform::sync_dir(folder)?;
@@ -208,6 +221,7 @@ impl Spool {
             length: AtomicU64::new(bytes.len() as u64),
             waiting: Mutex::new(waiting.into()),
             damaged: damaged.len(),
+            process,
             busy: AtomicBool::new(false),
         };
         if spool.damaged > 0 {
@@ -233,10 +247,15 @@ impl Spool {
     /// Removes the files of a spool that nothing waits in.
     pub(super) fn remove(&self) {
         // Only what is empty goes.
-        for name in [NAME, TAKING, LOCK] {
+        for name in [NAME, PROCESS, TAKING, LOCK] {
             drop(fs::remove_file(self.folder.join(name)));
         }
         drop(fs::remove_dir(&self.folder));
+    }
+
+    /// Returns which process had it last as its own; nothing of an earlier version.
+    pub(super) fn process(&self) -> &str {
+        &self.process
     }
 
     /// From now on entries come all the time.
