@@ -322,9 +322,14 @@ fn a_claim_that_is_committed_when_nobody_waits_for_it_any_more_is_given_back_and
     };
     let workspace = mocks(1, "");
     fleet.push(&workspace);
+    fleet.change(
+        "CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END';
+         CREATE TRIGGER waits BEFORE INSERT ON archi3d.attempts FOR EACH ROW EXECUTE FUNCTION waits()",
+    );
     let mut beside = Client::connect(&fleet.url, postgres::NoTls).expect("a server");
     beside
-        .batch_execute("BEGIN; LOCK TABLE archi3d.attempts IN SHARE MODE")
+        .batch_execute("SELECT pg_advisory_lock(7)")
         .expect("locked");
     let worker = fleet.worker(&workspace, &["--lease-secs", "30"]);
     // Which it asks last of all, on another connection than the one that waits: before that it looked for what may be its own.

@@ -154,18 +154,14 @@ const RESERVE: usize = 1 << 20;
 const TOGETHER: usize = 500;
 
 const NAME: &str = "spool.jsonl";
-
 const LOCK: &str = "spool.lock";
-
 const TAKING: &str = "spool.taking";
 
-/// Which process had it last.
-const PROCESS: &str = "spool.process";
+/// Begins the name of an empty file that says which process had it last: a full disk has room for a name.
+const PROCESS: &str = "spool.by-";
 
 const DAMAGED: &str = "spool.damaged";
-
 const REFUSED: &str = "spool.refused";
-
 const PLACE: &str = "spools.name";
 
 impl Spool {
@@ -189,13 +185,14 @@ impl Spool {
             // Somebody removed it as empty while we waited.
             return Err(io::ErrorKind::NotFound.into());
         }
-        let whose = folder.join(PROCESS);
         let process = if taking.is_some() {
-            fs::read_to_string(&whose).unwrap_or_default()
+            marks(folder).pop().unwrap_or_default().1
         } else {
-            // Where a full disk does not take it, nobody is sure of our death before our leases are over.
-            let _ = fs::write(&whose, membership::process());
-            membership::process().to_owned()
+            forget_marks(folder);
+            let process = membership::process().to_owned();
+            // Without it nobody is sure of our death before our leases are over.
+            let _ = File::create(folder.join(format!("{PROCESS}{process}")));
+            process
         };
         let path = folder.join(NAME);
         let file = durable::open_to_write(&path)?;
@@ -247,7 +244,8 @@ impl Spool {
     /// Removes the files of a spool that nothing waits in.
     pub(super) fn remove(&self) {
         // Only what is empty goes.
-        for name in [NAME, PROCESS, TAKING, LOCK] {
+        forget_marks(&self.folder);
+        for name in [NAME, TAKING, LOCK] {
             drop(fs::remove_file(self.folder.join(name)));
         }
         drop(fs::remove_dir(&self.folder));
@@ -443,6 +441,26 @@ impl Disk {
             let _ = self.file.set_len(end);
             u64::MAX
         };
+    }
+}
+
+/// Returns what says whose spool a folder is, with the name of the process.
+fn marks(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mark = |entry: fs::DirEntry| {
+        let process = entry
+            .file_name()
+            .to_str()?
+            .strip_prefix(PROCESS)?
+            .to_owned();
+        Some((entry.path(), process))
+    };
+    entries.filter_map(mark).collect()
+}
+
+fn forget_marks(folder: &Path) {
+    for (path, _) in marks(folder) {
+        drop(fs::remove_file(path));
     }
 }
 
