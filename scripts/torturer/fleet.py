@@ -69,8 +69,8 @@ class Server:
 
 
 class Proxy:
-    """Stands between workers and the server, and cuts: each connection later than the one before, so that in the end every
-    statement was cut once, before it arrived or before its answer did."""
+    """Stands between workers and the server, and cuts, before a statement arrives or before its answer does: each connection later
+    than the one before, and at the first sight of every statement of `HOT`."""
 
     def __init__(self, server, first=2, cutting=True):
         self.server, self.first, self.cutting = server, first, cutting
@@ -106,7 +106,8 @@ class Proxy:
                 self.wait()
                 state["left"] -= 1
                 said = statements(data, prepared)
-                if state["left"] <= 0 and self.cutting:
+                if self.cutting and (state["left"] <= 0 or said & HOT - self.cut):
+                    state["left"] = 0
                     self.cuts += 1
                     self.cut |= said
                     if not before:
@@ -140,9 +141,9 @@ class Proxy:
 TEXTS = {path.read_text().strip(): path.stem for path in
          (Path(__file__).parents[2] / "crates/archi3d-core/src/store/postgres/sql").glob("*.sql")}
 
-# What every job of a worker goes through.
+# What jobs go through: all of them, and those that fail, are tried again, given back and cancelled.
 HOT = {"claim", "claim_rare", "intent", "submitted", "made", "succeed", "beat", "budget_add", "reserve_line", "settle_line", "left", "next_due",
-       "worker_register", "sweep"}
+       "worker_register", "sweep", "fail", "put_off", "release", "cancel"}
 
 
 def statements(data, prepared):
@@ -187,7 +188,9 @@ def close(*sockets):
 class Run:
     """One run of a fleet, its workers and its provider."""
 
-    def __init__(self, server, name, jobs, keys=True, lease=2, work_s=0.2, cap=None, spool=None, big=0):
+    runs = ("r",)
+
+    def __init__(self, server, name, jobs, keys=True, lease=2, work_s=0.2, cap=None, spool=None, big=0, trouble=0):
         self.server, self.name, self.lease, self.cap = server, name, lease, cap
         self.keys = keys
         self.folder = bench.scratch(f"fleet-{name}")
@@ -202,7 +205,14 @@ class Run:
             f"    reconciles: {'true' if keys else 'false'}\n"
             f"    defaults: {{shop: {self.shop}, keys: {'true' if keys else 'false'}, work_s: {work_s}, price: {PRICE}, big: {big}}}\n"
         )
-        self.jobs = bench.make(self.workspace, ["seller"] * jobs, foreign=2, adapters=adapters)
+        # Jobs that sell nothing: some are refused for good, some after a second try, some go on until somebody stops them.
+        kinds = ("refuses", "fails", "lasts")
+        for kind in kinds if trouble else ():
+            adapters += (f"  {kind}:\n    kind: process\n    protocol: 2\n    command: [python3, -S, {program}]\n    retries: 2\n"
+                         f"    breaker_failures: 0\n    unit_price_usd: 0\n    defaults: {{{kind}: true}}\n")
+        algos = ["seller"] * jobs + [kind for kind in kinds for _ in range(trouble)]
+        self.jobs = bench.make(self.workspace, algos, foreign=2, adapters=adapters)[:jobs]
+        self.of = dict.fromkeys(self.jobs, "r")
         self.prepare()
         self.database = f"torture_{name}"
         server.ask(f"DROP DATABASE IF EXISTS {self.database}")
@@ -210,7 +220,8 @@ class Run:
         self.url = f"host={server.folder} port={server.port} user=postgres dbname={self.database}"
         self.workers, self.started, self.codes, self.wrong = [], 0, Counter(), []
         self.do("fleet", "init")
-        self.do("fleet", "push", "--run-id", "r", "--lease-secs", str(lease))
+        for run in self.runs:
+            self.do("fleet", "push", "--run-id", run, "--lease-secs", str(lease))
         if self.wrong:
             raise RuntimeError(self.wrong[0])
 
@@ -353,10 +364,11 @@ class Run:
             self.wrong.append(f"money: billed {billed}, spent {spent}, reserved {reserved}")
 
     def judge_files(self):
-        self.do("fleet", "pull", "--run-id", "r")
+        for run in self.runs:
+            self.do("fleet", "pull", "--run-id", run)
         sold = {sale: job for job, sale in self.bill()}
         for job in self.jobs:
-            path = self.workspace / "runs" / "r" / "outputs" / job / "generated.glb"
+            path = self.workspace / "runs" / self.of[job] / "outputs" / job / "generated.glb"
             try:
                 raw = path.read_bytes()
             except FileNotFoundError:
@@ -379,3 +391,53 @@ class Run:
             "jobs": len(self.jobs), "charges": len(self.bill()), "doubts": len(doubts), "attempts": attempts,
             "taken over": lost, "fenced": fenced, "workers": self.started,
         }
+
+
+class Runs(Run):
+    """Several runs whose workers serve all of them or one, on one machine; each worker has a name."""
+
+    runs = ("r", "r1", "r2")
+
+    def prepare(self):
+        """Makes two shorter runs beside the first: they are over while it goes on."""
+        self.names, self.killed = {}, set()
+        count = max(2, len(self.jobs) // 4)
+        for place, run in enumerate(self.runs[1:], 1):
+            numbers = range(1000 * place, 1000 * place + count)
+            jobs = [bench.job_id(number) for number in numbers]
+            lines = [f"{job},{number},default,seller,1,{bench.IMAGE},,,,,,{bench.HASH},,Prodotto {number},Maker\n"
+                     for number, job in zip(numbers, jobs)]
+            folder = self.workspace / "runs" / run
+            folder.mkdir(parents=True)
+            (folder / "manifest.csv").write_text("\ufeff" + bench.MANIFEST + "\n" + "".join(lines), encoding="utf-8", newline="")
+            with open(self.workspace / "tables" / "generations.csv", "a", encoding="utf-8", newline="") as table:
+                table.writelines(bench.row(number, run, job, "seller") for number, job in zip(numbers, jobs))
+            self.jobs += jobs
+            self.of.update(dict.fromkeys(jobs, run))
+
+    def kind(self, options):
+        if "--only-status" in options:
+            return super().kind(options)
+        if self.single:
+            return ["run", "worker", "--run-id", self.single]
+        return ["fleet", "worker", "--until-idle", str(2 * self.lease)]
+
+    single = None
+
+    def worker(self, *options, single=None, **how):
+        self.single, name = single, f"{self.name}-{self.started}"
+        process = super().worker("--worker-id", name, *options, **how)
+        self.single, self.names[process.pid] = None, name
+        process.single = single
+        return process
+
+    def kill(self, process):
+        self.killed.add(self.names[process.pid])
+        super().kill(process)
+
+    def judge_database(self, doubts):
+        super().judge_database(doubts)
+        lost = self.server.ask("SELECT DISTINCT worker_id FROM archi3d.attempts WHERE status = 'lost'", self.database).split()
+        robbed = set(lost) - self.killed
+        if robbed:
+            self.wrong.append(f"{len(robbed)} workers that lived were taken for dead: {' '.join(sorted(robbed))}")

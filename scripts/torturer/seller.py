@@ -4,6 +4,7 @@ anybody hears of it. `defaults` says how it behaves.
   shop       the folder: `bill` has a line per sale (job, sale), `sales/` what was sold under each key
   keys       the provider knows a key again: what was bought under it is not bought twice
   work_s     how long a job takes at most
+  refuses, fails, lasts   it sells nothing: the job fails for good, may be tried again, or goes on until it is stopped
 """
 
 import json
@@ -18,6 +19,12 @@ import uuid
 def main():
     request = json.loads(sys.stdin.readline())
     does = request["defaults"]
+    if does.get("lasts"):
+        time.sleep(600)
+    for kind, error in (("refuses", "permanent"), ("fails", "transient")):
+        if does.get(kind):
+            say(event="error", **{"class": error}, message=f"it {kind}")
+            return
     sale = request["resume_request_id"] or find(request, does)
     if not sale:
         say_and_wait(event="intent", correlation=request["idempotency_key"])

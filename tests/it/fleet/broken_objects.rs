@@ -68,6 +68,33 @@ fn what_prune_took_before_its_ending_was_told_is_put_again_from_the_machine_that
 }
 
 #[test]
+fn what_a_killed_worker_had_made_and_cannot_be_put_is_not_made_again_unasked() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(1, "unit_price_usd: 0.5");
+    let bucket = folder(&workspace);
+    let _ = fleet
+        .push_to(&workspace, &in_folder(&bucket))
+        .expect_code(0);
+    let machine = machine(&workspace);
+    let words = ["run", "worker", "--run-id", "rk"];
+    fleet.killed_at(&machine, "objects.ending_written", &words);
+    let away = workspace.outside().join("away");
+    fs::rename(bucket.join("blobs"), &away).expect("moved");
+    fs::write(bucket.join("blobs"), b"").expect("a file in its place");
+    let said = fleet.worker(&machine, &[]).wait();
+    let _ = said.expect_stderr("a result waits in");
+    assert_eq!(fleet.count("failed_terminal"), 1);
+    let told = fleet.texts("SELECT last_error FROM archi3d.jobs");
+    assert!(told[0].contains("they wait in"), "{told:?}");
+    fs::remove_file(bucket.join("blobs")).expect("removed");
+    fs::rename(&away, bucket.join("blobs")).expect("moved back");
+    let _ = fleet.worker(&machine, &[]).wait().expect_code(0);
+    expect_one_result(&mut fleet, &workspace, &machine);
+}
+
+#[test]
 fn an_empty_mount_point_is_refused_and_fails_no_job() {
     let Some(mut fleet) = Fleet::new() else {
         return;
@@ -95,22 +122,32 @@ fn a_worker_whose_disk_takes_no_picture_gives_its_jobs_back_and_stops() {
     let Some(mut fleet) = Fleet::new() else {
         return;
     };
-    let workspace = mocks(3, "");
+    let workspace = mocks(3, "unit_price_usd: 0.1");
     let bucket = folder(&workspace);
     let _ = fleet
         .push_to(&workspace, &in_folder(&bucket))
         .expect_code(0);
     let machine = machine(&workspace);
+    let times = machine.outside().join("times");
     machine.write("no-folder", b"");
     let no_folder = machine.path("no-folder");
     let words = ["run", "worker", "--run-id", "rk"];
     let stopped = fleet
         .invoke(&machine, &words)
         .env("ARCHI3D_CACHE", no_folder.join("cache"))
+        .env("ARCHI3D_STATEMENT_TIMES", &times)
         .env("ARCHI3D_SPOOL", machine.outside().join("spool"))
         .run();
     let _ = stopped.expect_code(3).expect_stderr("nothing new starts");
     assert_eq!((fleet.count("pending"), executions(&machine).len()), (3, 0));
+    // Their money first: whoever takes them next would go on with what is reserved for them.
+    let asked = fs::read_to_string(&times).expect("its statements");
+    let first = |name: &str| {
+        let mut lines = asked.lines();
+        lines.position(|line| line.split('\t').next() == Some(name))
+    };
+    let (settled, given_back) = (first("settle_line"), first("release"));
+    assert!(settled.is_some() && settled < given_back, "{asked}");
     let _ = fleet.worker(&machine, &[]).wait().expect_code(0);
     assert_eq!(fleet.count("succeeded"), 3);
 }

@@ -101,3 +101,19 @@ fn what_could_not_be_told_is_told_before_the_next_job_of_a_list_starts() {
     assert_eq!(executions(&workspace).len(), 2);
     assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 2);
 }
+
+#[test]
+fn what_was_spent_today_on_files_counts_for_the_day_after_a_push() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = priced(4, "files: true");
+    workspace.write("config/global.yaml", b"budget:\n  day_usd: 0.6\n");
+    let _ = workspace.worker(&["--yes"]).run().expect_code(4);
+    assert_eq!(executions(&workspace).len(), 2);
+    fleet.push(&workspace);
+    let _ = fleet.worker(&workspace, &["--yes"]).wait().expect_code(4);
+    assert_eq!(executions(&workspace).len(), 2);
+    let day = "SELECT spent / 10000 FROM archi3d.budgets WHERE scope LIKE 'day:%'";
+    assert_eq!(fleet.number(day), 60);
+}

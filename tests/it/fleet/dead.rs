@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use archi3d_core::domain::id::AlgoKey;
+use archi3d_core::domain::lease::Lease;
 use archi3d_core::store::postgres::claim::{self, Claimer};
-use archi3d_core::store::{Lane, Next, Want, WorkerStore as _};
+use archi3d_core::store::{Claim, Handing, Lane, Next, ReleaseReason, Want, WorkerStore};
+use postgres::Client;
 
 use super::Fleet;
+use super::serving::copy_run;
 use crate::made_results;
 use crate::postgres::bench::{LEASE, lane};
 use crate::support::bench::at;
@@ -33,6 +36,7 @@ fn what_is_due_and_what_the_dead_left_does_not_wait_for_a_backlog() {
         worker: "of another machine",
         lease: LEASE,
         rehearsal: false,
+        held: &[],
     };
     let lanes = [lane("killme", 1)];
     let held = claim::claim(&mut fleet.bench.work, 1, &lanes, 1, &by).expect("claimed");
@@ -74,6 +78,7 @@ fn a_worker_that_waits_asks_no_more_often_because_of_what_is_due_for_others() {
         worker: "of another machine",
         lease: LEASE,
         rehearsal: false,
+        held: &[],
     };
     let held = claim::claim(&mut fleet.bench.work, 1, &[lane("own", 1)], 1, &by);
     assert_eq!(held.expect("claimed").len(), 1);
@@ -121,16 +126,13 @@ fn a_job_that_was_to_be_stopped_when_its_worker_died_keeps_nobody_waiting() {
     assert_eq!(fleet.count("cancelled"), 1);
 }
 
-#[test]
-fn a_worker_takes_nothing_over_from_itself() {
-    let Some(bench) = PgBench::new(2) else {
-        return;
-    };
+/// Takes a job of the bench, if one is to be had.
+fn take(store: &dyn Handing, free: bool) -> Option<Lease> {
     let lanes = [Lane {
         algo: AlgoKey::parse("fake").expect("a key"),
         most: 1,
         bought_only: false,
-        free: true,
+        free,
         trial: None,
     }];
     let want = Want {
@@ -138,24 +140,85 @@ fn a_worker_takes_nothing_over_from_itself() {
         most: 1,
         follows: false,
     };
+    match store.claim_next(&want, at(0)).expect("asked") {
+        Next::Jobs(mut jobs) => jobs.pop().map(|(_, lease)| lease),
+        _ => None,
+    }
+}
+
+/// Lets a worker lose a job to another, which gives it back.
+fn lose(bench: &PgBench, late: &str, other: &dyn WorkerStore) {
+    bench.lapse(late);
+    let mut taken = None;
+    wait_until("another looks for what the dead left", || {
+        taken = take(other, true);
+        taken.is_some()
+    });
+    let lease = taken.expect("taken");
+    let given = other.release(&lease, ReleaseReason::Interrupted, None, at(0));
+    given.expect("given back");
+}
+
+#[test]
+fn what_a_worker_lost_and_still_runs_it_does_not_claim_again() {
+    let Some(bench) = PgBench::new(1) else {
+        return;
+    };
+    let lease = Duration::from_secs(6);
+    let (late, other) = (bench.store("late", lease), bench.store("other", lease));
+    let own = take(&late, false).expect("a job waits");
+    lose(&bench, "late", &other);
+    assert!(take(&late, false).is_none(), "it is in its own hands");
+    let claimed = late.claim(&own.job_id, own.entry, at(0)).expect("asked");
+    assert!(!matches!(claimed, Claim::Taken(_)));
+    let gone = late.release(&own, ReleaseReason::Interrupted, None, at(0));
+    gone.expect("it has ended");
+    let again = take(&late, false).expect("it waits");
+    assert_eq!((again.job_id, again.attempt), (own.job_id, 3));
+}
+
+#[test]
+fn an_attempt_that_ends_late_says_nothing_of_the_next_one_of_the_same_worker() {
+    let Some(bench) = PgBench::new(2) else {
+        return;
+    };
+    let lease = Duration::from_secs(6);
+    let (late, other) = (bench.store("late", lease), bench.store("other", lease));
+    let dead = bench.store("dead", lease);
+    let own = take(&late, true).expect("a job waits");
+    let of_the_dead = take(&dead, true).expect("a job waits");
+    lose(&bench, "late", &other);
+    let again = take(&late, true).expect("what costs nothing may be made twice");
+    assert_eq!((&again.job_id, again.attempt), (&own.job_id, 3));
+    let gone = late.release(&own, ReleaseReason::Interrupted, None, at(0));
+    gone.expect("the first one ends");
+    drop((dead, other));
+    bench.lapse("late");
+    bench.lapse("dead");
+    let mut taken = None;
+    wait_until("it looks for what the dead left", || {
+        taken = take(&late, true);
+        taken.is_some()
+    });
+    assert_eq!(taken.expect("taken").job_id, of_the_dead.job_id);
+}
+
+#[test]
+fn a_worker_takes_nothing_over_from_itself() {
+    let Some(bench) = PgBench::new(2) else {
+        return;
+    };
     // It looks for what the dead left every second.
     let lease = Duration::from_secs(6);
     let (late, dead) = (bench.store("late", lease), bench.store("dead", lease));
-    let take = |store: &dyn archi3d_core::store::Handing| match store
-        .claim_next(&want, at(0))
-        .expect("asked")
-    {
-        Next::Jobs(mut jobs) => jobs.pop().map(|(_, lease)| lease),
-        _ => None,
-    };
-    let own = take(&late).expect("a job waits");
-    let other = take(&dead).expect("a job waits");
+    let own = take(&late, true).expect("a job waits");
+    let other = take(&dead, true).expect("a job waits");
     drop(dead);
     bench.lapse("late");
     bench.lapse("dead");
     let mut taken = None;
     wait_until("it looks for what the dead left", || {
-        taken = take(&late);
+        taken = take(&late, true);
         taken.is_some()
     });
     assert_eq!(taken.expect("taken").job_id, other.job_id);
@@ -218,4 +281,65 @@ fn what_a_dead_worker_of_this_machine_had_made_is_told_for_it_and_not_bought_aga
         let sums = "SELECT sum(spent * 1000 + reserved)::bigint FROM archi3d.budgets WHERE scope LIKE 'run:%'";
         assert_eq!(fleet.number(sums), 500_000_000);
     }
+}
+
+#[test]
+fn a_dead_worker_of_several_runs_keeps_each_until_what_it_made_there_is_told() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let options = ["unit_price_usd: 0.4"];
+    let workspace = made_results::adapter(1, made_results::LINGERS, &options);
+    copy_run(&workspace, &["r2"]);
+    fleet.push_run(&workspace, "rk", "0");
+    fleet.push_run(&workspace, "r2", "0");
+    let server = fleet.server(&workspace, &["-j", "2", "--yes"]);
+    let made = "SELECT count(*) FROM archi3d.attempts WHERE made IS NOT NULL";
+    wait_until("both are made", || fleet.number(made) == 2);
+    let below = children(server.pid());
+    let below: Vec<String> = below.iter().map(ToString::to_string).collect();
+    signal("KILL", &below);
+    let _ = server.wait();
+    for (run, runs_still) in [("rk", 1), ("r2", 0)] {
+        let worker = fleet
+            .invoke(&workspace, &["run", "worker", "--run-id", run, "--yes"])
+            .env("ARCHI3D_SPOOL", workspace.outside().join("spool"))
+            .run();
+        let _ = worker.expect_code(0);
+        // Whoever works on the other run elsewhere would have it at once.
+        assert_eq!(fleet.succeeded(run), 1);
+        assert_eq!(fleet.count("running"), runs_still, "{run}");
+    }
+    assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 2);
+    assert_eq!(made_results::bought(&workspace).len(), 2);
+}
+
+#[test]
+fn a_claim_that_is_committed_when_nobody_waits_for_it_any_more_is_given_back_and_costs_no_attempt()
+{
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(1, "");
+    fleet.push(&workspace);
+    fleet.change(
+        "CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END';
+         CREATE TRIGGER waits BEFORE INSERT ON archi3d.attempts FOR EACH ROW EXECUTE FUNCTION waits()",
+    );
+    let mut beside = Client::connect(&fleet.url, postgres::NoTls).expect("a server");
+    beside
+        .batch_execute("SELECT pg_advisory_lock(7)")
+        .expect("locked");
+    let worker = fleet.worker(&workspace, &["--lease-secs", "30"]);
+    // Which it asks last of all, on another connection than the one that waits: before that it looked for what may be its own.
+    let last = "SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND query LIKE '-- Seconds to the next retry%'";
+    wait_until("it waits no longer", || fleet.number(last) == 1);
+    assert_eq!(fleet.count("pending"), 1);
+    drop(beside);
+    let _ = worker.wait().expect_code(0);
+    let ended = fleet.texts("SELECT status::text FROM archi3d.attempts ORDER BY number");
+    assert_eq!(ended, ["released", "succeeded"]);
+    assert_eq!(fleet.number("SELECT lost::bigint FROM archi3d.jobs"), 0);
 }

@@ -33,6 +33,7 @@ fn claim(fleet: &mut Fleet, most: u32) -> Vec<Claimed> {
         worker: "w1",
         lease: LEASE,
         rehearsal: false,
+        held: &[],
     };
     claim::claim(&mut fleet.bench.work, run.run_no, &[lane], 9, &by).expect("claimed")
 }

@@ -1,5 +1,7 @@
 //! `fleet worker`: one worker for all runs of a store.
 
+use std::fs::{self, File};
+
 use super::Fleet;
 use crate::support::binary::Running;
 use crate::support::mocks::{counting_mocks, executions, jobs_of};
@@ -13,7 +15,7 @@ fn runs(jobs: usize, mocks: &[(&str, &str)], others: &[&str]) -> TestWorkspace {
     workspace
 }
 
-fn copy_run(workspace: &TestWorkspace, others: &[&str]) {
+pub(super) fn copy_run(workspace: &TestWorkspace, others: &[&str]) {
     let table = "tables/generations.csv";
     let text = String::from_utf8(workspace.bytes(table)).expect("it is text");
     let rows = text.split_inclusive('\n').skip(1).collect::<String>();
@@ -216,4 +218,47 @@ fn killed_it_leaves_nothing_that_another_does_not_take_over() {
     assert_eq!((fleet.succeeded("rk"), fleet.succeeded("r2")), (2, 2));
     let lost = "SELECT count(*) FROM archi3d.attempts WHERE status = 'lost'";
     assert_eq!(fleet.number(lost), 4);
+}
+
+/// Tells whether nobody works on a run under this name here: the lock of its spool there is free.
+fn has_left(workspace: &TestWorkspace, run: &str, worker: &str) -> bool {
+    let spools = fs::read_dir(workspace.outside().join("spool"));
+    let mut spools = spools.into_iter().flatten().flatten();
+    let of_run = format!("{run}-");
+    let folder = spools.find(|entry| entry.file_name().to_string_lossy().starts_with(&of_run));
+    folder.is_some_and(|folder| {
+        let lock = File::open(folder.path().join(worker).join("spool.lock"));
+        lock.is_ok_and(|lock| lock.try_lock().is_ok())
+    })
+}
+
+#[test]
+fn who_has_ended_with_one_run_is_not_taken_for_dead_in_another() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let mocks = [("slow", "wait_file: go"), ("quick", "")];
+    let workspace = jobs_of(&mocks, &["slow", "quick"]);
+    copy_run(&workspace, &["r2"]);
+    fleet.push_run(&workspace, "rk", "0");
+    fleet.push_run(&workspace, "r2", "0");
+    let cancelled = fleet.run(&workspace, &["run", "cancel", "r2", "--algo", "slow"]);
+    let _ = cancelled.expect_code(0);
+    let options = ["-j", "2", "--worker-id", "w", "--until-idle", "1"];
+    let server = fleet.server(&workspace, &options);
+    wait_until("one run is over and the other is not", || {
+        fleet.succeeded("r2") == 1 && fleet.succeeded("rk") == 1 && fleet.count("running") == 1
+    });
+    wait_until("it has left the run that is over", || {
+        has_left(&workspace, "r2", "w")
+    });
+    let beside = fleet
+        .invoke(&workspace, &["run", "worker", "--run-id", "r2"])
+        .env("ARCHI3D_SPOOL", workspace.outside().join("spool"))
+        .run();
+    let _ = beside.expect_code(0);
+    workspace.write("go", b"");
+    let _ = server.wait().expect_code(0);
+    assert_eq!(executions(&workspace).len(), 3);
+    assert_eq!(fleet.number("SELECT count(*) FROM archi3d.attempts"), 3);
 }

@@ -97,6 +97,11 @@ impl Bench {
         connection
     }
 
+    /// Returns a plain connection to this database.
+    pub fn beside(&self) -> Client {
+        admin(&self.url)
+    }
+
     /// Adds `count` jobs of an algorithm after those that are there.
     pub fn jobs(&mut self, algo: &str, count: i64) {
         let have: i64 = self.number("SELECT count(*) FROM archi3d.jobs");
@@ -141,8 +146,7 @@ impl Bench {
             lease: SHORT,
             ..claimer(worker)
         };
-        claim::claim_rare(&mut self.work, self.run_no, &[lane("a", 10)], 10, &by, &[])
-            .expect("claimed")
+        claim::claim_rare(&mut self.work, self.run_no, &[lane("a", 10)], 10, &by).expect("claimed")
     }
 
     /// Lets every lease expire.
@@ -221,6 +225,7 @@ pub fn claimer(worker: &str) -> Claimer<'_> {
         worker,
         lease: LEASE,
         rehearsal: false,
+        held: &[],
     }
 }
 

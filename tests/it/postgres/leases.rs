@@ -5,10 +5,10 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use archi3d_core::domain::job::Entry;
-use archi3d_core::store::postgres::act::{self, Swept};
+use archi3d_core::store::postgres::act::{self, Sweeper, Swept};
 use archi3d_core::store::postgres::claim::{self, Beaten, Claimer, Pulse};
 use archi3d_core::store::postgres::membership::{self, Worker};
-use archi3d_core::store::postgres::{Lane, ending};
+use archi3d_core::store::postgres::{Lane, buying, ending};
 
 use super::bench::{lane, success};
 use super::{Bench, LEASE, SHORT, claimer};
@@ -201,7 +201,7 @@ fn no_lease_is_judged_within_one_lease_of_the_servers_start_or_a_fail_over() {
         ..claimer("w2")
     };
     assert!(
-        claim::claim_rare(&mut bench.work, bench.run_no, &[lane("a", 1)], 1, &by, &[])
+        claim::claim_rare(&mut bench.work, bench.run_no, &[lane("a", 1)], 1, &by)
             .expect("claimed")
             .is_empty()
     );
@@ -320,4 +320,36 @@ fn a_rehearsal_leaves_alone_what_was_tried_in_earnest() {
             .expect("asked")
             .is_none()
     );
+}
+
+#[test]
+fn what_a_dead_worker_may_have_been_buying_waits_for_its_lease_and_so_does_another_run() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    bench.run(
+        "INSERT INTO archi3d.workers (worker_id, host, pid, version, slots, state, lease_seconds, facts)
+         VALUES ('w1', 'here', 1, '', 1, 'working', 60, '{\"process\": \"p1\"}')",
+    );
+    let hold = bench.one().hold;
+    let run_no = bench.run_no;
+    let sweep = |bench: &mut Bench, run_no: i64, process: &str| {
+        let sweeper = Sweeper {
+            lease: LEASE,
+            worker: None,
+            held: &[],
+            dead: &[process],
+            run_no,
+        };
+        let swept = act::sweep_as(&mut bench.work, 10, &sweeper, None);
+        swept.expect("swept").total()
+    };
+    assert_eq!(sweep(&mut bench, run_no + 1, "p1"), 0);
+    // Another process has the name by now.
+    assert_eq!(sweep(&mut bench, run_no, "p0"), 0);
+    buying::intent(&mut bench.work, &hold, "c", LEASE).expect("noted");
+    // What is on its way is not found yet by whoever looks for it.
+    assert_eq!(sweep(&mut bench, run_no, "p1"), 0);
+    buying::submitted(&mut bench.work, &hold, "id", None).expect("noted");
+    assert_eq!(sweep(&mut bench, run_no, "p1"), 1);
 }

@@ -10,6 +10,7 @@ use archi3d_core::store::postgres::{Connection, PgError};
 use sha2::{Digest as _, Sha256};
 
 use super::Bench;
+use crate::support::wait_until;
 
 #[test]
 fn every_statement_prepares_and_its_types_are_those_of_the_code() {
@@ -196,4 +197,37 @@ fn what_contradicts_the_schema_is_refused_by_name() {
         let db = refused.as_db_error().expect("by the server");
         assert_eq!(db.constraint(), Some(constraint), "{sql}");
     }
+}
+
+#[test]
+fn an_upgrade_behind_a_long_backup_keeps_no_worker_waiting() {
+    let Some(mut bench) = Bench::empty() else {
+        return;
+    };
+    bench.run(
+        "CREATE SCHEMA archi3d; CREATE TABLE archi3d.schema_migrations (version int PRIMARY KEY, name text NOT NULL,
+           checksum bytea NOT NULL, min_program int NOT NULL,
+           applied_at timestamptz NOT NULL DEFAULT clock_timestamp(), applied_by text NOT NULL)",
+    );
+    for step in &MIGRATIONS[..2] {
+        let sum = hex(&Sha256::digest(step.text));
+        bench.run(&format!(
+            "BEGIN; {}; INSERT INTO archi3d.schema_migrations VALUES ({}, '{}', decode('{sum}', 'hex'), {}, now(), 'old'); COMMIT",
+            step.text, step.version, step.name, step.min_program
+        ));
+    }
+    bench.run("BEGIN; LOCK TABLE archi3d.jobs IN ACCESS SHARE MODE");
+    let mut work = Connection::open(&bench.url, "archi3d/upgrade").expect("connected");
+    let mut beside = bench.beside();
+    std::thread::scope(|scope| {
+        let upgrade = scope.spawn(|| migrate::apply(&mut work, "test").expect("upgraded"));
+        let waits = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+                     WHERE datname = current_database() AND NOT granted";
+        wait_until("the upgrade waits", || bench.number(waits) > 0);
+        // Behind the upgrade, which waits for the backup.
+        let look = "SET statement_timeout = '30s'; SELECT count(*) FROM archi3d.jobs";
+        beside.batch_execute(look).expect("it is let in");
+        bench.run("COMMIT");
+        assert_eq!(upgrade.join().expect("no panic"), [3, 4]);
+    });
 }

@@ -18,12 +18,12 @@ const LARGE: [&str; 6] = [
 const HOT: &[(&str, &str, &[&str])] = &[
     (
         "claim",
-        "1, ARRAY['a'], ARRAY[24], ARRAY[-9223372036854775808], 24, 'w', 60, false, true",
+        "1, ARRAY['a'], ARRAY[24], ARRAY[-9223372036854775808], 24, 'w', 60, false, true, ARRAY[3]",
         &["jobs_claim", "jobs_pkey", "job_specs_pkey"],
     ),
     (
         "claim_bought",
-        "1, ARRAY['a'], ARRAY[24], 24, 'w', 60",
+        "1, ARRAY['a'], ARRAY[24], 24, 'w', 60, ARRAY[3]",
         &["jobs_bought", "job_specs_pkey"],
     ),
     (
@@ -33,7 +33,7 @@ const HOT: &[(&str, &str, &[&str])] = &[
     ),
     (
         "sweep",
-        "5000, 60, NULL, 'w', ARRAY[3], ARRAY['d'], 'h'",
+        "5000, 60, NULL, 'w', ARRAY[3], ARRAY['d'], 1",
         &["jobs_lease", "jobs_pkey"],
     ),
     (

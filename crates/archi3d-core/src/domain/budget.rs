@@ -170,9 +170,12 @@ pub struct Ledger {
     /// Jobs that cost more than was reserved for them, and on which day.
     higher_costs: BTreeMap<(RunId, JobId), (Usd, String)>,
     by_hand: Vec<ByHand>,
-    /// A run that is asked about job by job, and what each of its jobs cost.
-    of_run: Option<(RunId, HashMap<JobId, Usd>)>,
+    /// A run that is asked about by itself.
+    of_run: Option<OneRun>,
 }
+
+/// A run, and what was spent on it by job and by day.
+type OneRun = (RunId, HashMap<JobId, Usd>, BTreeMap<String, Usd>);
 
 /// What a person said was billed for a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -327,7 +330,7 @@ impl Ledger {
     /// Returns an empty ledger that also keeps what each job of a run costs.
     pub fn by_job(run: RunId) -> Self {
         Self {
-            of_run: Some((run, HashMap::new())),
+            of_run: Some((run, HashMap::new(), BTreeMap::new())),
             ..Self::default()
         }
     }
@@ -335,14 +338,21 @@ impl Ledger {
     /// Returns an empty ledger that keeps the same.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        let run = self.of_run.as_ref().map(|(run, _)| run.clone());
+        let run = self.of_run.as_ref().map(|(run, ..)| run.clone());
         run.map_or_else(Self::default, Self::by_job)
     }
 
     /// Returns the jobs that money was spent on, of the run that is asked about.
     pub fn spent_by_job(&self) -> impl Iterator<Item = (&JobId, Usd)> {
-        let jobs = self.of_run.iter().flat_map(|(_, jobs)| jobs);
+        let jobs = self.of_run.iter().flat_map(|(_, jobs, _)| jobs);
         jobs.map(|(job, usd)| (job, *usd))
+    }
+
+    /// Returns what was spent on that run of the money of a day in UTC.
+    pub fn spent_on(&self, day: &str) -> Usd {
+        let days = self.of_run.as_ref().map(|(.., days)| days);
+        let spent = days.and_then(|days| days.get(day));
+        spent.copied().unwrap_or_default()
     }
 
     /// Takes one line in. The money of an attempt is settled once, whoever tells
@@ -410,10 +420,11 @@ impl Ledger {
                     }
                     _ => day_of(*at),
                 };
-                if let Some((run, jobs)) = &mut self.of_run
+                if let Some((run, jobs, days)) = &mut self.of_run
                     && *run == key.0
                 {
                     *jobs.entry(key.1).or_default() += usd;
+                    *days.entry(day.clone()).or_default() += usd;
                 }
                 *self.spent_by_run.entry(key.0).or_default() += usd;
                 *self.spent_by_day.entry(day).or_default() += usd;

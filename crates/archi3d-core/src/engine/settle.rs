@@ -44,8 +44,8 @@ impl Executor<'_> {
                         && (!failure.made || failure.purchase)
                         && self.disk_is_full() =>
             {
-                self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.bill(lease, failure.bill(lease));
+                self.give_back(lease, ReleaseReason::StoreTrouble, "the disk is full");
                 self.dispatch.halt(Halt::Store);
                 self.report(EventKind::Warning {
                     message: format!(
@@ -64,6 +64,11 @@ impl Executor<'_> {
     }
 
     fn settle_stopped(&self, lease: &Lease, reason: StopReason, begun: bool) {
+        // Whether an adapter that was stopped has bought something, nobody knows. Bills come before the job is given back,
+        // here and below: whoever takes it next finds nothing reserved that is not owed.
+        if !begun && lease.request_id.is_none() {
+            self.bill(lease, Bill::Settled(0.0));
+        }
         match reason {
             StopReason::CancelAsked => self.settle_cancelled(lease),
             StopReason::LeaseLost => {
@@ -85,19 +90,15 @@ impl Executor<'_> {
                 self.give_back(lease, ReleaseReason::Interrupted, "interrupted");
             }
         }
-        // Whether an adapter that was stopped has bought something, nobody knows.
-        if !begun && lease.request_id.is_none() {
-            self.bill(lease, Bill::Settled(0.0));
-        }
     }
 
     /// Leaves a job to others that nothing is wrong with: this machine starts nothing new.
     fn settle_unable(&self, lease: &Lease, error: &StoreError) {
         let words = "its pictures cannot be fetched here";
-        self.give_back(lease, ReleaseReason::StoreTrouble, words);
         if lease.request_id.is_none() {
             self.bill(lease, Bill::Settled(0.0));
         }
+        self.give_back(lease, ReleaseReason::StoreTrouble, words);
         let what = format!("job {} was given back, nothing new starts", lease.job_id);
         self.store_failed(&what, error);
     }
@@ -317,7 +318,6 @@ impl Executor<'_> {
             purchase: failure.end,
             cost_usd: failure.cost_usd,
         };
-        // First, so that whoever takes the job next finds nothing reserved that is not owed.
         self.bill(lease, failure.bill(lease));
         if let Err(error) = self.store.requeue(lease, setback, now) {
             self.store_failed(&format!("cannot give job {} back", lease.job_id), &error);
@@ -447,10 +447,8 @@ impl Executor<'_> {
             cost_usd: None,
         };
         // Somebody has asked for it to be stopped, so this takes it out.
+        self.bill(lease, Bill::Settled(0.0));
         let outcome = self.store.requeue(lease, setback, now);
-        if outcome.is_ok() {
-            self.bill(lease, Bill::Settled(0.0));
-        }
         self.tell_cancelled(lease, outcome);
     }
 

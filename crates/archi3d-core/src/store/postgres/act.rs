@@ -41,10 +41,10 @@ pub struct Sweeper<'a> {
     pub worker: Option<&'a str>,
     /// Jobs that its own process runs: they are left alone, however late its beats are.
     pub held: &'a [i64],
-    /// Workers that are dead for certain: nobody waits for their leases.
+    /// Processes that are dead for certain in its run: nobody waits for their leases there.
     pub dead: &'a [&'a str],
-    /// Its machine, which is theirs.
-    pub host: &'a str,
+    /// That run.
+    pub run_no: i64,
 }
 
 /// Takes expired leases back, of every run or of some jobs, at most so many. `lease` is how long nobody is judged after
@@ -60,7 +60,7 @@ pub fn sweep(
         worker: None,
         held: &[],
         dead: &[],
-        host: "",
+        run_no: 0,
     };
     // At one moment: the server may also stand still between the two.
     connection.transaction(|connection| {
@@ -88,7 +88,7 @@ pub fn sweep_as(
             &by.worker,
             &by.held,
             &by.dead,
-            &by.host,
+            &by.run_no,
         ],
     )?;
     let mut swept = Swept::default();

@@ -89,6 +89,8 @@ pub struct Claimer<'a> {
     pub lease: Duration,
     /// Whether jobs are only rehearsed: those that were ever tried in earnest are left alone.
     pub rehearsal: bool,
+    /// Jobs that it leaves alone, such as those that it runs itself, however late it is.
+    pub held: &'a [i64],
 }
 
 /// Takes up to `most` jobs that wait, by lane, in the order of priority and manifest.
@@ -111,6 +113,8 @@ pub fn claim(
     }
     let after: Vec<i64> = open.iter().map(|lane| lane.after).collect();
     let free = open.iter().all(|lane| lane.free);
+    // Whoever has thousands of them ahead need not compare each: nobody pays twice for what costs nothing.
+    let held: &[i64] = if free { &[] } else { by.held };
     let sql = &statements::CLAIM;
     let lease = by.lease.as_secs_f64();
     let rows = connection.rows(
@@ -125,6 +129,7 @@ pub fn claim(
             &lease,
             &by.rehearsal,
             &free,
+            &held,
         ],
     )?;
     for row in &rows {
@@ -146,20 +151,27 @@ fn claim_bought(
     let lease = by.lease.as_secs_f64();
     let rows = connection.rows(
         sql,
-        &[&run_no, &algos, &room, &large(most), &by.worker, &lease],
+        &[
+            &run_no,
+            &algos,
+            &room,
+            &large(most),
+            &by.worker,
+            &lease,
+            &by.held,
+        ],
     )?;
     rows.iter().map(|row| read_claimed(row, sql)).collect()
 }
 
 /// Takes up to `most` jobs whose retry is due or whose holder is silent. For when [`claim`] comes up short, at the
-/// start, and every few seconds; cursors do not matter here. What is `held` here is left alone, however late its holder is.
+/// start, and every few seconds; cursors do not matter here.
 pub fn claim_rare(
     connection: &mut Connection,
     run_no: i64,
     lanes: &[Lane],
     most: usize,
     by: &Claimer<'_>,
-    held: &[i64],
 ) -> PgResult<Vec<Claimed>> {
     let (algos, room) = (algos(lanes), room(lanes));
     let bought: Vec<bool> = lanes.iter().map(|lane| lane.bought_only).collect();
@@ -177,7 +189,7 @@ pub fn claim_rare(
             &by.worker,
             &lease,
             &by.rehearsal,
-            &held,
+            &by.held,
         ],
     )?;
     rows.iter().map(|row| read_claimed(row, sql)).collect()
@@ -201,6 +213,7 @@ pub fn claim_one(
             &by.worker,
             &lease,
             &by.rehearsal,
+            &by.held,
         ],
     )?;
     row.map(|row| read_claimed(&row, sql)).transpose()

@@ -68,6 +68,12 @@ pub enum PgError {
         /// What we need.
         want: i32,
     },
+    /// Somebody has tables that a step of the schema changes.
+    #[error("the schema of database {database} cannot be upgraded now: somebody keeps its tables")]
+    Busy {
+        /// Which database.
+        database: String,
+    },
     /// The schema is newer than this program may write.
     #[error(
         "the archi3d schema of database {database} has version {have}, which this program is too old for"
@@ -140,6 +146,10 @@ impl PgError {
             Self::MissingSchema { .. } | Self::OldSchema { .. } => {
                 "run `archi3d fleet init` with a role that may create tables".to_owned()
             }
+            Self::Busy { .. } => {
+                "nothing was changed; run `archi3d fleet init` again when the backup (pg_dump) or long transaction is over: \
+                 SELECT pid, query FROM pg_stat_activity WHERE xact_start < now() - interval '1 minute'".to_owned()
+            }
             Self::NewSchema { .. } => {
                 "install the archi3d that upgraded it, or a newer one, on this machine".to_owned()
             }
@@ -189,7 +199,11 @@ impl PgError {
 
     /// Tells whether the request or the set-up is wrong, rather than the server.
     pub fn is_setup(&self) -> bool {
-        !self.is_retryable() && !matches!(self, Self::Failed { .. } | Self::Unexpected { .. })
+        let of_server = matches!(
+            self,
+            Self::Failed { .. } | Self::Unexpected { .. } | Self::Busy { .. }
+        );
+        !self.is_retryable() && !of_server
     }
 }
 

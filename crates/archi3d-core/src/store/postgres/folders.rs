@@ -155,7 +155,7 @@ impl PgStore {
         progress
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&hold);
-        self.link.forget_job(&lease.job_id);
+        self.link.forget_one(&lease.job_id, hold);
     }
 
     /// Ends the folder of an attempt that brought nothing; any whole model is kept.

@@ -125,18 +125,19 @@ impl PgStore {
             return;
         };
         let lanes = self.lanes_to_follow(threads);
-        if *unanswered || lanes.is_empty() {
+        if unanswered.is_open() || lanes.is_empty() {
             return;
         }
-        *unanswered = true;
-        let (run_no, by) = (self.link.run_no, self.claimer());
+        unanswered.ask();
+        let (run_no, held) = (self.link.run_no, self.not_taken());
+        let by = self.claimer(&held);
         let Ok(found) = self.link.ask(Duration::ZERO, |c| {
             claim::claim(c, run_no, &lanes, threads, &by)
         }) else {
             return;
         };
         self.know(&found);
-        *unanswered = false;
+        unanswered.answer();
         drop(unanswered);
         self.move_cursors(&found, found.len() < threads);
         if found.len() < threads {

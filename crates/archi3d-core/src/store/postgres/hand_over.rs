@@ -150,13 +150,14 @@ pub fn add(
     Reader::new(&row, sql).count()
 }
 
-/// Brings what was spent on a run in files, in all and by algorithm, and what is reserved for its jobs, so that its
-/// limits go on from there.
+/// Brings what was spent on a run in files, in all, by algorithm and of today's money, and what is reserved for its jobs, so
+/// that its limits and the day's go on from there.
 pub fn bring_money(
     connection: &mut Connection,
     run_no: i64,
     run_id: &str,
     (spent, by_algo): (Usd, &BTreeMap<String, Usd>),
+    on_day: &dyn Fn(&str) -> Usd,
     reserved: &[(String, u32, Option<Uuid>, Usd)],
 ) -> PgResult<Sums> {
     let scope = format!("run:{run_no}");
@@ -175,6 +176,9 @@ pub fn bring_money(
         money::note_spent(connection, &scope, algo, *spent)?;
     }
     add(connection, &scope, Usd::ZERO, spent)?;
+    let today = money::today(connection)?;
+    let of_today = on_day(&today);
+    add(connection, &format!("day:{today}"), Usd::ZERO, of_today)?;
     for (job_id, number, attempt_id, amount) in reserved {
         let found = super::view::jobs_named(connection, run_id, job_id, 1)?;
         let Some(job) = found.into_iter().find(|job| job.job_id == *job_id) else {

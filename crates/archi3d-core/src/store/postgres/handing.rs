@@ -14,6 +14,7 @@ use super::gate;
 use super::keep;
 use super::left::Sent;
 use super::record;
+use super::unanswered::Unanswered;
 use super::view;
 use super::worker::{POLL, PgStore};
 use crate::domain::id::{AlgoKey, JobId};
@@ -78,11 +79,12 @@ impl Default for Cursors {
 }
 
 impl PgStore {
-    pub(super) fn claimer(&self) -> Claimer<'_> {
+    pub(super) fn claimer<'a>(&'a self, held: &'a [i64]) -> Claimer<'a> {
         Claimer {
             worker: &self.link.worker,
             lease: self.ahead.unwrap_or(self.link.lease),
             rehearsal: self.rehearsal,
+            held,
         }
     }
 
@@ -167,8 +169,8 @@ impl PgStore {
         Ok(found)
     }
 
-    /// Returns the jobs that this worker takes over from nobody: its own, and those whose results wait here to be told.
-    fn not_taken_over(&self) -> Vec<i64> {
+    /// Returns the jobs that this worker takes from nobody: those that it runs, also where their leases are lost, and those whose results wait here to be told.
+    pub(super) fn not_taken(&self) -> Vec<i64> {
         let mut jobs = self.link.held();
         jobs.extend_from_slice(&self.rare().stuck);
         jobs
@@ -207,37 +209,39 @@ impl PgStore {
     /// Claims what is due and what was left by the dead.
     fn claim_rare(
         &self,
-        unanswered: &mut bool,
+        unanswered: &mut Unanswered,
         lanes: &[claim::Lane],
         most: usize,
     ) -> PgResult<Vec<claim::Claimed>> {
         if self.rare().waits || lanes.iter().all(|lane| lane.most == 0) {
             return Ok(Vec::new());
         }
-        let (by, held) = (self.claimer(), self.not_taken_over());
+        let held = self.not_taken();
+        let by = self.claimer(&held);
         let found = self.link.ask(Duration::ZERO, |c| {
-            *unanswered = true;
-            claim::claim_rare(c, self.link.run_no, lanes, most, &by, &held)
+            unanswered.ask();
+            claim::claim_rare(c, self.link.run_no, lanes, most, &by)
         })?;
         self.know(&found);
-        *unanswered = false;
+        unanswered.answer();
         Ok(found)
     }
 
     /// Claims what waits, by lane.
     fn claim_waiting(
         &self,
-        unanswered: &mut bool,
+        unanswered: &mut Unanswered,
         want: &Want<'_>,
         lanes: &[claim::Lane],
         most: usize,
     ) -> PgResult<Vec<claim::Claimed>> {
-        let by = self.claimer();
+        let held = self.not_taken();
+        let by = self.claimer(&held);
         let anew = lanes.iter().all(|lane| lane.after == claim::Lane::START);
         let began = Instant::now();
         // Asked once: a claim that was committed without an answer is given back before the next one.
         let found = self.link.ask(Duration::ZERO, |c| {
-            *unanswered = true;
+            unanswered.ask();
             if want.lanes.iter().any(|lane| lane.trial.is_some()) {
                 let lanes = from_the_start(lanes);
                 return self.claim_on_trial(c, want, lanes, &by);
@@ -252,7 +256,7 @@ impl PgStore {
             Ok(found)
         })?;
         self.know(&found);
-        *unanswered = false;
+        unanswered.answer();
         if anew {
             // Where many jobs have ended that the server may not forget yet, beginning anew is what costs.
             let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -306,19 +310,21 @@ impl PgStore {
             sent = self.send_left()?;
             self.sweep(Some(job_no), &[])?;
         }
-        let by = self.claimer();
+        let held = self.not_taken();
+        let by = self.claimer(&held);
         let unanswered = self.unanswered.lock();
         let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
         let claimed = self.link.ask(patience, |c| {
-            if *unanswered {
+            if unanswered.is_open() {
                 // A claim that was committed without an answer.
                 self.release_unknown(c)?;
+                unanswered.look(self.link.lease);
             }
-            *unanswered = true;
+            unanswered.ask();
             claim::claim_one(c, job_no, entry, &by)
         })?;
         self.know(claimed.as_slice());
-        *unanswered = false;
+        unanswered.answer();
         drop(unanswered);
         if let Some(claimed) = claimed {
             let hold = claimed.hold;
@@ -373,7 +379,7 @@ impl PgStore {
         })
     }
 
-    /// Takes expired leases back, all or that of one job, and those of workers that are dead for certain.
+    /// Takes expired leases back, all or that of one job, and those of processes that are dead for certain.
     pub(super) fn sweep(&self, job_no: Option<i64>, dead: &[&str]) -> PgResult<act::Swept> {
         self.sweep_within(self.patience(), job_no, dead)
     }
@@ -388,9 +394,9 @@ impl PgStore {
         let sweeper = act::Sweeper {
             lease: self.link.lease,
             worker: Some(&self.link.worker),
-            held: &self.not_taken_over(),
+            held: &self.not_taken(),
             dead,
-            host: self.identity.facts.host.as_str(),
+            run_no: self.link.run_no,
         };
         self.link.ask(patience, |c| {
             act::sweep_as(c, SWEPT, &sweeper, only.as_deref())
@@ -464,12 +470,11 @@ impl PgStore {
     }
 
     /// Gives back what was claimed for us without our hearing of it: nothing of it has begun.
-    fn give_back_unanswered(&self, unanswered: &mut bool) -> PgResult<()> {
-        if !*unanswered {
-            return Ok(());
+    fn give_back_unanswered(&self, unanswered: &mut Unanswered) -> PgResult<()> {
+        if unanswered.is_open() {
+            self.link.ask(Duration::ZERO, |c| self.release_unknown(c))?;
+            unanswered.look(self.link.lease);
         }
-        self.link.ask(Duration::ZERO, |c| self.release_unknown(c))?;
-        *unanswered = false;
         Ok(())
     }
 
@@ -478,7 +483,7 @@ impl PgStore {
         let mine = claim::mine(connection, self.link.run_no, &self.link.worker)?;
         let unknown = |hold: &Hold| {
             // In this order: whoever lets go of a job has put its ending into the spool before.
-            !self.link.has(hold.job_no) && self.spool().waiting().iter().all(|e| e.hold() != hold)
+            !self.link.has(hold) && self.spool().waiting().iter().all(|e| e.hold() != hold)
         };
         let unknown: Vec<Hold> = mine.into_iter().filter(unknown).collect();
         if unknown.is_empty() {
@@ -492,7 +497,7 @@ impl PgStore {
     pub(super) fn know(&self, found: &[claim::Claimed]) {
         for one in found {
             if let Ok(job) = JobId::parse(&one.job_id) {
-                self.link.note_job(&job, one.hold.job_no);
+                self.link.note_job(&job, one.hold);
             }
         }
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claim::Hold;
 use super::ending::{self, Became, File, Published, Success};
+use super::error::PgResult;
 use super::keep;
 use super::left::{Dead, Sent};
 use super::record;
@@ -183,19 +184,9 @@ impl PgStore {
 
     /// Says of a job that its result is made and lies here.
     fn left_behind(&self, lease: &Lease, success: &Success, error: &StoreError) -> StoreError {
-        let host = &self.identity.facts.host;
-        let what = format!(
-            "made, and its files could not be put: {error}; they wait in {} on {host}",
-            lease.staging.display()
-        );
-        let free = success.cost_micros == Some(0);
-        let line = what.clone();
-        let hold = success.hold;
-        let told = self.link.ask(Duration::ZERO, |c| {
-            ending::left_behind(c, &hold, &line, free)
-        });
+        let (what, told) = self.tell_left_behind(&lease.staging, success, error);
         if told.is_ok() {
-            self.over(lease, hold);
+            self.over(lease, success.hold);
         }
         StoreError::Server {
             what,
@@ -203,6 +194,24 @@ impl PgStore {
                 .to_owned(),
             setup: false,
         }
+    }
+
+    fn tell_left_behind(
+        &self,
+        folder: &Path,
+        success: &Success,
+        error: &StoreError,
+    ) -> (String, PgResult<bool>) {
+        let host = &self.identity.facts.host;
+        let line = format!(
+            "made, and its files could not be put: {error}; they wait in {} on {host}",
+            folder.display()
+        );
+        let free = success.simulated || success.cost_micros == Some(0);
+        let told = self.link.ask(Duration::ZERO, |c| {
+            ending::left_behind(c, &success.hold, &line, free)
+        });
+        (line, told)
     }
 
     /// Puts the files of results from a spool once more, before the commit that names them: since they were put, so long may have
@@ -269,6 +278,9 @@ impl PgStore {
             let folder = self.paths.staging().join(&name);
             let files = record::artifacts(&success.files);
             if let Err(error) = self.artifacts.publish(&folder, &files, Patience::None) {
+                // As its worker would have, had it been stopped: nobody makes it again unasked.
+                let (_, told) = self.tell_left_behind(&folder, &success, &error);
+                told?;
                 self.link
                     .warn(format!("a result waits in {}: {error}", folder.display()));
                 continue;

@@ -1,7 +1,8 @@
 //! What waits to be sent, and what dead workers of this machine left: endings in their spools, folders of their attempts.
 //!
-//! A worker holds the lock of its spool for life. Whose spool on this machine is free is dead; of workers elsewhere only
-//! their leases tell, and their folders are left alone.
+//! A worker holds the lock of its spool of a run for as long as it works on that run. Whose spool on this machine is free is
+//! dead, or gone from that run and at work on others; of workers elsewhere only their leases tell, and their folders are left
+//! alone.
 
 use std::collections::HashSet;
 use std::fs;
@@ -59,6 +60,14 @@ impl Dead {
         let told = self.0.iter().filter(|(_, spool)| is_told(spool));
         let names = told.filter_map(|(path, _)| path.file_name());
         names.filter_map(|name| name.to_str()).collect()
+    }
+
+    /// The same as processes, where they said so.
+    fn processes(&self) -> Vec<&str> {
+        let told = self.0.iter().filter(|(_, spool)| is_told(spool));
+        told.map(|(_, spool)| spool.process())
+            .filter(|process| !process.is_empty())
+            .collect()
     }
 
     /// Tells whether the spool of a folder is among them.
@@ -134,8 +143,7 @@ impl PgStore {
         self.send_endings(&dead, &mut sent)?;
         self.adopt_made(&dead, true, None, &mut sent)?;
         self.rare().stuck.clone_from(&sent.stuck);
-        let names: Vec<&str> = dead.names().into_iter().collect();
-        self.sweep(None, &names)?;
+        self.sweep(None, &dead.processes())?;
         let finished = self.tidy_staging(&dead, &mut sent)?;
         self.tidy_inputs(&dead.names())?;
         self.send_late();

@@ -33,35 +33,51 @@ pub struct Lines {
     began: Instant,
 }
 
-/// The jobs of all runs that are in the hands of this process, by run and id, as the database numbers them.
+/// The attempts of all runs that are in the hands of this process, by run and job. Of one job there may be several: one that
+/// lost it and has not ended yet.
 #[derive(Debug, Default)]
-pub(super) struct Held(HashMap<i64, HashMap<JobId, i64>>);
+pub(super) struct Held(HashMap<i64, HashMap<JobId, Vec<Hold>>>);
 
 impl Held {
-    pub(super) fn add(&mut self, run_no: i64, job: &JobId, job_no: i64) {
-        self.0
-            .entry(run_no)
-            .or_default()
-            .insert(job.clone(), job_no);
+    pub(super) fn add(&mut self, run_no: i64, job: &JobId, hold: Hold) {
+        let jobs = self.0.entry(run_no).or_default();
+        let attempts = jobs.entry(job.clone()).or_default();
+        if !attempts.contains(&hold) {
+            attempts.push(hold);
+        }
     }
 
-    pub(super) fn remove(&mut self, run_no: i64, job: &JobId) -> Option<(JobId, i64)> {
-        self.0.get_mut(&run_no)?.remove_entry(job)
+    pub(super) fn remove(&mut self, run_no: i64, job: &JobId, hold: Hold) {
+        if let Some(jobs) = self.0.get_mut(&run_no)
+            && let Some(attempts) = jobs.get_mut(job)
+        {
+            attempts.retain(|own| *own != hold);
+            if attempts.is_empty() {
+                jobs.remove(job);
+            }
+        }
     }
 
     pub(super) fn forget(&mut self, holds: &[Hold]) {
-        let is_kept = |job_no: i64| holds.iter().all(|hold| hold.job_no != job_no);
         for jobs in self.0.values_mut() {
-            jobs.retain(|_, job_no| is_kept(*job_no));
+            jobs.retain(|_, attempts| {
+                attempts.retain(|own| !holds.contains(own));
+                !attempts.is_empty()
+            });
         }
     }
 
     pub(super) fn job_no(&self, run_no: i64, job: &JobId) -> Option<i64> {
-        self.0.get(&run_no)?.get(job).copied()
+        let attempts = self.0.get(&run_no)?.get(job)?;
+        attempts.first().map(|hold| hold.job_no)
     }
 
-    pub(super) fn numbers(&self) -> impl Iterator<Item = i64> {
-        self.0.values().flat_map(HashMap::values).copied()
+    pub(super) fn has(&self, hold: &Hold) -> bool {
+        self.attempts().any(|own| own == hold)
+    }
+
+    pub(super) fn attempts(&self) -> impl Iterator<Item = &Hold> {
+        self.0.values().flat_map(HashMap::values).flatten()
     }
 }
 

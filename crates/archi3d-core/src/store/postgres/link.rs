@@ -218,30 +218,31 @@ impl Link {
         self.hurry.store(true, Ordering::SeqCst);
     }
 
-    /// Tells whether a job is in our hands.
-    pub(super) fn has(&self, job_no: i64) -> bool {
-        self.lines.held().numbers().any(|held| held == job_no)
+    /// Tells whether an attempt is in our hands.
+    pub(super) fn has(&self, hold: &Hold) -> bool {
+        self.lines.held().has(hold)
     }
 
     /// Returns the jobs that this process has in its hands, of all runs.
     pub(super) fn held(&self) -> Vec<i64> {
-        self.lines.held().numbers().collect()
+        let held = self.lines.held();
+        held.attempts().map(|hold| hold.job_no).collect()
     }
 
-    /// Remembers how the database numbers a job.
-    pub(super) fn note_job(&self, job: &JobId, job_no: i64) {
-        self.lines.held().add(self.run_no, job, job_no);
+    /// Remembers an attempt as ours, and how the database numbers its job.
+    pub(super) fn note_job(&self, job: &JobId, hold: Hold) {
+        self.lines.held().add(self.run_no, job, hold);
     }
 
-    pub(super) fn forget_job(&self, job: &JobId) {
-        if let Some(known) = self.lines.held().remove(self.run_no, job) {
-            let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            ended.truncate(ENDED - 1);
-            ended.push_front(known);
-        }
+    /// Forgets an attempt that has ended.
+    pub(super) fn forget_one(&self, job: &JobId, hold: Hold) {
+        self.lines.held().remove(self.run_no, job, hold);
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.truncate(ENDED - 1);
+        ended.push_front((job.clone(), hold.job_no));
     }
 
-    /// The same for jobs by number.
+    /// The same for several.
     pub(super) fn forget(&self, holds: &[Hold]) {
         self.lines.held().forget(holds);
     }

@@ -4,6 +4,8 @@
 //! and the others find it done. What was applied is remembered with its checksum. A program meets a newer schema
 //! without complaint as long as that says so (`min_program`).
 
+use std::time::Duration;
+
 use sha2::{Digest as _, Sha256};
 
 use super::connect::Connection;
@@ -52,6 +54,15 @@ pub static MIGRATIONS: &[Migration] = &[
 
 /// The key of the lock; any number will do that nobody else uses ("archi3d").
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7020091866)";
+
+/// How long a step waits for a table that somebody reads for long, such as a backup: all workers wait behind it meanwhile.
+const SHORTLY: &str = "SET LOCAL lock_timeout = '3s'";
+
+/// So often it is tried, and how long workers have in between.
+const TRIES: (u32, Duration) = (12, Duration::from_secs(2));
+
+/// The server's code for a lock that was not had in time.
+const NO_LOCK: &str = "55P03";
 
 const MEMORY: &str =
     "CREATE SCHEMA IF NOT EXISTS archi3d; CREATE TABLE IF NOT EXISTS archi3d.schema_migrations (
@@ -142,11 +153,27 @@ pub fn apply(connection: &mut Connection, by: &str) -> PgResult<Vec<i32>> {
         if state.min_program > state.want {
             state.refuse(&connection.url().database.clone())?;
         }
-        if state.missing.contains(&migration.version) && apply_one(connection, migration, by)? {
+        if state.missing.contains(&migration.version) && apply_soon(connection, migration, by)? {
             done.push(migration.version);
         }
     }
     Ok(done)
+}
+
+/// Applies a step as soon as nobody has its tables.
+fn apply_soon(connection: &mut Connection, migration: &Migration, by: &str) -> PgResult<bool> {
+    for _ in 1..TRIES.0 {
+        match apply_one(connection, migration, by) {
+            Err(PgError::Failed { code, .. }) if code == NO_LOCK => std::thread::sleep(TRIES.1),
+            done => return done,
+        }
+    }
+    apply_one(connection, migration, by).map_err(|error| match error {
+        PgError::Failed { code, .. } if code == NO_LOCK => PgError::Busy {
+            database: connection.url().database.clone(),
+        },
+        other => other,
+    })
 }
 
 fn apply_one(connection: &mut Connection, migration: &Migration, by: &str) -> PgResult<bool> {
@@ -157,6 +184,7 @@ fn apply_one(connection: &mut Connection, migration: &Migration, by: &str) -> Pg
         if known.iter().any(|step| step.version == migration.version) {
             return Ok(false);
         }
+        connection.batch("the patience of migrations", SHORTLY)?;
         connection.batch("a migration", migration.text)?;
         let version = migration.version;
         let noted = connection.client().query_typed(

@@ -62,6 +62,7 @@ mod telling;
 mod times;
 mod tls;
 mod together;
+mod unanswered;
 pub mod url;
 pub mod view;
 mod wake;

@@ -135,7 +135,7 @@ pub(super) fn of_claim(
         purchases: claimed.purchases,
         staging: std::path::PathBuf::new(),
     };
-    link.note_job(&job_id, claimed.hold.job_no);
+    link.note_job(&job_id, claimed.hold);
     let (images, blobs) = payload.pictures();
     let record = JobRecord {
         job_id,

@@ -18,6 +18,7 @@ use super::claim::Hold;
 use super::connect::Connection;
 use super::ending::{Failure, PutOff, Release, Success};
 use super::error::PgError;
+use super::membership;
 use super::telling::send_some;
 use crate::domain::text::hex;
 use crate::platform;
@@ -115,6 +116,7 @@ pub struct Spool {
     length: AtomicU64,
     waiting: Mutex<VecDeque<Arc<SpoolEntry>>>,
     damaged: usize,
+    process: String,
     /// Whether entries come all the time, so that room is reserved for them.
     busy: AtomicBool,
 }
@@ -152,15 +154,14 @@ const RESERVE: usize = 1 << 20;
 const TOGETHER: usize = 500;
 
 const NAME: &str = "spool.jsonl";
-
 const LOCK: &str = "spool.lock";
-
 const TAKING: &str = "spool.taking";
 
+/// Begins the name of an empty file that says which process had it last: a full disk has room for a name.
+const PROCESS: &str = "spool.by-";
+
 const DAMAGED: &str = "spool.damaged";
-
 const REFUSED: &str = "spool.refused";
-
 const PLACE: &str = "spools.name";
 
 impl Spool {
@@ -184,6 +185,15 @@ impl Spool {
             // Somebody removed it as empty while we waited.
             return Err(io::ErrorKind::NotFound.into());
         }
+        let process = if taking.is_some() {
+            marks(folder).pop().unwrap_or_default().1
+        } else {
+            forget_marks(folder);
+            let process = membership::process().to_owned();
+            // Without it nobody is sure of our death before our leases are over.
+            let _ = File::create(folder.join(format!("{PROCESS}{process}")));
+            process
+        };
         let path = folder.join(NAME);
         let file = durable::open_to_write(&path)?;
         platform::sync_dir(folder)?;
@@ -208,6 +218,7 @@ impl Spool {
             length: AtomicU64::new(bytes.len() as u64),
             waiting: Mutex::new(waiting.into()),
             damaged: damaged.len(),
+            process,
             busy: AtomicBool::new(false),
         };
         if spool.damaged > 0 {
@@ -233,10 +244,16 @@ impl Spool {
     /// Removes the files of a spool that nothing waits in.
     pub(super) fn remove(&self) {
         // Only what is empty goes.
+        forget_marks(&self.folder);
         for name in [NAME, TAKING, LOCK] {
             drop(fs::remove_file(self.folder.join(name)));
         }
         drop(fs::remove_dir(&self.folder));
+    }
+
+    /// Returns which process had it last as its own; nothing of an earlier version.
+    pub(super) fn process(&self) -> &str {
+        &self.process
     }
 
     /// From now on entries come all the time.
@@ -424,6 +441,26 @@ impl Disk {
             let _ = self.file.set_len(end);
             u64::MAX
         };
+    }
+}
+
+/// Returns what says whose spool a folder is, with the name of the process.
+fn marks(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mark = |entry: fs::DirEntry| {
+        let process = entry
+            .file_name()
+            .to_str()?
+            .strip_prefix(PROCESS)?
+            .to_owned();
+        Some((entry.path(), process))
+    };
+    entries.filter_map(mark).collect()
+}
+
+fn forget_marks(folder: &Path) {
+    for (path, _) in marks(folder) {
+        drop(fs::remove_file(path));
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! State, attempts and money are rows; files are folders of the workspace that the workers
 //! share. The commit decides: an attempt's folder takes the job's name only after its ending is
-//! in the database, and whoever finds a folder whose ending is there finishes the move. What
-//! cannot be sent waits in the spool of this machine.
+//! in the database, and whoever finds a folder whose ending is there finishes the move. What cannot be sent waits in the spool of this machine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -19,6 +18,7 @@ use super::link::Link;
 use super::record;
 use super::spool::{SpoolEntry as Spooled, Tidy};
 use super::together::Endings;
+use super::unanswered::Unanswered;
 use super::{buying, view};
 use crate::domain::budget::AttemptKey;
 use crate::domain::id::{AlgoKey, JobId, RunId};
@@ -66,8 +66,8 @@ pub struct PgStore {
     pub(super) spools_before: Option<PathBuf>,
     pub(super) news: Arc<AtomicBool>,
     pub(super) rare: Mutex<Rare>,
-    /// Whoever claims holds it. Whether the answer to a claim was lost: jobs may be ours that nobody here knows of.
-    pub(super) unanswered: Mutex<bool>,
+    /// Whoever claims holds it.
+    pub(super) unanswered: Mutex<Unanswered>,
     pub(super) ended: Arc<AtomicBool>,
     pub(super) closed: AtomicBool,
 }

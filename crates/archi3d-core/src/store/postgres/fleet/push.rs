@@ -323,6 +323,7 @@ impl Push<'_> {
                     run.run_no,
                     request.run_id.as_str(),
                     (spent, &spent_by_algo),
+                    &|day| ledger.spent_on(day),
                     &reserved,
                 )?;
             }

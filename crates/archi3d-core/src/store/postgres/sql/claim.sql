@@ -1,6 +1,6 @@
 -- The hot way in: jobs that wait, by lane, in the order of priority and manifest.
 -- $1 run  $2 algos  $3 most of each  $4 cursors  $5 most in all  $6 worker  $7 lease seconds  $8 rehearsal
--- $9 nothing of it costs anything
+-- $9 nothing of it costs anything  $10 jobs that it has itself
 -- A cursor is the last claim_key this worker took: dead index entries before it are not walked again.
 -- A claim of what costs nothing does not wait for the disk: a server that crashes may forget it, then the job waits again and
 -- the attempt is fenced. Whatever is committed afterwards and does wait (an ending, a purchase) keeps it, too.
@@ -8,7 +8,7 @@ WITH pick AS (
   SELECT c.id FROM unnest($2::text[], $3::int[], $4::bigint[]) AS lane(algo, most, after) CROSS JOIN LATERAL (
     SELECT id, claim_key FROM archi3d.jobs
     WHERE run_no = $1 AND algo = lane.algo AND status = 'pending' AND claim_key > lane.after
-      AND run_after <= now() AND NOT ($8 AND tried)
+      AND run_after <= now() AND NOT ($8 AND tried) AND id <> ALL ($10::bigint[])
     ORDER BY claim_key LIMIT lane.most
     FOR NO KEY UPDATE SKIP LOCKED) c
   ORDER BY c.claim_key LIMIT $5

@@ -1,19 +1,20 @@
 -- Jobs of lanes that may not buy: what was bought already, whose range is that of another index, and jobs for which a dead
 -- holder had reserved: their money counts against the limit already.
--- $1 run  $2 algos  $3 most of each  $4 most in all  $5 worker  $6 lease seconds
+-- $1 run  $2 algos  $3 most of each  $4 most in all  $5 worker  $6 lease seconds  $7 jobs that it has itself
 WITH lane AS (
   SELECT * FROM unnest($2::text[], $3::int[]) AS lane(algo, most)
 ), bought AS (
   SELECT c.id, c.claim_key FROM lane CROSS JOIN LATERAL (
     SELECT id, claim_key FROM archi3d.jobs
     WHERE run_no = $1 AND algo = lane.algo AND status = 'pending' AND request_id IS NOT NULL AND run_after <= now()
+      AND id <> ALL ($7::bigint[])
     ORDER BY claim_key LIMIT lane.most
     FOR NO KEY UPDATE SKIP LOCKED) c
 ), paid AS (
   SELECT c.id, c.claim_key FROM lane CROSS JOIN LATERAL (
     SELECT j.id, j.claim_key FROM archi3d.reservations r JOIN archi3d.jobs j ON j.id = r.job_no
     WHERE r.run_scope = 'run:' || $1::text AND j.run_no = $1 AND j.algo = lane.algo
-      AND j.status = 'pending' AND j.request_id IS NULL AND j.run_after <= now()
+      AND j.status = 'pending' AND j.request_id IS NULL AND j.run_after <= now() AND j.id <> ALL ($7::bigint[])
     ORDER BY j.claim_key LIMIT lane.most
     FOR NO KEY UPDATE OF j SKIP LOCKED) c
 ), pick AS (

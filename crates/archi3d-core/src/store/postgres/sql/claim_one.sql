@@ -1,10 +1,10 @@
 -- One job that its caller saw as `entry` describes; no row: somebody else has it, or it is not that any more. What a sweep
 -- took from a dead holder can still be taken over, and a redo or performance that was put off goes on as one.
--- $1 job  $2 entry  $3 worker  $4 lease seconds  $5 rehearsal
+-- $1 job  $2 entry  $3 worker  $4 lease seconds  $5 rehearsal  $6 jobs that it has itself
 WITH pick AS (
   SELECT j.id, j.status, j.attempt_count, j.lease_owner, j.lease_expires_at FROM archi3d.jobs j
   JOIN archi3d.runs r ON r.run_no = j.run_no LEFT JOIN archi3d.workers w ON w.worker_id = j.lease_owner
-  WHERE j.id = $1 AND NOT ($5 AND j.tried) AND CASE $2::text
+  WHERE j.id = $1 AND j.id <> ALL ($6::bigint[]) AND NOT ($5 AND j.tried) AND CASE $2::text
     WHEN 'fresh'    THEN j.status IN ('pending','failed_retryable') AND j.run_after <= now()
     WHEN 'retry'    THEN j.status = 'failed_terminal'
     WHEN 'redo'     THEN j.status = 'succeeded' OR j.status IN ('pending','failed_retryable') AND j.entry = 'redo' AND j.run_after <= now()

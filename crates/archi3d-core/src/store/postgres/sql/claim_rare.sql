@@ -10,7 +10,7 @@ WITH lane AS (
   SELECT c.id, c.claim_key FROM lane CROSS JOIN LATERAL (
     SELECT id, claim_key FROM archi3d.jobs
     WHERE run_no = $1 AND status = 'failed_retryable' AND run_after <= now() AND algo = lane.algo
-      AND NOT ($8 AND tried) AND (NOT lane.bought_only OR request_id IS NOT NULL
+      AND id <> ALL ($9::bigint[]) AND NOT ($8 AND tried) AND (NOT lane.bought_only OR request_id IS NOT NULL
         OR EXISTS (SELECT 1 FROM archi3d.reservations r WHERE r.job_no = jobs.id))
     ORDER BY run_after LIMIT lane.most FOR NO KEY UPDATE SKIP LOCKED) c
 ), dead AS (
