@@ -313,6 +313,7 @@ export const api = {
     const query = new URLSearchParams({ by, ...(from && by === "day" ? { from } : {}), ...(to && by === "day" ? { to } : {}) });
     return call<Costs>("GET", `/costs?${query}`);
   },
+  costsOf: (run: string) => call<Costs>("GET", `/costs?${new URLSearchParams({ by: "algo", run_id: run })}`),
   votes: () => call<{ votes: Row[]; accepts: Row[] }>("GET", "/votes"),
   judge: (votes: object[], accepts: object[]) => call<{ votes: number; accepts: number; known: number; unknown_jobs: number; refused: number }>("POST", "/votes", { votes, accepts }),
   plan: (order: Order) => call<Plan>("POST", "/plans", order),

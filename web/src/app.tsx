@@ -13,6 +13,7 @@ import { FileSource } from "./source";
 import { SCREENS, data, follow, go, link, run, write } from "./state";
 import type { ReportScreen } from "./state";
 import { Summary } from "./summary";
+import { useCurrentInView } from "./tabs";
 
 const TITLES: Record<ReportScreen, string> = {
   summary: "Summary", grid: "Grid", compare: "Compare", diff: "Diff", failures: "Failures", judge: "Judge", about: "About",
@@ -28,6 +29,7 @@ function App() {
   const own = runs.filter((known) => known.run_id !== against);
   const screens = SCREENS.filter((screen) => screen !== "diff" || against);
   const screen = link.value.screen as ReportScreen;
+  const nav = useCurrentInView(screen);
   document.title = `${TITLES[screen]} · ${title}`;
   return (
     <>
@@ -42,7 +44,7 @@ function App() {
             {own.map((known) => <option key={known.run_id}>{known.run_id}</option>)}
           </select></label>
         )}
-        <nav aria-label="Screens">
+        <nav ref={nav} aria-label="Screens">
           {screens.map((one) => (
             <a key={one} href={write({ ...link.value, screen: one })} aria-current={screen === one ? "page" : undefined} onClick={(event) => {
               // A new tab gets the link, this one only another screen.

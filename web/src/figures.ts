@@ -21,6 +21,7 @@ export interface Figures {
   reservedMicros: number;
   /** Attempts that may have been billed with nobody knows what. */
   unknown: number;
+  /** What a model costs: the least it may, if attempts are `unknown`, and null if nothing is known. */
   perSuccessMicros: number | null;
   judged: number;
   accepted: number;
@@ -50,6 +51,9 @@ export function figures(data: Data, run: string, algo: string, jobs: Job[], verd
     const verdict = verdicts.get(jobKey(job));
     return verdict === undefined ? null : Number(verdict);
   });
+  const counted = costs.reduce((sum, cost) => sum + cost.unknown, 0);
+  const unknown = Math.max(counted, own.filter((job) => job.cost_micros === null && (job.state === "completed" || job.error_class === "unknown")).length);
+  const per = (models: number) => (models > 0 && (unknown === 0 || spentMicros > 0) ? spentMicros / models : null);
   const accepted = judged.reduce((sum, one) => sum + one, 0);
   // What was accepted of what was judged stands for what was not.
   const expected = judged.length > 0 ? (accepted / judged.length) * done.length : 0;
@@ -65,11 +69,11 @@ export function figures(data: Data, run: string, algo: string, jobs: Job[], verd
     eachMicros: quantile(values(done, (job) => job.cost_micros), 0.5),
     spentMicros,
     reservedMicros: costs.reduce((sum, cost) => sum + cost.reserved_micros, 0),
-    unknown: costs.reduce((sum, cost) => sum + cost.unknown, 0),
-    perSuccessMicros: done.length > 0 ? spentMicros / done.length : null,
+    unknown,
+    perSuccessMicros: per(done.length),
     judged: judged.length,
     accepted,
-    perAcceptedMicros: expected > 0 ? spentMicros / expected : null,
+    perAcceptedMicros: per(expected),
     medianScore: quantile(scores, 0.5),
     scored: scores.length,
     measures: measured(done),

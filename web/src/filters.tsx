@@ -19,7 +19,7 @@ export function Filters() {
   const fitting = shown.value.reduce((sum, row) => sum + row.jobs.size, 0);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <input type="search" aria-label="Search" value={text} onInput={(event) => go({ text: event.currentTarget.value })} placeholder="Search products, categories, jobs" />
+      <input type="search" aria-label="Search" value={text} onInput={(event) => go({ text: event.currentTarget.value })} placeholder="Search items and jobs" />
       <label class="line">Order by
         <select value={sort} onChange={(event) => go({ sort: event.currentTarget.value as Sort })}>
           {SORTS.map((one) => <option key={one} value={one}>{SORT_WORDS[one]}</option>)}

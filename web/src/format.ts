@@ -1,9 +1,10 @@
-// Numbers as people read them: exact where they are money, short where they are time.
+// Numbers as people read them: short where they are time, and where they are money to the cent from a dollar on and exact below it.
 
 export function usd(micros: number | null): string {
   if (micros === null) return "–";
   const sign = micros < 0 ? "−" : "";
-  const whole = Math.abs(Math.round(micros));
+  const exact = Math.abs(Math.round(micros));
+  const whole = exact < 1_000_000 ? exact : Math.round(exact / 10_000) * 10_000;
   const dollars = Math.floor(whole / 1_000_000);
   let fraction = String(whole % 1_000_000).padStart(6, "0");
   fraction = fraction.replace(/0{1,4}$/, "");
@@ -45,8 +46,17 @@ export function fixed(value: number | null, digits = 3): string {
 /** A price on a rough scale, as people say it. */
 export function about(micros: number | null): string {
   if (micros === null) return "–";
-  return Math.abs(micros) >= 10_000 || micros === 0 ? usd(Math.round(micros / 10_000) * 10_000) : usd(Math.round(micros));
+  return usd(Math.abs(micros) >= 10_000 ? Math.round(micros / 10_000) * 10_000 : micros);
 }
+
+/** A sum of which a part may be unknown: that part is never nothing. */
+export function priced(micros: number | null, unknown: number): string {
+  if (unknown === 0) return usd(micros);
+  return micros ? `at least ${usd(micros)}` : "an unknown price";
+}
+
+/** A text as a sentence begins. */
+export const begins = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function signed(value: number, format: (size: number) => string): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${format(Math.abs(value))}`;

@@ -9,6 +9,7 @@ import type { Job } from "./data";
 import { MEASURES, differences, figures, scoreOf } from "./figures";
 import type { Difference, Figures, Measure } from "./figures";
 import { about, count, fixed, percent, range, seconds, usd } from "./format";
+import { Price, isUnknown } from "./price";
 import { Votes } from "./votes";
 import { algos, choose, data, go, hue, jobs, link, run, verdicts } from "./state";
 import { quantile, wilson } from "./stats";
@@ -23,7 +24,9 @@ export function Summary() {
     .filter((one) => one.jobs > 0);
   const judged = all.some((one) => one.judged > 0);
   const price = (one: Figures) => (judged ? one.perAcceptedMicros : one.perSuccessMicros);
-  const sorted = [...all].sort((a, b) => (price(a) ?? Infinity) - (price(b) ?? Infinity));
+  // Who may have cost more than is known is not cheaper than anybody.
+  const rank = (one: Figures) => (price(one) === null ? 2 : Number(one.unknown > 0));
+  const sorted = [...all].sort((a, b) => rank(a) - rank(b) || (price(a) ?? 0) - (price(b) ?? 0));
   if (all.length === 0) return <p class="empty">This run has no jobs that were really carried out.</p>;
   return (
     <>
@@ -40,7 +43,8 @@ export function Summary() {
 /** The sentence people came for. */
 function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolean; price: (one: Figures) => number | null }) {
   const wanted = link.value.only.category;
-  const known = sorted.filter((one) => price(one) !== null);
+  const known = sorted.filter((one) => price(one) !== null && one.unknown === 0);
+  const vague = sorted.filter((one) => one.unknown > 0 && one.done > 0 && (price(one) !== null || isUnknown(one)));
   const never = sorted.filter((one) => one.judged > 0 && one.accepted === 0);
   const barren = sorted.filter((one) => one.done === 0 && one.failed > 0);
   const left = wanted.length > 0 ? [] : data.value.costs.filter((cost) => cost.run_id === run.value && !algos.value.includes(cost.algo));
@@ -60,17 +64,18 @@ function Headline({ sorted, judged, price }: { sorted: Figures[]; judged: boolea
             <strong><bdi>{one.algo}</bdi></strong>{at === 0 && " costs"} <b class="money">{about(price(one))}</b>{at === 0 && (judged ? " per accepted model" : " per model")}
           </span>
         ))}
-        {known.length > 0 ? "." : "No model was made yet."}
+        {known.length > 0 ? "." : vague.length === 0 && "No model was made yet."}
+        {vague.map((one, at) => <span key={one.algo}>{(known.length > 0 || at > 0) && " "}<strong><bdi>{one.algo}</bdi></strong>: <Price micros={price(one)} one={one} />.</span>)}
       </p>
       <p class="sub">
-        {count(done, "model")} for <strong class="total">{usd(spent)}</strong>
+        {count(done, "model")} for {unknown > 0 && "at least "}<strong class="total">{usd(spent)}</strong>
         {failed > 0 && <>, <button class="link" onClick={() => go({ screen: "failures" })}>{count(failed, "failure")}</button> included</>}
         {waiting > 0 && <>, {count(waiting, "job")} not ended</>}.
         {open > 0 && <> {usd(open)} are still reserved and may have been billed.</>}
         {unknown > 0 && <> {count(unknown, "attempt")} may have been billed, amount unknown.</>}
         {left.some((cost) => cost.spent_micros > 0) && <> {usd(left.reduce((total, cost) => total + cost.spent_micros, 0))} of it went to jobs that are not shown.</>}
         {never.length > 0 && known.length > 0 && <> No model by {never.map((one) => one.algo).join(", ")} was accepted.</>}
-        {barren.map((one) => <span key={one.algo}> <bdi>{one.algo}</bdi>: {usd(one.spentMicros)} spent, no model.</span>)}
+        {barren.map((one) => <span key={one.algo}> <bdi>{one.algo}</bdi>: {isUnknown(one) ? "price unknown" : `${usd(one.spentMicros)} spent`}, no model.</span>)}
         {!judged && done > 0 && <> No model was accepted or rejected yet: <button class="link" onClick={() => go({ screen: "judge" })}>judge them</button>.</>}
       </p>
     </section>
@@ -100,7 +105,7 @@ function Card({ one, judged }: { one: Figures; judged: boolean }) {
   return (
     <section class="card" aria-label={one.algo} style={{ "--own": hue(one.algo) }}>
       <h3><i class="dot" style={{ background: hue(one.algo) }} /><bdi>{one.algo}</bdi></h3>
-      <p class="big">{about(judged ? one.perAcceptedMicros : one.perSuccessMicros)} <small>{judged ? "per accepted model" : "per model"}</small></p>
+      <p class="big"><Price micros={judged ? one.perAcceptedMicros : one.perSuccessMicros} one={one} />{!isUnknown(one) && <> <small>{judged ? "per accepted model" : "per model"}</small></>}</p>
       <div class="meter" role="img" aria-label={`${percent(one.success)} succeeded, 95 % interval ${range(low, high)}`}>
         <span style={{ width: `${one.success * 100}%` }} />
         <i style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
@@ -110,9 +115,9 @@ function Card({ one, judged }: { one: Figures; judged: boolean }) {
         {one.failed > 0 && (<><dt>Failed</dt><dd><button class="link" onClick={failures}>{one.failed}</button></dd></>)}
         {waiting > 0 && (<><dt>Not ended</dt><dd>{waiting}</dd></>)}
         {judged && (<><dt>Accepted</dt><dd>{one.judged > 0 ? <>{one.accepted} of {one.judged} <small>judged ({range(...wilson(one.accepted, one.judged))})</small></> : "not judged"}</dd></>)}
-        <dt>Price each</dt><dd>{usd(one.eachMicros)} <small>median</small></dd>
-        {judged && (<><dt>Per model</dt><dd>{about(one.perSuccessMicros)}</dd></>)}
-        <dt>Spent</dt><dd>{usd(one.spentMicros)} <small>with failures</small></dd>
+        <dt>Price each</dt><dd>{one.eachMicros === null && one.unknown > 0 ? "unknown" : <>{usd(one.eachMicros)} <small>median</small></>}</dd>
+        {judged && (<><dt>Per model</dt><dd><Price micros={one.perSuccessMicros} one={one} /></dd></>)}
+        <dt>Spent</dt><dd>{isUnknown(one) ? "unknown" : usd(one.spentMicros)} <small>{one.unknown > 0 ? `and ${count(one.unknown, "attempt")} of unknown price` : "with failures"}</small></dd>
         {one.reservedMicros > 0 && (<><dt>Still open</dt><dd>{usd(one.reservedMicros)}</dd></>)}
         <dt>Time</dt><dd>{seconds(one.medianSeconds)} <small>median</small>{one.p95Seconds !== null && <> · {seconds(one.p95Seconds)} <small>p95</small></>}</dd>
         <Scored one={one} />
@@ -140,7 +145,7 @@ function ByCategory({ judged }: { judged: boolean }) {
     if (one.jobs === 0) return <span class="faint">–</span>;
     if (one.done === 0) return <span class="faint">{one.failed > 0 ? "failed" : "not ended"}</span>;
     if (judged && one.judged === 0) return <span class="faint">not judged</span>;
-    return <>{about(judged ? one.perAcceptedMicros : one.perSuccessMicros)} <small>{judged ? `${one.accepted} of ${one.judged}` : `${one.done} of ${one.done + one.failed}`}</small></>;
+    return <><Price micros={judged ? one.perAcceptedMicros : one.perSuccessMicros} one={one} /> <small>{judged ? `${one.accepted} of ${one.judged}` : `${one.done} of ${one.done + one.failed}`}</small></>;
   };
   return (
     <section aria-labelledby="by-category">
@@ -171,20 +176,21 @@ function Plots({ all, own }: { all: Figures[]; own: Job[] }) {
       const at = (share: number) => quantile(values, share) as number;
       return [{ label: algo, colour: hue(algo), values: thin(values), quantiles: [at(0.05), at(0.25), at(0.5), at(0.75), at(0.95)] }];
     });
-  const points = all.filter((one) => one.done > 0).map((one) => ({
+  const points = all.filter((one) => one.done > 0 && one.unknown === 0).map((one) => ({
     label: one.algo, x: one.medianSeconds ?? 0, y: (one.perSuccessMicros ?? 0) / 1e6, size: one.success, colour: hue(one.algo),
   }));
   const money = { label: "price per model", format: (value: number) => usd(Math.round(value * 1e6)) };
+  const prices = strips((job) => (job.cost_micros === null ? null : job.cost_micros / 1e6));
   const scores = strips(scoreOf);
-  if (points.length === 0) return null;
+  if (!all.some((one) => one.done > 0)) return null;
   return (
     <section aria-labelledby="spread">
       <h2 id="spread">Price, time and quality</h2>
       <div class="plots">
-        <Scatter title="Price and time" hint="Larger dots succeed more often; below and to the left is better." x={{ label: "median time", format: seconds }} y={money} points={points} />
+        {points.length > 0 && <Scatter title="Price and time" hint="Larger dots succeed more often; below and to the left is better." x={{ label: "median time", format: seconds }} y={money} points={points} />}
         <div>
           <Strips title="Time of a job" axis={{ label: "time", format: seconds }} strips={strips((job) => job.seconds)} />
-          <Strips title="Price of a job" axis={money} strips={strips((job) => (job.cost_micros === null ? null : job.cost_micros / 1e6))} />
+          {prices.length > 0 && <Strips title="Price of a job" axis={money} strips={prices} />}
           {scores.length > 0 && <Strips title="F-score against the real model" axis={{ label: "F", format: (value) => value.toFixed(2) }} strips={scores} />}
         </div>
       </div>

@@ -2,7 +2,8 @@
 
 import type { Ranked, Ranking } from "./data";
 import type { Figures } from "./figures";
-import { about, count, percent } from "./format";
+import { count, percent } from "./format";
+import { Price } from "./price";
 import { data, hue, link, run } from "./state";
 
 export function Votes({ all, judged }: { all: Figures[]; judged: boolean }) {
@@ -73,7 +74,7 @@ function Table({ ranking, all, judged }: { ranking: Ranking; all: Figures[]; jud
                     )}</td>
                     <td>{one.best === null ? "–" : percent(one.best)}</td>
                     <td>{one.votes}</td>
-                    {judged && <><td>{own && own.judged > 0 ? <>{percent(own.accepted / own.judged)} <small>{own.accepted} of {own.judged}</small></> : "not judged"}</td><td>{about(own?.perAcceptedMicros ?? null)}</td></>}
+                    {judged && <><td>{own && own.judged > 0 ? <>{percent(own.accepted / own.judged)} <small>{own.accepted} of {own.judged}</small></> : "not judged"}</td><td>{own ? <Price micros={own.perAcceptedMicros} one={own} /> : "–"}</td></>}
                   </tr>
                 );
               })}

@@ -11,7 +11,7 @@ import { after, before, test } from "node:test";
 import { createInterface } from "node:readline";
 
 import { drawn, launch, look } from "./browser.mjs";
-import { makeWorkspace } from "./workspace.mjs";
+import { fixtures, makeWorkspace } from "./workspace.mjs";
 
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const archi3d = process.env.ARCHI3D;
@@ -20,9 +20,12 @@ const workspace = join(place, "work");
 const ITEMS = [
   { id: "3001", name: "<img src=x onerror=alert(1)>", category: "Chairs" },
   { id: "3002", name: "Oak chair", category: "Chairs" },
-  { id: "3003", name: "Desk lamp", category: "Lamps" },
+  { id: "3003", name: `Desk lamp ${"x".repeat(120)}`, category: "A category with a long name, lamps for desks and tables" },
   { id: "3004", name: "Stool", category: "Chairs" },
 ].map((item) => ({ ...item, distinct: true }));
+
+const LONG = "a_very_long_algorithm_that_a_vendor_chose_v2p5_multi_stochastic_large";
+const LONG_RUN = `a-run-with-a-long-name-${"x".repeat(60)}`;
 
 let browser;
 let run;
@@ -63,8 +66,13 @@ before(async () => {
   slow: {kind: mock, unit_price_usd: 0.25, wait_file: gate}
   cheap: {kind: mock, unit_price_usd: 0.07, seed: 1}
   dear: {kind: mock, unit_price_usd: 0.42, seed: 1}
+  known: {kind: mock, unit_price_usd: 0.02, seed: 2}
+  unpriced: {kind: process, command: [sh, -c, "cat > /dev/null; cp ${fixtures}/models/draco.glb generated.glb"]}
+  ${LONG}: {kind: mock, unit_price_usd: 1234.5678, seed: 3, fail: "HTTP 500: ${"without_any_space_".repeat(12)}", fail_class: permanent, breaker_failures: 0}
 `,
   });
+  run("batch", "create", "--run-id", LONG_RUN, "--algos", `beta,${LONG}`);
+  assert.throws(() => run("run", "worker", LONG_RUN, "--yes", "--retries", "0"), { status: 1 });
   run("batch", "create", "--run-id", "many", "--algos", "alpha,beta");
   server = await serve("--listen", "127.0.0.1:0");
   browser = await launch();
@@ -108,6 +116,12 @@ async function done(page) {
   assert.deepEqual(complaints, []);
 }
 
+/** Sees that the page is no wider than the screen. */
+async function fits(page, name) {
+  const [width, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok(width <= room, `${name} is ${width} wide, the screen ${room}`);
+}
+
 const text = (page, selector) => page.locator(selector).first().innerText();
 const dialog = (page) => page.locator("dialog[open]");
 const counts = (run_id) => JSON.parse(run("run", "status", run_id, "--json")).counts;
@@ -144,6 +158,11 @@ test("a run appears and moves without reload while a worker works, is killed, an
   assert.match(await text(page, "tr[data-state=alive]"), /slow/);
   await kill(first);
   await page.locator("tr[data-state=dead]").waitFor();
+  await page.getByRole("link", { name: "Runs" }).click();
+  await card.getByText("no worker is running").waitFor();
+  assert.match(await card.innerText(), /worker died[^]*0 of 4 jobs\s*2 left by a dead worker\s*2 waiting[^]*archi3d run worker moving --only-status enqueued,running/);
+  assert.doesNotMatch(await card.innerText(), /\d running/);
+  await page.getByRole("link", { name: "Workers & providers" }).click();
   const second = begin("run", "worker", "moving", "--yes", "-j", "2", "--only-status", "enqueued,running");
   await page.locator("tr[data-state=alive]").waitFor();
   assert.match(await text(page, "tr[data-state=alive]"), /attempt 2/);
@@ -329,6 +348,95 @@ test("votes and verdicts reach the tables of the workspace, and what is undone i
   await done(page);
 });
 
+test("who judges without naming a run gets the newest that has models", async () => {
+  run("batch", "create", "--run-id", "fresh", "--algos", "cheap");
+  const page = await open("judge");
+  await page.locator(".runhead[data-done]").waitFor();
+  assert.notEqual(await page.locator(".runhead").getAttribute("data-run"), "fresh");
+  assert.notEqual(await page.locator(".runhead").getAttribute("data-done"), "0");
+  await done(page);
+});
+
+test("an unknown price is said to be unknown, comes last, and is never $0.00", async () => {
+  const page = await open("new");
+  await page.getByRole("checkbox", { name: /^unpriced/ }).check();
+  await page.getByRole("checkbox", { name: /Stool/ }).check();
+  await page.getByRole("button", { name: "Start 1 job for an unknown price…" }).waitFor();
+  assert.doesNotMatch(await text(page, ".plan"), /\$\d/);
+  run("batch", "create", "--run-id", "priceless", "--algos", "known,unpriced");
+  run("run", "worker", "priceless", "--yes");
+  await page.evaluate(() => (location.hash = "summary?run=priceless"));
+  await page.locator(".card").nth(1).waitFor();
+  assert.equal(await text(page, ".lead"), "known costs $0.02 per model. unpriced: price unknown.");
+  assert.match(await page.locator(".card").last().innerText(), /^unpriced\s*price unknown/);
+  assert.doesNotMatch(await page.locator(".card").last().innerText(), /\$/);
+  await page.evaluate(() => (location.hash = "costs?by=algo"));
+  assert.match(await page.getByRole("row", { name: /^unpriced/ }).innerText(), /^unpriced\s+unknown\s+4\s+unknown\s/);
+  await done(page);
+});
+
+test("a rehearsal is nothing that was made", async () => {
+  run("batch", "create", "--run-id", "rehearsed", "--algos", "dear");
+  run("run", "worker", "rehearsed", "--dry-run");
+  const page = await open("runs");
+  const card = page.locator("[data-run=rehearsed]");
+  await card.getByText("0 of 4 jobs").waitFor();
+  assert.match(await card.innerText(), /4 only rehearsed/);
+  assert.equal(await card.getByRole("img").getAttribute("aria-label"), "rehearsed: 4 rehearsed");
+  await card.getByRole("link", { name: "rehearsed" }).first().click();
+  await page.locator(".runhead").getByText("0 of 4 jobs").waitFor();
+  assert.equal(await page.locator(".runhead .progress .completed").count(), 0);
+  await done(page);
+});
+
+test("long names leave room for what stands beside them", async () => {
+  const page = await open(`run?run=${LONG_RUN}`);
+  const outside = (selector) => page.evaluate((wanted) => {
+    const box = document.querySelector(wanted).getBoundingClientRect();
+    return [...document.querySelectorAll(`${wanted} *`)].filter((one) => one.getBoundingClientRect().right > box.right + 1).map((one) => one.outerHTML.slice(0, 80));
+  }, selector);
+  for (const [screen, row] of [["run", "tr[data-job]"], ["grid", "tr.row"]]) {
+    await page.evaluate((wanted) => (location.hash = wanted), `${screen}?run=${LONG_RUN}`);
+    await page.locator(row).first().waitFor();
+    assert.deepEqual(await outside(".filters"), [], screen);
+  }
+  await page.evaluate((wanted) => (location.hash = wanted), `run?run=${LONG_RUN}`);
+  await page.locator("tr[data-job]").first().waitFor();
+  assert.deepEqual(await outside(".results"), []);
+  const heights = await page.locator("tr[data-job]").evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height));
+  assert.ok(Math.max(...heights) < 100, `${heights}`);
+  await page.locator("tr[data-state=failed]").first().getByRole("link").click();
+  await page.locator(".said-of").waitFor();
+  assert.match(await text(page, ".said-of"), /HTTP 500/);
+  assert.deepEqual(await outside(".facts"), []);
+  await page.evaluate(() => (location.hash = "workers"));
+  await page.getByRole("columnheader", { name: "How it stands" }).first().waitFor();
+  assert.deepEqual(await outside("[aria-label=Algorithms]"), []);
+  assert.match(await page.getByRole("row", { name: new RegExp(`^${LONG}`) }).innerText(), /–\s*\$1,234\.57\s/);
+  await done(page);
+});
+
+test("on a telephone nothing but tables scrolls sideways, and the tab one is on can be seen", async () => {
+  const job = JSON.parse(run("run", "status", LONG_RUN, "--list", "--json")).jobs.find((one) => one.algo === LONG).job_id;
+  const page = await open("runs", { viewport: { width: 400, height: 900 } });
+  const ofRun = ["run", "grid", "compare", "summary", "failures", "judge"].map((screen) => [`${screen}?run=${LONG_RUN}`, ".tabs ~ *"]);
+  const others = [["runs", ".card"], [`job?run=${LONG_RUN}&job=${job}`, ".said-of"], ["workers", "#providers"], ["costs", ".figures"], ["costs?by=run", ".figures a"], ["costs?by=algo", ".figures"], ["new", ".tile"]];
+  for (const [hash, selector] of [...ofRun, ...others]) {
+    await page.evaluate((wanted) => (location.hash = wanted), hash);
+    await page.locator(`main[data-screen=${hash.split("?")[0]}] ${selector}`).first().waitFor();
+    await page.locator("main .empty", { hasText: "Loading…" }).waitFor({ state: "detached" });
+    await fits(page, hash);
+    const hidden = await page.locator("nav [aria-current]").evaluateAll((tabs) => tabs.filter((one) => {
+      const [own, row] = [one.getBoundingClientRect(), one.parentElement.getBoundingClientRect()];
+      return own.left < Math.max(0, row.left) - 1 || own.right > Math.min(innerWidth, row.right) + 1;
+    }).map((one) => one.textContent));
+    assert.deepEqual(hidden, [], hash);
+  }
+  await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Judge" }).click();
+  await page.locator("main[data-screen=judge]").waitFor();
+  await done(page);
+});
+
 test("costs by day, algorithm and run are what the command line says", async () => {
   const page = await open("costs");
   const total = JSON.parse(run("cost", "report", "--by", "algo", "--json"));
@@ -397,6 +505,12 @@ test("a token that may only read is shown everything and offered nothing that ch
   await page.locator("tr[data-job]").first().waitFor();
   assert.equal(await page.getByRole("button", { name: /Cancel|Retry|Put back/ }).count(), 0);
   assert.equal(await page.getByRole("link", { name: "New run" }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Judge" }).count(), 0);
+  for (const hash of ["judge", "judge?run=r1"]) {
+    await page.evaluate((wanted) => (location.hash = wanted), hash);
+    await page.getByText("Judging needs a token with the role judge.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Left is better" }).count(), 0);
+  }
   const refused = await page.evaluate(() => fetch("/api/v1/runs/many/cancel", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).then((answer) => answer.status));
   assert.equal(refused, 403);
   page.complaints = page.complaints.filter((line) => !/403/.test(line));
@@ -460,7 +574,7 @@ for (const scheme of ["light", "dark"]) {
         (await window.axe.run(document, { preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }))
           .violations.map((one) => `${one.id}: ${one.nodes[0].html}`));
       assert.deepEqual(found, [], name);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is as wide as the screen`);
+      await fits(page, name);
     };
     for (const [hash, selector] of Object.entries(ready)) {
       await page.evaluate((wanted) => (location.hash = wanted), hash);

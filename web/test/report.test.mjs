@@ -38,6 +38,8 @@ const ODD = {
   2002: (path) => writeFileSync(path, ring({ extra: KTX2 })),
 };
 
+const UNPRICED = "a_very_long_algorithm_that_nobody_knows_the_price_of_v2p5_multi_stochastic";
+
 let browser;
 let run;
 let address;
@@ -53,6 +55,8 @@ before(async () => {
   alpha: {kind: mock, unit_price_usd: 0.42}
   beta: {kind: mock, unit_price_usd: 0.07}
   gamma: {kind: mock, unit_price_usd: 0.9, fail: "refused: <b>no</b> chairs (request 8f31c2aa90)", fail_class: permanent}
+  known: {kind: mock, unit_price_usd: 0.02, seed: 2}
+  ${UNPRICED}: {kind: process, command: [sh, -c, "cat > /dev/null; cp ${fixtures}/models/draco.glb generated.glb"]}
 `,
   });
   const accepts = ["accept_id,at,judge,run_id,job_id,item,accepted,reason"];
@@ -82,6 +86,8 @@ before(async () => {
   run("batch", "create", "--run-id", "r2", "--algos", "alpha,beta");
   run("run", "worker", "r2", "--yes", "--algo", "alpha");
   run("run", "worker", "r2", "--dry-run", "--algo", "beta");
+  run("batch", "create", "--run-id", "priceless", "--algos", `known,${UNPRICED}`);
+  run("run", "worker", "priceless", "--yes");
   // A picture that is gone and one that is none.
   unlinkSync(join(workspace, "dataset", "1003", "images", "view_A.jpg"));
   writeFileSync(join(workspace, "dataset", "1004", "images", "view_A.jpg"), "no picture");
@@ -379,6 +385,35 @@ test("sums and counts on the page are those of cost report and run status", asyn
   assert.match(await page.locator(".lead").textContent(), /alpha \$0\.42/);
   await page.getByLabel("Category", { exact: true }).selectOption("Lamps");
   await page.waitForFunction(() => document.querySelector(".total").textContent === "$0.98");
+  await done(page);
+});
+
+test("an unknown price comes last, and a long name leaves room for what stands beside it", async () => {
+  run("report", "build", "priceless", "--models", "none", "--out", join(place, "priceless"));
+  const report = pathToFileURL(join(place, "priceless", "index.html")).href;
+  const page = await open(browser, `${report}#summary`);
+  assert.equal(await page.locator(".lead").innerText(), `known costs $0.02 per model. ${UNPRICED}: price unknown.`);
+  const last = await page.locator(".card").last().innerText();
+  assert.match(last, /price unknown/);
+  assert.doesNotMatch(last, /\$/);
+  assert.doesNotMatch(await page.locator("[aria-label='Price by category']").innerText(), /\$0\.00/);
+  await page.getByRole("link", { name: "Grid" }).click();
+  await page.locator("tr.row").first().waitFor();
+  const outside = await page.evaluate(() => {
+    const { right } = document.querySelector(".filters").getBoundingClientRect();
+    return [...document.querySelectorAll(".filters *")].filter((one) => one.getBoundingClientRect().right > right + 1).length;
+  });
+  assert.equal(outside, 0);
+  await page.setViewportSize({ width: 400, height: 900 });
+  for (const screen of ["Summary", "Grid", "Compare", "Failures", "Judge", "About"]) {
+    await page.getByRole("link", { name: screen }).click();
+    const { width, room, tab } = await page.evaluate(() => ({
+      width: document.documentElement.scrollWidth, room: document.documentElement.clientWidth,
+      tab: document.querySelector("nav [aria-current]").getBoundingClientRect(),
+    }));
+    assert.ok(width <= room, `${screen} is ${width} wide`);
+    assert.ok(tab.left >= 0 && tab.right <= 401, `${screen} is from ${tab.left} to ${tab.right}`);
+  }
   await done(page);
 });
 

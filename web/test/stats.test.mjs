@@ -1,4 +1,4 @@
-// The arithmetic of the summary against values of SciPy and R.
+// The arithmetic of the summary against values of SciPy and R, and how money reads.
 
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
@@ -7,9 +7,13 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "../node_modules/esbuild/lib/main.js";
 
-const source = join(dirname(fileURLToPath(import.meta.url)), "..", "src", "stats.ts");
-const bundled = await build({ entryPoints: [source], bundle: true, format: "esm", write: false });
-const { holm, paired, quantile, wilson } = await import(`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].text).toString("base64")}`);
+async function load(name) {
+  const source = join(dirname(fileURLToPath(import.meta.url)), "..", "src", name);
+  const bundled = await build({ entryPoints: [source], bundle: true, format: "esm", write: false });
+  return import(`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].text).toString("base64")}`);
+}
+const { holm, paired, quantile, wilson } = await load("stats.ts");
+const { about, priced, usd } = await load("format.ts");
 const near = (found, wanted, by = 1e-6) => assert.ok(Math.abs(found - wanted) < by, `${found} instead of ${wanted}`);
 
 test("Wilcoxon's signed-rank test is exact for few pairs and close for many", () => {
@@ -28,4 +32,11 @@ test("corrections, intervals and quantiles are those of R", () => {
   near(high, 0.9433178, 1e-5);
   assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
   near(quantile([1, 2, 3, 4], 0.95), 3.85);
+});
+
+test("money is exact below a dollar and to the cent from there on", () => {
+  assert.deepEqual([0, 300_000, 4_200, 123, 999_999, 1_000_000, 1_004_999, 1_005_000, 1_234_567_800, null].map(usd),
+    ["$0.00", "$0.30", "$0.0042", "$0.000123", "$0.999999", "$1.00", "$1.00", "$1.01", "$1,234.57", "–"]);
+  assert.deepEqual([300_400, 10_000, 4_166.67].map(about), ["$0.30", "$0.01", "$0.004167"]);
+  assert.deepEqual([[0, 0], [420_000, 0], [420_000, 2], [0, 2]].map(([micros, unknown]) => priced(micros, unknown)), ["$0.00", "$0.42", "at least $0.42", "an unknown price"]);
 });

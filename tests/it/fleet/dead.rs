@@ -151,7 +151,7 @@ fn lose(bench: &PgBench, late: &str, other: &dyn WorkerStore) {
     bench.lapse(late);
     let mut taken = None;
     wait_until("another looks for what the dead left", || {
-        taken = take(other, true);
+        taken = take(other.handing().expect("it hands jobs out"), true);
         taken.is_some()
     });
     let lease = taken.expect("taken");

@@ -1,9 +1,9 @@
 // What was paid, by day, algorithm, run or worker, beside the limits that hold.
 
 import { GROUPS, api, micros } from "../api";
-import type { Costs as Report, Group } from "../api";
+import type { Costs as Report, Group, Tally } from "../api";
 import { Columns } from "../charts";
-import { count, usd } from "../format";
+import { about, begins, count, priced, usd } from "../format";
 import { go, link } from "../state";
 import { useLive } from "./live";
 import { Copy, To, Trouble } from "./parts";
@@ -39,8 +39,8 @@ export function Costs() {
       <Trouble problem={problem} />
       {total && (
         <p class="lead" role="status">
-          <b class="money">{usd(micros(total.billed_usd))}</b> for {count(total.completed, "model")}
-          {total.completed > 0 && <>, <b class="money">{usd(Math.round((micros(total.billed_usd) ?? 0) / total.completed))}</b> each</>}.
+          <b class="money">{begins(priced(micros(total.billed_usd), total.unknown_cost_attempts))}</b> for {count(total.completed, "model")}
+          {total.completed > 0 && total.unknown_cost_attempts === 0 && <>, <b class="money">{each(total)}</b> each</>}.
         </p>
       )}
       {value && (
@@ -63,10 +63,10 @@ export function Costs() {
               {lines.map((line) => (
                 <tr key={line.name}>
                   <th scope="row">{by === "run" ? <To to={{ screen: "summary", run: line.name }}><bdi>{line.name}</bdi></To> : <bdi>{line.name}</bdi>}</th>
-                  <td class="number"><b>{usd(micros(line.billed_usd))}</b></td>
+                  <td class="number"><b>{line.billed_usd === 0 && line.unknown_cost_attempts > 0 ? "unknown" : usd(micros(line.billed_usd))}</b></td>
                   <td><span class="share"><i style={{ width: `${(line.billed_usd / Math.max(...lines.map((one) => one.billed_usd), 1e-9)) * 100}%` }} /></span></td>
                   <td class="number">{line.completed}</td>
-                  <td class="number">{line.completed > 0 ? usd(Math.round((micros(line.billed_usd) ?? 0) / line.completed)) : "–"}</td>
+                  <td class="number">{each(line)}</td>
                   <td class="number">{line.failed}</td>
                   <td class="number">{line.reused}</td>
                   <td class={line.unknown_cost_attempts > 0 ? "number bad" : "number"}>{line.unknown_cost_attempts}</td>
@@ -91,6 +91,14 @@ export function Costs() {
       {value?.warnings.map((line) => <p key={line} class="bad">{line}</p>)}
     </>
   );
+}
+
+/** What one model came to; with attempts of unknown price, the least it may have. */
+function each({ completed, billed_usd, unknown_cost_attempts }: Tally): string {
+  const spent = micros(billed_usd) ?? 0;
+  if (completed === 0) return "–";
+  if (unknown_cost_attempts === 0) return about(spent / completed);
+  return spent > 0 ? `at least ${about(spent / completed)}` : "unknown";
 }
 
 /** Days from the newest, everything else from the dearest. */

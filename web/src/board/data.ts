@@ -76,7 +76,7 @@ export const itemOf = (product: string, variant: string): string => (variant && 
 const category = (item: Api.Item | undefined): string => item?.categories.at(-1)?.split(" > ").at(-1) ?? "";
 
 /** Brings a run, its jobs and the catalogue together. */
-export function toData(run: Api.RunDetail, found: Api.Job[], known: Catalogue, accepts: Api.Row[]): Data {
+export function toData(run: Api.RunDetail, found: Api.Job[], known: Catalogue, accepts: Api.Row[], costs: Api.Costs | null): Data {
   const items: Item[] = [];
   const places = new Map<string, number>();
   const placeOf = (job: Api.Job): number => {
@@ -105,7 +105,10 @@ export function toData(run: Api.RunDetail, found: Api.Job[], known: Catalogue, a
     algos: [...new Set(order)].map((algo) => ({ algo, unit_price_usd: run.algos.find((one) => one.algo === algo)?.unit_price_usd ?? null })),
     items,
     jobs,
-    costs: run.algos.map((one) => ({ run_id: run.run_id, algo: one.algo, spent_micros: micros(one.cost_usd) ?? 0, reserved_micros: 0, unknown: 0 })),
+    costs: run.algos.map((one) => ({
+      run_id: run.run_id, algo: one.algo, spent_micros: micros(one.cost_usd) ?? 0, reserved_micros: 0,
+      unknown: costs?.lines.find((line) => line.algo === one.algo)?.unknown_cost_attempts ?? 0,
+    })),
     accepts: standing(accepts, run.run_id),
   };
 }

@@ -1,5 +1,6 @@
 // One job: what it made, why it is where it is, what was tried, what was said.
 
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { api, micros } from "../api";
@@ -128,23 +129,25 @@ function Timeline({ attempts }: { attempts: Attempt[] }) {
       <h3 id="attempts">{count(attempts.length, "attempt")}</h3>
       <div class="scroll" tabIndex={0} role="region" aria-label="Attempts">
         <table class="figures attempts">
-          <thead><tr><th scope="col">#</th><th scope="col">Ended</th><th scope="col">When</th><th scope="col">Time</th><th scope="col" class="number">Billed</th><th scope="col">Worker</th><th scope="col">Request</th><th scope="col">Said</th></tr></thead>
+          <thead><tr><th scope="col">#</th><th scope="col">Ended</th><th scope="col">When</th><th scope="col">Time</th><th scope="col" class="number">Billed</th><th scope="col">Worker</th><th scope="col">Request</th></tr></thead>
           <tbody>
             {attempts.map((one) => {
               const start = Date.parse(one.started ?? "");
               const end = Date.parse(one.ended ?? "") || Date.now();
               const outcome = one.outcome ?? "running";
               return (
-                <tr key={one.attempt}>
+                <Fragment key={one.attempt}>
+                <tr>
                   <td>{one.attempt}</td>
                   <td><Chip status={outcome} />{one.class && <small> {one.class}</small>}{one.simulated && <small> rehearsal</small>}{one.resumed && <small> went on with a purchase</small>}</td>
                   <td><When at={one.started} /></td>
                   <td><span class="lane"><i class={outcome} style={{ left: `${share(start)}%`, width: `max(3px, ${share(end) - share(start)}%)` }} /></span> {seconds(one.duration_s)}</td>
                   <td class="number">{usd(micros(one.cost_usd))}</td>
                   <td><bdi>{one.worker ?? "–"}</bdi></td>
-                  <td>{one.request_id ? <><code>{one.request_id}</code> <Copy text={one.request_id} what="the request id" /></> : "–"}</td>
-                  <td class="sentence">{one.error ?? ""}</td>
+                  <td>{one.request_id ? <><code title={one.request_id}>{one.request_id.length > 16 ? `${one.request_id.slice(0, 12)}…` : one.request_id}</code> <Copy text={one.request_id} what="the request id" /></> : "–"}</td>
                 </tr>
+                {one.error && <tr class="said-of"><td /><td colSpan={6}><p>{one.error}</p></td></tr>}
+                </Fragment>
               );
             })}
           </tbody>

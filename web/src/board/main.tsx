@@ -9,6 +9,7 @@ import { setSource } from "../context";
 import { desk } from "../judge";
 import { BOARD_SCREENS, data, follow, link, setScreens } from "../state";
 import type { BoardScreen } from "../state";
+import { useCurrentInView } from "../tabs";
 import { Costs } from "./costs";
 import { EMPTY, HttpSource } from "./data";
 import { JobPage } from "./job";
@@ -97,12 +98,13 @@ const CONNECTION = { connecting: "connecting", live: "live", lost: "no connectio
 
 function Head() {
   const isOf = (one: BoardScreen) => one === screen.value || (one === "runs" && (screen.value === "job" || (screen.value !== "judge" && OF_A_RUN.includes(screen.value))));
+  const nav = useCurrentInView(screen.value);
   const state = paused.value ? "paused" : connection.value;
   return (
     <header>
       <h1><To to={{ screen: "runs", run: "" }}>archi3d</To></h1>
-      <nav aria-label="Screens">
-        {NAV.filter(([one]) => one !== "new" || may("submit")).map(([one, word]) => (
+      <nav ref={nav} aria-label="Screens">
+        {NAV.filter(([one]) => (one !== "new" || may("submit")) && (one !== "judge" || may("judge"))).map(([one, word]) => (
           <To key={one} to={{ screen: one, run: one === "judge" ? link.value.run : "" }} aria-current={isOf(one) ? "page" : undefined}>{word}</To>
         ))}
       </nav>

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 
 import { api, micros } from "../api";
 import type { Algo, Item, Order, Plan } from "../api";
-import { count, unique, usd } from "../format";
+import { count, priced, unique, usd } from "../format";
 import { catalogue } from "./data";
 import { useLive } from "./live";
 import { Chip, To, Trouble, may, question, visit } from "./parts";
@@ -131,11 +131,16 @@ function Items({ items }: { items: Item[] }) {
 /** Returns how many jobs an order is for; what cannot start yet waits until it can. */
 const comes = (plan: Plan) => plan.start + plan.reuse + plan.blocked;
 
+const expected = (plan: Plan): string => priced(micros(plan.expected_usd), plan.unknown_price_jobs);
+
+/** The least number of cents that is enough, as dollars. */
+const cents = (dollars: number): string => (Math.ceil(Math.round(dollars * 1e6) / 1e4) / 100).toFixed(2);
+
 function PlanBox() {
   const wanted = order.value;
   const current = wanted !== null && foretold.value.for === JSON.stringify(wanted);
   const { plan, problem } = foretold.value;
-  const limit = most.value ?? (plan && current ? (Math.max(plan.worst_usd, plan.expected_usd)).toFixed(2) : "");
+  const limit = most.value ?? (plan && current ? cents(Math.max(plan.worst_usd, plan.expected_usd)) : "");
   const cap = Number(limit);
   const costs = plan !== null && (plan.expected_usd > 0 || plan.worst_usd > 0 || plan.unknown_price_jobs > 0);
   const fits = !costs || (limit !== "" && Number.isFinite(cap) && cap >= plan.expected_usd);
@@ -156,7 +161,7 @@ function PlanBox() {
       <label class="field">Never more than <span class="dollars">$ <input type="number" min="0" step="0.01" inputMode="decimal" value={limit} disabled={!costs} onInput={(event) => (most.value = event.currentTarget.value)} /></span></label>
       {current && costs && !fits && <p class="bad" role="alert">The plan is expected to cost {usd(micros(plan!.expected_usd))}: allow at least that much.</p>}
       <label class="field">Notes <input value={notes.value} onInput={(event) => (notes.value = event.currentTarget.value)} autocomplete="off" /></label>
-      <button class="primary" disabled={!ready}>{ready ? `Start ${count(comes(plan), "job")} for ${usd(micros(plan.expected_usd))}…` : "Start…"}</button>
+      <button class="primary" disabled={!ready}>{ready ? `Start ${count(comes(plan), "job")} for ${expected(plan)}…` : "Start…"}</button>
       <p class="hint">You see number and price once more before anything is bought.</p>
     </form>
   );
@@ -165,7 +170,7 @@ function PlanBox() {
 function Foreseen({ plan }: { plan: Plan }) {
   return (
     <>
-      <p class="big">{usd(micros(plan.expected_usd))} <small>expected{plan.worst_usd > plan.expected_usd && `, at worst ${usd(micros(plan.worst_usd))}`}</small></p>
+      <p class="big">{plan.expected_usd === 0 && plan.unknown_price_jobs > 0 ? "Price unknown" : usd(micros(plan.expected_usd))} <small>{plan.unknown_price_jobs === 0 ? "expected" : plan.expected_usd > 0 && `and ${count(plan.unknown_price_jobs, "job")} of unknown price`}{plan.worst_usd > plan.expected_usd && `, at worst ${usd(micros(plan.worst_usd))}`}</small></p>
       <dl>
         <dt>Jobs</dt><dd>{plan.jobs.toLocaleString("en-US")}</dd>
         <dt>To be made</dt><dd>{plan.start.toLocaleString("en-US")}</dd>
@@ -201,11 +206,11 @@ function ask(wanted: Order, plan: Plan, cap: number | null): void {
   const body = JSON.stringify(full);
   if (sent.body !== body) sent = { body, key: unique() };
   question.value = {
-    title: `Start ${count(comes(plan), "job")}?`, button: `Start for ${usd(micros(plan.expected_usd))}`,
+    title: `Start ${count(comes(plan), "job")}?`, button: `Start for ${expected(plan)}`,
     body: (
       <>
         <p><b>{count(chosenItems.value.size, "item")}</b> × <b>{[...chosenAlgos.value].join(", ")}</b></p>
-        <p><b>{count(plan.start + plan.blocked, "job")}</b> to be made for an expected <b class="money">{usd(micros(plan.expected_usd))}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs at no cost.`}</p>
+        <p><b>{count(plan.start + plan.blocked, "job")}</b> to be made for {plan.unknown_price_jobs === 0 && "an expected "}<b class="money">{expected(plan)}</b>{cap !== null && <>, never more than <b class="money">{usd(micros(cap))}</b></>}.{plan.reuse > 0 && ` ${count(plan.reuse, "result")} copied from earlier runs at no cost.`}</p>
         {plan.unknown_price_jobs > 0 && <p class="bad">{count(plan.unknown_price_jobs, "job has", "jobs have")} no known price.</p>}
         {plan.blocked > 0 && <p class="bad">{count(plan.blocked, "of them waits", "of them wait")} until it can start, and then costs that.</p>}
       </>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 
 import { ROLES, STATUSES } from "../api";
-import type { Counts, Role, Session } from "../api";
+import type { Role, Run, Session } from "../api";
 import { count, seconds } from "../format";
 import { go, link, nothingChosen, write } from "../state";
 import type { Link } from "../state";
@@ -37,13 +37,17 @@ export const visit = (to: Partial<Link>): void => {
   scrollTo(0, 0);
 };
 
+/** How many jobs of a run have a model; what was only rehearsed has none. */
+export const made = ({ jobs, rehearsed }: Run): number => jobs.completed - rehearsed;
+
 /** How far a run is, by state. */
-export function Progress({ jobs, label }: { jobs: Counts & { total: number }; label: string }) {
-  const parts = STATUSES.filter((status) => jobs[status] > 0);
-  const words = parts.map((status) => `${jobs[status].toLocaleString("en-US")} ${status}`).join(", ") || "no jobs";
+export function Progress({ run, label }: { run: Run; label: string }) {
+  const sizes: [string, number][] = [...STATUSES.map((status): [string, number] => [status, status === "completed" ? made(run) : run.jobs[status]]), ["rehearsed", run.rehearsed]];
+  const parts = sizes.filter(([, size]) => size > 0);
+  const words = parts.map(([status, size]) => `${size.toLocaleString("en-US")} ${status}`).join(", ") || "no jobs";
   return (
     <span class="progress" role="img" aria-label={`${label}: ${words}`} title={words}>
-      {parts.map((status) => <i key={status} class={status} style={{ flexGrow: jobs[status] }} />)}
+      {parts.map(([status, size]) => <i key={status} class={status} style={{ flexGrow: size }} />)}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 
 import { api, micros } from "../api";
 import type { Filter, Plan } from "../api";
-import { count, unique, usd } from "../format";
+import { count, priced, unique, usd } from "../format";
 import { question, say } from "./parts";
 
 /** What is known of a failed job. */
@@ -46,10 +46,10 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
   const left = list.length - start;
   const doubtful = list.filter((job) => job.error_class === "unknown").length;
   question.value = {
-    title: `Try ${count(list.length, "job")} of ${run} again?`, button: `Retry ${count(start, "job")} for ${usd(expected)}`,
+    title: `Try ${count(list.length, "job")} of ${run} again?`, button: `Retry ${count(start, "job")} for ${priced(expected, unknown)}`,
     body: (
       <>
-        <p><b>{count(start, "failed job")}</b> {start === 1 ? "goes" : "go"} back to the queue: about <b class="money">{usd(expected)}</b>{worst > expected && <>, at most <span class="money">{usd(worst)}</span></>}.</p>
+        <p><b>{count(start, "failed job")}</b> {start === 1 ? "goes" : "go"} back to the queue: {unknown === 0 && "about "}<b class="money">{priced(expected, unknown)}</b>{worst > expected && <>, at most <span class="money">{usd(worst)}</span></>}.</p>
         {blocked > 0 && <p class="bad">{count(blocked, "of them waits", "of them wait")} until it can start, and then costs that{why.size > 0 && `: ${[...why].join("; ")}`}.</p>}
         {unknown > 0 && <p class="bad">{count(unknown, "of them has", "of them have")} no known price and {unknown === 1 ? "waits" : "wait"} until <code>adapters.yaml</code> has it.</p>}
         {left > 0 && <p>{count(left, "job stays as it is", "jobs stay as they are")}{doubtful > 0 ? ": what may have been billed is never bought again blindly" : ""}.</p>}
@@ -64,7 +64,7 @@ export async function askRetry(run: string, list: Failed[], again: () => void): 
         back += done.start + done.reuse + done.blocked;
       }
       again();
-      return back > 0 ? `${count(back, "job")} back in the queue, expected to cost ${usd(expected)}` : "Nothing starts: it may have been billed";
+      return back > 0 ? `${count(back, "job")} back in the queue, expected to cost ${priced(expected, unknown)}` : "Nothing starts: it may have been billed";
     },
   };
 }

@@ -10,18 +10,19 @@ import type { Job } from "../data";
 import { itemName } from "../data";
 import { Failures } from "../failures";
 import { Filters } from "../filters";
-import { count, seconds, usd } from "../format";
+import { count, priced, seconds, usd } from "../format";
 import { Grid } from "../grid";
 import { Judge } from "../judge";
 import { SourcePicture } from "../picture";
 import { data, hue, jobs, link, shown } from "../state";
 import type { BoardScreen } from "../state";
 import { Summary } from "../summary";
+import { useCurrentInView } from "../tabs";
 import { EMPTY, MOST_JOBS, catalogue, toData } from "./data";
 import { never, ofRun, useLive } from "./live";
-import { Chip, Progress, To, Trouble, left, may, question, visit } from "./parts";
+import { Chip, Progress, To, Trouble, left, made, may, question, visit } from "./parts";
 import { askRetry, named } from "./retry";
-import { MoneyOf, Numbers, Obstacles } from "./runs";
+import { MoneyOf, Numbers, Obstacles, State } from "./runs";
 
 const TABS: [BoardScreen, string][] = [
   ["run", "Jobs"], ["grid", "Grid"], ["compare", "Compare"], ["summary", "Summary"], ["failures", "Failures"], ["judge", "Judge"],
@@ -46,45 +47,48 @@ export function RunFrame() {
   const list = useLive(`jobs ${run} ${JSON.stringify(narrowed)}`, () => api.jobs(run, narrowed, MOST_JOBS), own);
   const known = useLive("catalogue", catalogue, (told) => told.event === "catalog_build" || told.event === "batch_create");
   const votes = useLive("votes", api.votes, never);
+  const priced = screen === "summary";
+  const costs = useLive(`costs of ${priced ? run : "none"}`, () => (priced ? api.costsOf(run) : Promise.resolve(null)), own);
   useLayoutEffect(() => {
     if (!found.value || !list.value || !known.value) return;
     detail.value = found.value;
     whole.value = list.value.whole;
-    data.value = toData(found.value, list.value.items, known.value, votes.value?.accepts ?? []);
-  }, [found.value, list.value, known.value, votes.value]);
+    data.value = toData(found.value, list.value.items, known.value, votes.value?.accepts ?? [], costs.value);
+  }, [found.value, list.value, known.value, votes.value, costs.value]);
   useLayoutEffect(() => () => {
     data.value = EMPTY;
     selected.value = new Set();
   }, [run]);
+  const tabs = useCurrentInView(screen);
   const problem = found.problem ?? list.problem ?? known.problem;
   const one = found.value;
   const ready = data.value.title === run && data.value !== EMPTY;
   return (
     <>
-      <div class={screen === "run" ? "runhead" : "runhead short"} data-run={run} data-done={one?.jobs.completed}>
+      <div class={screen === "run" ? "runhead" : "runhead short"} data-run={run} data-done={one && made(one)}>
         <div class="bar">
           <h2><bdi>{run}</bdi></h2>
-          {one && <Chip status={one.status} />}
+          {one && <State run={one} />}
           {one && <small>{left(one.time_left_s)}</small>}
         </div>
         {one && (
           <>
-            <Progress jobs={one.jobs} label="Progress" />
+            <Progress run={one} label="Progress" />
             <p class="numbers" role="status"><Numbers run={one} /></p>
             <p class="sum"><MoneyOf run={one} /></p>
             {screen === "run" && <Obstacles run={one} />}
           </>
         )}
       </div>
-      <nav class="tabs" aria-label="Views of the run">
-        {TABS.map(([tab, word]) => <To key={tab} to={{ screen: tab, run, text: link.value.text, only: link.value.only, sort: link.value.sort }} aria-current={screen === tab ? "page" : undefined}>{word}</To>)}
+      <nav ref={tabs} class="tabs" aria-label="Views of the run">
+        {TABS.filter(([tab]) => tab !== "judge" || may("judge")).map(([tab, word]) => <To key={tab} to={{ screen: tab, run, text: link.value.text, only: link.value.only, sort: link.value.sort }} aria-current={screen === tab ? "page" : undefined}>{word}</To>)}
       </nav>
       <Trouble problem={problem} />
       {!ready && !problem && <p class="empty">Loading…</p>}
       {ready && !whole.value && <p class="hint">This run has {count(one?.jobs.total ?? 0, "job")}; the first {count(data.value.jobs.length, "job")} that fit what is chosen are here.</p>}
       {ready && (screen === "run" ? <Jobs again={() => { found.again(); list.again(); }} />
         : screen === "grid" ? <Grid /> : screen === "compare" ? <Compare /> : screen === "summary" ? <Summary />
-        : screen === "failures" ? <Failures /> : <Judge />)}
+        : screen === "failures" ? <Failures /> : may("judge") ? <Judge /> : <MayNotJudge />)}
     </>
   );
 }
@@ -139,8 +143,8 @@ function Jobs({ again }: { again: () => void }) {
                   return (
                     <tr key={job.job_id} data-job={job.job_id} data-state={job.state} class={selected.value.has(job.job_id) ? "chosen" : ""}>
                       {may("submit") && <td><input type="checkbox" aria-label={`Select ${itemName(item)} by ${job.algo}`} checked={selected.value.has(job.job_id)} onChange={() => toggle(job.job_id)} /></td>}
-                      <th scope="row"><span class="thumb"><SourcePicture picture={item.pictures[0]} alt="" /></span><span><To to={{ screen: "job", run: job.run_id, job: job.job_id }}><bdi>{itemName(item)}</bdi></To><br /><small><bdi>{item.product_id}</bdi></small></span></th>
-                      <td><i class="dot" style={{ background: hue(job.algo) }} /><bdi>{job.algo}</bdi></td>
+                      <th scope="row"><span class="what"><span class="thumb"><SourcePicture picture={item.pictures[0]} alt="" /></span><span><To to={{ screen: "job", run: job.run_id, job: job.job_id }} title={itemName(item)}><bdi class="two">{itemName(item)}</bdi></To><small class="two"><bdi>{item.product_id}</bdi></small></span></span></th>
+                      <td class="maker" title={job.algo}><span><i class="dot" style={{ background: hue(job.algo) }} /><bdi class="two">{job.algo}</bdi></span></td>
                       <td><Chip status={job.state} />{job.attempts > 1 && <small> {job.attempts} attempts</small>}{job.state === "failed" && job.error && <span class="why" title={job.error}>{job.error_class && <strong>{job.error_class}: </strong>}{job.error}</span>}</td>
                       <td class="number">{seconds(job.seconds)}</td>
                       <td class="number">{usd(job.cost_micros)}</td>
@@ -166,7 +170,8 @@ async function inChunks(ids: string[], act: (filter: Filter) => Promise<void>): 
 function price(list: Job[]): { text: string; unknown: number } {
   const prices = new Map((detail.value?.algos ?? []).map((one) => [one.algo, micros(one.unit_price_usd)]));
   const known = list.map((job) => prices.get(job.algo) ?? null);
-  return { text: usd(known.reduce<number>((sum, one) => sum + (one ?? 0), 0)), unknown: known.filter((one) => one === null).length };
+  const unknown = known.filter((one) => one === null).length;
+  return { text: priced(known.reduce<number>((sum, one) => sum + (one ?? 0), 0), unknown), unknown };
 }
 
 function Actions({ again }: { again: () => void }) {
@@ -223,7 +228,7 @@ function askUndo(list: Job[], again: () => void): void {
   const { text, unknown } = price(list);
   question.value = {
     title: `Put ${count(list.length, "job")} of ${run} back?`, button: `Put back for ${text}`,
-    body: <><p><b>{count(list.length, "cancelled job")}</b> {list.length === 1 ? "waits" : "wait"} again, for about <b class="money">{text}</b>.</p><Unknown jobs={unknown} /></>,
+    body: <><p><b>{count(list.length, "cancelled job")}</b> {list.length === 1 ? "waits" : "wait"} again, for {unknown === 0 && "about "}<b class="money">{text}</b>.</p><Unknown jobs={unknown} /></>,
     act: async () => {
       let restored = 0;
       await inChunks(list.map((job) => job.job_id), async (filter) => void (restored += (await api.cancel(run, filter, true)).restored));
@@ -238,12 +243,17 @@ function done(again: () => void): void {
   again();
 }
 
-/** Where the judge starts who named no run: the newest. */
+const MayNotJudge = () => <p class="empty">Judging needs a token with the role <b>judge</b>.</p>;
+
+/** Where somebody starts who named no run: at the newest, a judge at the newest that has models. */
 export function NoRun() {
-  const { value, problem } = useLive("newest run", () => api.runs({}, 1), never);
+  const { screen } = link.value;
+  const { value, problem } = useLive("newest runs", () => api.runs({}, 1000), never);
+  const fitting = value?.items.filter((run) => screen !== "judge" || made(run) > 0);
+  const newest = fitting?.[0]?.run_id;
   useLayoutEffect(() => {
-    const newest = value?.items[0]?.run_id;
-    if (newest) visit({ screen: link.value.screen, run: newest });
-  }, [value]);
-  return <><Trouble problem={problem} /><p class="empty">{value?.items.length === 0 ? "There are no runs yet." : "Loading…"}</p></>;
+    if (newest && (screen !== "judge" || may("judge"))) visit({ screen, run: newest });
+  }, [newest, screen]);
+  if (screen === "judge" && !may("judge")) return <MayNotJudge />;
+  return <><Trouble problem={problem} /><p class="empty">{!value ? problem ? "" : "Loading…" : value.items.length === 0 ? "There are no runs yet." : "No run has a model to judge yet."}</p></>;
 }

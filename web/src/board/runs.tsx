@@ -6,7 +6,7 @@ import { STATUSES, api, micros } from "../api";
 import type { Run, RunDetail } from "../api";
 import { count, usd } from "../format";
 import { choose, go, link } from "../state";
-import { Chip, Progress, To, Trouble, When, left, may } from "./parts";
+import { Chip, Copy, Progress, To, Trouble, When, left, made, may } from "./parts";
 import { happened, ofRun, useLive } from "./live";
 
 const PAGE = 25;
@@ -50,14 +50,14 @@ function RunCard({ run }: { run: Run }) {
   const { value, problem } = useLive(`run ${run.run_id}`, () => api.run(run.run_id), (told) => concerns(told) && (!over || happened(told)));
   const shown = value && !run.as_pulled ? value : run;
   return (
-    <li class="card run" data-run={run.run_id} data-done={shown.jobs.completed}>
+    <li class="card run" data-run={run.run_id} data-done={made(shown)}>
       <div class="name">
         <h3><To to={{ screen: "run", run: run.run_id }}><bdi>{run.run_id}</bdi></To></h3>
-        <Chip status={shown.status} />
+        <State run={shown} />
         <small><When at={run.created_at} />{run.submission?.created_by && <> by <bdi>{run.submission.created_by.replace(/^token:/, "")}</bdi></>}</small>
       </div>
       <div class="far">
-        <Progress jobs={shown.jobs} label={run.run_id} />
+        <Progress run={shown} label={run.run_id} />
         <p class="numbers"><Numbers run={shown} />{value && <span>{left(value.time_left_s)}</span>}</p>
       </div>
       <p class="sum">{value && <MoneyOf run={value} />}</p>
@@ -67,12 +67,24 @@ function RunCard({ run }: { run: Run }) {
   );
 }
 
-export function Numbers({ run }: { run: Run }) {
+/** The jobs of a run that dead workers hold; nobody works on them. */
+const orphans = (run: Run | RunDetail): number => ("running" in run ? run.running.filter((job) => job.verdict === "dead").length : 0);
+
+/** The state of a run: one whose jobs are all held by the dead does not run. */
+export function State({ run }: { run: Run | RunDetail }) {
+  const dead = orphans(run);
+  if (run.status === "running" && dead > 0 && dead === run.jobs.running) return <span class="chip dead">worker died</span>;
+  return <Chip status={run.status} />;
+}
+
+export function Numbers({ run }: { run: Run | RunDetail }) {
   const { jobs } = run;
+  const dead = orphans(run);
   return (
     <>
-      <b>{jobs.completed.toLocaleString("en-US")} of {count(jobs.total, "job")}</b>
-      {jobs.running > 0 && <span>{jobs.running} running</span>}
+      <b>{made(run).toLocaleString("en-US")} of {count(jobs.total, "job")}</b>
+      {jobs.running > dead && <span>{(jobs.running - dead).toLocaleString("en-US")} running</span>}
+      {dead > 0 && <span class="bad">{dead.toLocaleString("en-US")} left by a dead worker</span>}
       {jobs.enqueued > 0 && <span>{jobs.enqueued.toLocaleString("en-US")} waiting</span>}
       {jobs.failed > 0 && <To class="bad" to={{ screen: "failures", run: run.run_id }}>{jobs.failed.toLocaleString("en-US")} failed</To>}
       {jobs.cancelled > 0 && <span>{jobs.cancelled.toLocaleString("en-US")} cancelled</span>}
@@ -97,9 +109,16 @@ export function MoneyOf({ run }: { run: RunDetail }) {
 /** What keeps a run from getting on, each with the way to it. */
 export function Obstacles({ run }: { run: RunDetail }) {
   const shut = [...run.closed_providers.map((one) => ({ ...one, word: "closed" })), ...run.paused_algos.map((one) => ({ ...one, word: "paused" }))];
-  if (shut.length + run.failure_groups.length + run.warnings.length === 0) return null;
+  const dead = orphans(run);
+  const workers = useLive(dead > 0 ? "workers" : "no workers", () => (dead > 0 ? api.workers() : Promise.resolve([])));
+  const lives = workers.value?.some((one) => one.state === "alive" && (one.run_id ?? run.run_id) === run.run_id) ?? true;
+  if (shut.length + run.failure_groups.length + run.warnings.length + dead === 0) return null;
+  const resume = `archi3d run worker ${run.run_id} --only-status enqueued,running`;
   return (
     <ul class="obstacles">
+      {dead > 0 && (
+        <li><strong class="bad">{lives ? "a worker died" : "no worker is running"}</strong> <span class="why">{count(dead, "job")} of a dead one {dead === 1 ? "goes" : "go"} on with</span> <code>{resume}</code> <Copy text={resume} what="the command" /></li>
+      )}
       {shut.map((one) => (
         <li key={`${one.word} ${one.provider}`}><strong class="bad">{one.word}</strong> <To to={{ screen: "workers", run: "" }}><bdi>{one.provider}</bdi></To> <span class="why">{one.reason}</span></li>
       ))}

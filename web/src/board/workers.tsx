@@ -74,7 +74,7 @@ function Algos({ list, again }: { list: Algo[]; again: () => void }) {
             return (
               <tr key={one.algo}>
                 <th scope="row"><bdi>{one.algo}</bdi></th>
-                <td><bdi>{one.provider ?? "–"}</bdi></td>
+                <td>{one.provider === null || one.provider === one.algo ? "–" : <bdi>{one.provider}</bdi>}</td>
                 <td class="number">{one.unit_price_usd === null ? "unknown" : one.unit_price_usd === 0 ? "free" : usd(micros(one.unit_price_usd))}</td>
                 <td>{one.image_mode === "multi" ? "several" : "one"}</td>
                 <td class="sentence">
