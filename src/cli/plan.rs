@@ -223,8 +223,9 @@ fn money(plan: &Plan) -> Vec<String> {
             .filter(|job| job.reason.code == "over_budget")
             .count();
         lines.push(format!(
-            "  limit of the {}: {}, {} left; {} would be refused",
+            "  limit of the {} ({}): {}, {} left; {} would be refused",
             limit.of,
+            limit.set_by,
             dollars(limit.cap_usd),
             dollars(limit.left_usd.dollars()),
             counted(refused, "job"),

@@ -182,5 +182,10 @@ pub(super) fn summary(plan: &Plan, payload_hash: &str) -> SubmissionPlan {
             .collect(),
         warnings: plan.warnings.clone(),
         existing: None,
+        priceless: plan
+            .jobs
+            .iter()
+            .find(|job| job.reason.code == "unknown_price")
+            .map(|job| job.name.algo.clone()),
     }
 }
