@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
@@ -79,13 +80,42 @@ struct Answer<'a> {
 }
 
 fn to_text(entries: &[SettingEntry], page: Page) -> String {
-    let mut table = Fitted::new(["name", "value", "from"]).cut(&[1, 2]);
+    let mut table = Fitted::new(["name", "value", "from"]);
+    let mut below = Vec::new();
     for entry in entries {
-        table.row([
-            one_line(&entry.name),
-            one_line(&entry.value),
-            one_line(&entry.origin.to_string()),
-        ]);
+        let (name, value) = (one_line(&entry.name), one_line(&entry.value));
+        let origin = one_line(&entry.origin.to_string());
+        let line = format!("{name} = {value}");
+        if line.width() <= page.width {
+            below.push(line);
+        } else {
+            below.extend(pieces(&format!("{name} ="), page.width, 0));
+            below.extend(pieces(&value, page.width, 4));
+        }
+        below.extend(pieces(&format!("from {origin}"), page.width, 4));
+        table.row([name, value, origin]);
     }
-    table.lines(page).join("\n")
+    // Beside each other only where everything has room.
+    let lines = table.lines(Page {
+        width: usize::MAX,
+        ..page
+    });
+    let fits = lines.iter().all(|line| line.width() <= page.width);
+    if fits { lines } else { below }.join("\n")
+}
+
+/// Breaks a text anywhere so that it fits, the first line set in by so many blanks and the others by four more.
+fn pieces(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut lines = vec![" ".repeat(indent)];
+    let mut used = indent;
+    for letter in text.chars() {
+        let wide = letter.width().unwrap_or_default();
+        if used + wide > width {
+            lines.push(" ".repeat(indent + 4));
+            used = indent + 4;
+        }
+        lines.last_mut().expect("there is one").push(letter);
+        used += wide;
+    }
+    lines
 }

@@ -105,6 +105,7 @@ fn worker(options: &RunOptions, run: &str, job: &JobId) -> String {
     for (given, flag) in [
         (options.redo, " --redo"),
         (options.resubmit_unknown, " --resubmit-unknown"),
+        (options.raises, " --budget-usd AMOUNT"),
     ] {
         text.push_str(if given { flag } else { "" });
     }

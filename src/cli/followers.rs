@@ -22,6 +22,9 @@ use archi3d_core::ops::OpsContext;
 use archi3d_core::ops::guard::{ask_to_end, parent_id, spawn_apart};
 use archi3d_core::ops::submit::{Spent, WorkOrder, orders};
 
+/// Set for a follower that does not say that it follows.
+const SILENT: &str = "ARCHI3D_FOLLOWS_SILENTLY";
+
 /// How often new orders are looked for.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -47,7 +50,7 @@ impl Followers {
     ) -> io::Result<Self> {
         let ending = Arc::new(AtomicBool::new(false));
         let mut keepers = Vec::new();
-        for _ in 0..count {
+        for place in 0..count {
             let program = std::env::current_exe()?;
             let (ending, workspace) = (Arc::clone(&ending), workspace.to_owned());
             let store = store.map(str::to_owned);
@@ -55,6 +58,10 @@ impl Followers {
                 keep(&ending, || {
                     let mut command = command(&program, &workspace, store.as_deref(), grace);
                     command.args(["run", "worker", "--follow"]);
+                    if place > 0 {
+                        // One of them says what all do.
+                        command.env(SILENT, "1");
+                    }
                     command
                 });
             }));
@@ -145,7 +152,9 @@ pub fn follow(
     let mut resting: HashMap<RunId, Instant> = HashMap::new();
     let mut before = context;
     let mut spent = Spent::default();
-    ui.say("following: runs that are submitted are carried out until Ctrl-C");
+    if std::env::var_os(SILENT).is_none() {
+        ui.say("following: runs that are submitted are carried out until Ctrl-C");
+    }
     while !over() {
         resting.retain(|_, until| *until > Instant::now());
         // What cannot be read now may be readable soon.

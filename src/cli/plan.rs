@@ -224,8 +224,9 @@ fn money(plan: &Plan) -> Vec<String> {
             .filter(|job| job.reason.code == ReasonCode::OverBudget)
             .count();
         lines.push(format!(
-            "  limit of the {}: {}, {} left; {} would be refused",
+            "  limit of the {} ({}): {}, {} left; {} would be refused",
             limit.of,
+            limit.set_by,
             dollars(limit.cap_usd),
             dollars(limit.left_usd.dollars()),
             counted(refused, "job"),

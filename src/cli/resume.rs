@@ -188,10 +188,9 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
     let needed: f64 = needed.iter().map(|usd| (usd * 1e6).round()).sum();
     let needed = (needed / 1e4).ceil() / 100.0;
     let statuses = request.query.only_status.clone().unwrap_or_default();
-    let by_flag = request
-        .spending
-        .budget_usd
-        .is_some_and(|usd| usd <= level.cap_usd);
+    let spending = &request.spending;
+    let said = spending.budget_usd.or(spending.ordered_usd);
+    let by_flag = said.is_some_and(|usd| usd <= level.cap_usd);
     let remedy = match level.cap {
         CapKind::Day => "resume tomorrow (a day ends at midnight UTC), or raise budget.day_usd in \
                          config/global.yaml"
@@ -205,7 +204,13 @@ fn budget_hint(summary: &Summary, request: &WorkerRequest) -> Option<String> {
                 ..request.clone()
             };
             let command = rest(summary, &raised, &statuses);
-            format!("for all of them: {command}")
+            match spending.budget_usd {
+                Some(_) => format!("for all of them: {command}"),
+                None => format!(
+                    "the run was ordered with max_cost_usd {:.2}; to let it cost more, for all of them: {command}",
+                    level.cap_usd
+                ),
+            }
         }
         CapKind::Run => format!(
             "to resume, raise budget.run_usd in config/global.yaml ({} is enough for all of them)",

@@ -28,7 +28,7 @@ use archi3d_core::engine::event::Summary;
 use archi3d_core::ops::budget::Question;
 use archi3d_core::ops::run::run_worker_asking;
 use archi3d_core::ops::select::{FleetRequest, Spending, WorkerRequest};
-use archi3d_core::ops::{OpsContext, notify};
+use archi3d_core::ops::{OpsContext, notify, submit};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
@@ -226,7 +226,9 @@ pub fn run(args: &WorkerArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError
             let exit = Exit::of(&summary, signals.first());
             show_summary(&summary, ui);
             say_where(&summary, &request.run_id, &context, ui);
-            for hint in resume::hints(&summary, &request) {
+            // What cannot be read is told by whoever needs it.
+            let bounded = submit::bounded(&context, &request).unwrap_or_else(|_| request.clone());
+            for hint in resume::hints(&summary, &bounded) {
                 ui.hint(&hint);
             }
             if ui.is_json() {
@@ -354,6 +356,7 @@ impl WorkerArgs {
             allow_unsafe_locks: self.allow_unsafe_locks,
             spending: Spending {
                 budget_usd: self.budget_usd,
+                ordered_usd: None,
                 confirmed: self.yes,
                 order: self.order,
                 canary: self.canary.map(|per_algo| Canary {

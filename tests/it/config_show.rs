@@ -316,3 +316,26 @@ fn without_any_workspace_every_place_that_was_looked_at_is_named() {
         assert!(output.stderr.contains(text), "no {text} in {output}");
     }
 }
+
+#[test]
+fn values_are_whole_on_a_narrow_screen_with_their_origin_below() {
+    let place = TestWorkspace::empty();
+    let folder = workspace(&place, "ws");
+    let long = "a-word-that-takes-the-better-half-of-a-narrow-screen";
+    fs::write(
+        folder.join("config/adapters.yaml"),
+        format!(
+            "adapters:\n  mine: {{kind: mock, unit_price_usd: 0, defaults: {{prompt: {long}}}}}\n"
+        ),
+    )
+    .expect("written");
+    let shown = Invocation::archi3d(["config", "show", "adapters.mine"])
+        .current_dir(&folder)
+        .env("COLUMNS", "80")
+        .run()
+        .expect_code(0);
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    let value = lines.iter().position(|line| line.contains(long));
+    let value = value.unwrap_or_else(|| panic!("no whole value: {shown}"));
+    assert!(lines[value + 1].starts_with("    from "), "{shown}");
+}

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
 };
+use futures_util::StreamExt as _;
 use serde_json::{Map, Value};
 
 use archi3d_core::domain::traceparent::TraceParent;
@@ -39,6 +40,10 @@ const HEALTHZ: &str = "/healthz";
 
 /// Bodies up to this are taken from everybody at once.
 const SMALL: usize = 1 << 20;
+
+/// So much of what is too large is read and thrown away, and for so long.
+const DISCARDED: usize = 64 << 20;
+const DISCARDING: Duration = Duration::from_secs(5);
 
 /// A request that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -140,7 +145,7 @@ async fn carry_out(
     } else {
         None
     };
-    let body = whole(body, most).await?;
+    let body = whole(body, most, headers.contains_key(header::EXPECT)).await?;
     // Not before the body is here: who sends slowly keeps nobody else waiting.
     let turn = if changes {
         app.turns
@@ -484,23 +489,37 @@ fn check_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     ))
 }
 
-async fn whole(body: Body, most: usize) -> Result<Bytes, Problem> {
-    match axum::body::to_bytes(body, most).await {
-        Ok(bytes) => Ok(bytes),
-        Err(error) => {
-            let is_large = std::error::Error::source(&error)
-                .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
-            let problem = if is_large {
-                Problem::new(TOO_LARGE, format!("at most {most} bytes are taken"))
-            } else {
-                Problem::new(
-                    BROKEN_BODY,
-                    "the body ended early, or is not framed as HTTP says",
-                )
-            };
-            Err(problem.header(header::CONNECTION, "close"))
+/// Reads a body. Of one that is too large the rest is thrown away, so that a client that sends all of it before it looks for
+/// an answer gets one; who `asks_first` sends nothing of it.
+async fn whole(body: Body, most: usize, asks_first: bool) -> Result<Bytes, Problem> {
+    let told = body.size_hint().lower();
+    let mut pieces = body.into_data_stream();
+    let mut read = Vec::new();
+    let mut fits = told <= most as u64;
+    while fits {
+        match pieces.next().await {
+            Some(Ok(piece)) if read.len() + piece.len() <= most => read.extend_from_slice(&piece),
+            Some(Ok(_)) => fits = false,
+            Some(Err(_)) => {
+                let what = "the body ended early, or is not framed as HTTP says";
+                return Err(Problem::new(BROKEN_BODY, what).header(header::CONNECTION, "close"));
+            }
+            None => return Ok(read.into()),
         }
     }
+    let mut left = DISCARDED;
+    let rest = async {
+        while let Some(Ok(piece)) = pieces.next().await
+            && left > piece.len()
+        {
+            left -= piece.len();
+        }
+    };
+    if !asks_first {
+        let _ = tokio::time::timeout(DISCARDING, rest).await;
+    }
+    let problem = Problem::new(TOO_LARGE, format!("at most {most} bytes are taken"));
+    Err(problem.header(header::CONNECTION, "close"))
 }
 
 fn query_of(text: &str) -> Result<Vec<(String, String)>, Problem> {

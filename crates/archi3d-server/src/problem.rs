@@ -157,7 +157,11 @@ impl std::ops::DerefMut for Problem {
 impl From<OpsError> for Problem {
     fn from(error: OpsError) -> Self {
         // What is wrong with the disk is nobody's business outside; the log has it.
-        let mut problem = Self::new(UNAVAILABLE, "the workspace cannot be read or written");
+        let what = match &error {
+            OpsError::Server { .. } => "the database cannot be used now",
+            _ => "the workspace cannot be read or written",
+        };
+        let mut problem = Self::new(UNAVAILABLE, what);
         if error.is_setup() {
             problem.detail = error.to_string();
         }

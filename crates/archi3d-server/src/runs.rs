@@ -184,6 +184,7 @@ fn written(outcome: &Outcome<'_>) -> String {
     body["plan"] = outcome.intent.plan.clone();
     body["created_by"] = outcome.intent.by.clone().into();
     body["deduplicated"] = outcome.deduplicated.into();
+    body["warnings"] = outcome.warnings.clone().into();
     body.to_string()
 }
 
@@ -252,7 +253,8 @@ fn submission(
     let algos = match (asked.texts("algos")?, asked.text("algo")?) {
         (Some(algos), None) => algos,
         (None, Some(algo)) => vec![algo],
-        _ => return Err(asked.wrong("algos", "must be there, or algo")),
+        (Some(_), Some(_)) => return Err(asked.wrong("algo", "goes without algos")),
+        (None, None) => return Err(asked.wrong("algos", "must be there, or algo")),
     };
     if algos.is_empty()
         || algos
@@ -356,6 +358,7 @@ pub(crate) fn refusal(error: SubmitError) -> Problem {
         SubmitError::OverCap { most, .. } => {
             Problem::at(BUDGET, "#/max_cost_usd", text).with("expected_usd", most.dollars())
         }
+        SubmitError::NoPrice(_) => Problem::at(INVALID, "#/parameters/algos", text),
         SubmitError::Unpriced(_) => Problem::at(BUDGET, "#/parameters/algos", text),
         SubmitError::RunIdTaken(_) => Problem::at(RUN_ID_TAKEN, "#/run_id", text),
         SubmitError::BadRunId(_) => Problem::at(INVALID, "#/run_id", text),

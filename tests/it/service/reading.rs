@@ -390,6 +390,19 @@ fn pictures_that_are_uploaded_are_kept_once_and_make_a_run(store: Store) {
     let same = send("multipart/form-data; boundary=sep", &form).expect(200);
     assert_eq!(same.json()["image"], kept["image"]);
     send("multipart/form-data; boundary=sep", b"--sep--").expect_problem(422, "unusable-picture");
+    for (name, kind) in [
+        ("bottle.png", "png"),
+        ("chair.jpg", "jpeg"),
+        ("mug.webp", "webp"),
+    ] {
+        let whole = std::fs::read(format!("fixtures/pictures/{name}")).expect("a fixture");
+        let kind = format!("image/{kind}");
+        send(&kind, &whole).expect(201);
+        // As an upload that broke off leaves it.
+        for length in [whole.len() / 3, whole.len() - 2] {
+            send(&kind, &whole[..length]).expect_problem(422, "unusable-picture");
+        }
+    }
     send("image/png", b"no picture").expect_problem(422, "unusable-picture");
     send("application/json", b"{}").expect_problem(415, "unsupported-media-type");
     let back = server

@@ -498,9 +498,9 @@ fn a_database_that_is_away_is_told_with_503_until_it_is_back() {
     let store: Vec<_> = store.filter(|check| check["name"] == "store").collect();
     assert_eq!(store[0]["ok"], false, "{told}");
     server.get("/healthz").expect(200);
-    server
-        .get("/runs/r1")
-        .expect_problem(503, "store-unavailable");
+    let away = server.get("/runs/r1");
+    let away = away.expect_problem(503, "store-unavailable");
+    assert_eq!(away["detail"], "the database cannot be used now");
     let more = json!({"parameters": {"algo": "free", "items": ["100002"]}});
     server
         .post("/runs", &more)

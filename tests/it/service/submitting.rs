@@ -350,7 +350,7 @@ fn a_token_orders_no_more_in_a_day_than_its_cap(store: Store) {
     post("paid", "100001", 1.0).expect(201);
     post("paid", "100002", 1.0).expect(201);
     post("paid", "100003", 1.0).expect_problem(409, "budget-exceeded");
-    let refused = post("unpriced", "100003", 0.05).expect_problem(409, "budget-exceeded");
+    let refused = post("unpriced", "100003", 0.05).expect_problem(422, "invalid-request");
     let detail = refused["detail"].as_str().expect("a text");
     assert!(detail.contains("no known price"), "{detail}");
     post("free", "100003", 0.0).expect(201);
@@ -522,9 +522,50 @@ fn what_cannot_be_made_is_refused_with_the_place(store: Store) {
         let problem = server.post("/runs", &body).expect_problem(status, kind);
         assert!(problem["errors"][0]["pointer"].is_string(), "{problem}");
     }
+    let both = json!({"parameters": {"algo": "free", "algos": ["free"]}});
+    let problem = server.post("/runs", &both);
+    let problem = problem.expect_problem(422, "invalid-request");
+    assert_eq!(problem["detail"], "#/parameters/algo: goes without algos");
+    let option = json!({"parameters": {"algo": "free", "options": {"seed": 1}}});
+    let problem = server.post("/runs", &option);
+    let problem = problem.expect_problem(422, "invalid-request");
+    let detail = problem["detail"].as_str().expect("a text");
+    assert!(
+        detail.ends_with("in `defaults`, which are empty"),
+        "{detail}"
+    );
+    let dear = json!({"parameters": {"algo": "paid"}, "max_cost_usd": 0.5});
+    let problem = server.post("/runs", &dear);
+    let problem = problem.expect_problem(409, "budget-exceeded");
+    let detail = problem["detail"].as_str().expect("a text");
+    assert!(
+        detail.contains("cost $0.75; max_cost_usd is 0.50"),
+        "{detail}"
+    );
     let huge = json!({"parameters": {"algos": ["free"]}, "notes": "x".repeat(10 << 20)});
     server.post("/runs", &huge).expect_problem(413, "too-large");
     assert_eq!(runs(&server), 0);
+}
+
+/// Python's `urllib` sends all of it before it looks for an answer.
+#[test]
+fn who_sends_all_of_what_is_too_large_hears_so() {
+    use std::io::{Read as _, Write as _};
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let mut stream = std::net::TcpStream::connect(&server.address).expect("it listens");
+    let body = vec![b'a'; 10 << 20];
+    let head = format!(
+        "POST /runs HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        server.token,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    stream.write_all(&body).expect("all of it is taken");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer).expect("it is whole");
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
 #[test]

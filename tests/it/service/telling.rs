@@ -16,6 +16,7 @@ on_both_stores!(
     a_program_that_hangs_is_ended_and_tried_again,
     a_message_that_a_killed_server_was_sending_is_sent_by_the_next,
     a_budget_a_breaker_a_provider_and_a_lost_worker_are_told_once_each,
+    a_lost_worker_is_told_also_where_its_job_was_taken_over_at_once,
     who_hears_of_events_since_today_hears_of_nothing_that_was_before,
     the_job_that_ends_a_run_is_told_to_use_up_its_budget,
 );
@@ -311,6 +312,53 @@ fn a_budget_a_breaker_a_provider_and_a_lost_worker_are_told_once_each(store: Sto
     let lost = of("worker_lost");
     assert_eq!(lost["run_id"], "slow", "{lost}");
     assert_eq!(lost["jobs"].as_array().map(Vec::len), Some(1), "{lost}");
+}
+
+fn a_lost_worker_is_told_also_where_its_job_was_taken_over_at_once(store: Store) {
+    let Some(home) = store.home() else {
+        return;
+    };
+    home.write("told.sh", b"printf '%s\\n' \"$(cat)\" >> told\n");
+    tell(&home, "notify: {command: [sh, told.sh]}\n");
+    let server = Server::start(&home, &[]);
+    submit(&server, "r1", "slow");
+    let seen = || server.get("/runs/r1").expect(200).json()["jobs"].clone();
+    let words = ["run", "worker", "--run-id", "r1", "--lease-secs", "2"];
+    let words = match store {
+        Store::Files => &words[..4],
+        Store::Postgres => &words[..],
+    };
+    let worker = home.archi3d(words).spawn();
+    wait_until("it holds a job", || seen()["running"] == 1);
+    // Nobody looks while it is dead and still has its job.
+    server.stop();
+    let _ = worker.kill();
+    home.write("go", b"");
+    let next = [words, &["--only-status", "enqueued,running"]].concat();
+    let made = || {
+        let status = home.archi3d(&["run", "status", "r1", "--json"]).run();
+        status.expect_code(0).json()["counts"]["completed"] == 1
+    };
+    wait_until("another one has made it", || {
+        let _ = home.archi3d(&next).run();
+        made()
+    });
+    let told = || {
+        let path = home.path("told");
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    wait_until("it is told", || {
+        let _ = home.archi3d(&next).run();
+        told().contains("\"worker_lost\"")
+    });
+    let lines = told();
+    let lost = lines.lines().filter(|line| line.contains("worker_lost"));
+    let lost: Vec<Value> = lost
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lost.len(), 1, "{lines}");
+    assert_eq!(lost[0]["run_id"], "r1");
+    assert_eq!(lost[0]["jobs"].as_array().map(Vec::len), Some(1), "{lines}");
 }
 
 fn a_message_that_a_killed_server_was_sending_is_sent_by_the_next(store: Store) {

@@ -14,6 +14,10 @@ on_both_stores!(
     a_purchase_that_is_to_be_repeated_needs_a_key,
     an_older_success_will_do_when_a_newer_run_of_the_same_was_cancelled,
     the_limit_of_an_order_is_shown_and_measured,
+    a_worker_that_names_a_run_keeps_to_what_was_ordered,
+    what_nobody_knows_the_price_of_is_not_ordered,
+    a_run_whose_price_got_lost_says_why_it_waits,
+    a_run_that_will_do_says_that_it_keeps_its_limit,
     a_key_is_the_tokens_own_and_not_of_its_name,
 );
 
@@ -215,6 +219,116 @@ fn the_limit_of_an_order_is_shown_and_measured(store: Store) {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+fn a_worker_that_names_a_run_keeps_to_what_was_ordered(store: Store) {
+    let Some(home) = scene(store) else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = json!({"parameters": {"algo": "paid"}, "run_id": "r1", "max_cost_usd": 0.75, "start": false});
+    server.post("/runs", &order).expect(201);
+    // By now it is dearer than what was ordered.
+    let dearer = ADAPTERS.replace("0.25", "0.50");
+    home.write("config/adapters.yaml", dearer.as_bytes());
+    let json = |words: &[&str]| home.archi3d(words).run().expect_code(0).json();
+    let plan = json(&["run", "plan", "r1", "--json"]);
+    assert_eq!(
+        (&plan["counts"]["run"], &plan["counts"]["blocked"]),
+        (&json!(1), &json!(2)),
+        "{plan:#}"
+    );
+    let limit = &plan["money"]["limits"][0];
+    assert_eq!(
+        (&limit["cap_usd"], &limit["set_by"]),
+        (&json!(0.75), &json!("max_cost_usd")),
+        "{limit}"
+    );
+    let worker = ["run", "worker", "--run-id", "r1", "--yes"];
+    let said = home.archi3d(&worker).run().expect_code(4);
+    let _ = said.expect_stderr("ordered with max_cost_usd 0.75");
+    let spent = || server.get("/runs/r1").expect(200).json()["money"]["spent_usd"].clone();
+    assert_eq!(spent(), json!(0.5));
+    let told = json(&["run", "explain", "r1", "100002", "--json"]);
+    assert_eq!(told["code"], "over_budget", "{told:#}");
+    assert_eq!(
+        told["numbers"]["money"]["limits"][0]["set_by"],
+        "max_cost_usd"
+    );
+    let next = told["next"][0]["command"].as_str().expect("a command");
+    assert!(next.ends_with("--budget-usd AMOUNT"), "{next}");
+    // A person may lower it, and may raise it if that is said.
+    let lower = [&worker[..], &["--budget-usd", "0.60"]].concat();
+    does(&home, &lower, 4);
+    let higher = [&worker[..], &["--budget-usd", "1.50"]].concat();
+    let said = home.archi3d(&higher).run().expect_code(0);
+    let _ = said.expect_stderr("--budget-usd 1.50 raises that");
+    assert_eq!(spent(), json!(1.5));
+}
+
+fn what_nobody_knows_the_price_of_is_not_ordered(store: Store) {
+    let Some(home) = scene(store) else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    for most in [json!(null), json!(0), json!(5)] {
+        let order = json!({"parameters": {"algo": "unpriced"}, "max_cost_usd": most});
+        let refused = server.post("/runs", &order);
+        let refused = refused.expect_problem(422, "invalid-request");
+        let detail = refused["detail"].as_str().expect("a text");
+        assert!(
+            detail.contains("algo unpriced has no known price"),
+            "{detail}"
+        );
+        let plan = server.post("/api/v1/plans", &order).expect(200).json();
+        assert_eq!(
+            (
+                &plan["start"],
+                &plan["blocked"],
+                &plan["unknown_price_jobs"]
+            ),
+            (&json!(0), &json!(3), &json!(3)),
+            "{plan:#}"
+        );
+        let problem = plan["algos"][0]["problem"].as_str().expect("a text");
+        assert!(problem.contains("of unknown price"), "{problem}");
+    }
+}
+
+fn a_run_whose_price_got_lost_says_why_it_waits(store: Store) {
+    let Some(home) = scene(store) else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order =
+        json!({"parameters": {"algo": "paid"}, "run_id": "r1", "max_cost_usd": 5, "start": false});
+    server.post("/runs", &order).expect(201);
+    server.stop();
+    let lost = ADAPTERS.replace("    unit_price_usd: 0.25\n", "");
+    home.write("config/adapters.yaml", lost.as_bytes());
+    let said = home.archi3d(&["run", "status", "r1"]).run().expect_code(0);
+    let _ = said.expect_stderr("3 jobs are of algo paid of unknown price");
+    let explain = ["run", "explain", "r1", "100001", "--json"];
+    let told = home.archi3d(&explain).run().expect_code(0).json();
+    assert_eq!(told["code"], "unknown_price", "{told:#}");
+}
+
+fn a_run_that_will_do_says_that_it_keeps_its_limit(store: Store) {
+    let Some(home) = scene(store) else {
+        return;
+    };
+    let server = Server::start(&home, &[]);
+    let order = |run: &str, most: f64| json!({"parameters": {"algo": "paid"}, "run_id": run, "max_cost_usd": most, "start": false});
+    let made = server.post("/runs", &order("r1", 1.0)).expect(201).json();
+    assert_eq!(made["warnings"], json!([]));
+    let same = server.post("/runs", &order("r2", 1.0)).expect(200).json();
+    assert_eq!(
+        (&same["run_id"], &same["warnings"]),
+        (&json!("r1"), &json!([]))
+    );
+    let more = server.post("/runs", &order("r3", 9.0)).expect(200).json();
+    let warning = more["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("$1.00, not $9.00"), "{warning}");
 }
 
 fn a_key_is_the_tokens_own_and_not_of_its_name(store: Store) {

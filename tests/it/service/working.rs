@@ -273,3 +273,20 @@ fn a_worker_writes_figures_for_a_collector() {
         "{text}"
     );
 }
+
+#[test]
+fn workers_that_follow_say_so_once() {
+    let workspace = workspace();
+    let server = Server::start(&workspace, &["--workers", "2"]);
+    for item in ["100001", "100002"] {
+        let order = json!({"parameters": {"algo": "slow", "items": [item]}, "run_id": item});
+        server.post("/runs", &order).expect(201);
+    }
+    wait_until("both of them work", || {
+        ["100001", "100002"].map(|run| status(&server, run)) == ["running", "running"]
+    });
+    let said = server.said_so_far();
+    assert_eq!(said.matches("following").count(), 1, "{said}");
+    workspace.write("go", b"");
+    server.stop();
+}

@@ -4,21 +4,43 @@
 //! Used by `run worker` and by whatever shows money; nothing here spends any.
 
 use crate::config::Settings;
-use crate::domain::budget::Caps;
+use crate::domain::budget::{CapKind, Caps};
 use crate::ops::OpsError;
+use crate::ops::select::Spending;
 
-/// Returns the limits of a run. The lower of the command line's and the file's
-/// holds: what the workspace allows is raised in its file only.
-pub fn caps(settings: &Settings, budget_usd: Option<f64>) -> Caps {
+/// Returns the limits of a run. The lower of the command line's, or else the order's, and the
+/// file's holds: what the workspace allows is raised in its file only.
+pub fn caps(settings: &Settings, spending: &Spending) -> Caps {
+    let said = spending.budget_usd.or(spending.ordered_usd);
     let own = settings.global.budget_run_usd;
-    let lower = match (budget_usd, own) {
-        (Some(asked), Some(own)) => Some(asked.min(own)),
-        (asked, own) => asked.or(own),
-    };
     Caps {
-        run_usd: lower,
+        run_usd: said.into_iter().chain(own).reduce(f64::min),
         day_usd: settings.global.budget_day_usd,
     }
+}
+
+/// Returns who said the limit that holds.
+pub fn set_by(settings: &Settings, spending: &Spending, of: CapKind) -> &'static str {
+    let said = spending.budget_usd.or(spending.ordered_usd);
+    let own = settings.global.budget_run_usd;
+    match of {
+        CapKind::Day => "budget.day_usd",
+        CapKind::Run if said.is_none_or(|said| own.is_some_and(|own| own < said)) => {
+            "budget.run_usd"
+        }
+        CapKind::Run if spending.budget_usd.is_some() => "--budget-usd",
+        CapKind::Run => "max_cost_usd",
+    }
+}
+
+/// Says that the limit of the command line is above the one under which the run was ordered.
+pub fn raised(spending: &Spending) -> Option<String> {
+    let (said, ordered) = spending.budget_usd.zip(spending.ordered_usd)?;
+    (said > ordered).then(|| {
+        format!(
+            "the run was ordered with max_cost_usd {ordered:.2}; --budget-usd {said:.2} raises that for this worker"
+        )
+    })
 }
 
 /// What a person is asked before something expensive starts.

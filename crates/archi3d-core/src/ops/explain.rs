@@ -22,7 +22,7 @@ use crate::ops::plan::Planner;
 use crate::ops::select::WorkerRequest;
 use crate::ops::view::explain::{Explanation, Numbers, PlannedStep};
 use crate::ops::view::plan::{JobPlan, PlannedAction};
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, submit};
 use crate::store::{Holder, JobRecord, JobSnapshot};
 use crate::workspace::durable;
 
@@ -39,6 +39,7 @@ pub fn run_explain(
 ) -> Result<Explanation, OpsError> {
     let run_id = &request.run_id;
     let runs = context.runs(run_id)?;
+    let request = &submit::bounded(context, request)?;
     let record = the_job(&*runs, run_id, job)?;
     let all = runs.attempts(run_id, Some(&record.job_id))?;
     let attempts = all.attempts;

@@ -5,10 +5,11 @@
 
 use serde::Serialize;
 
-use crate::domain::budget::{Balance, Caps, Level};
+use crate::config::Settings;
+use crate::domain::budget::{Balance, Level};
 use crate::domain::money::Usd;
-use crate::ops::select::WorkerRequest;
-use crate::ops::{OpsContext, budget};
+use crate::ops::budget;
+use crate::ops::select::Spending;
 
 /// The money of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -22,10 +23,12 @@ pub struct Money {
 }
 
 impl Money {
-    /// Returns how the money of a run stands under some limits.
-    pub(super) fn of(balance: &Balance, caps: Caps) -> Self {
+    /// Returns how the money of a run stands under the limits that a worker keeps.
+    pub(super) fn of(balance: &Balance, settings: &Settings, spending: &Spending) -> Self {
+        let caps = budget::caps(settings, spending);
         let limit = |level: Level| Limit {
             of: level.cap.word(),
+            set_by: budget::set_by(settings, spending, level.cap),
             cap_usd: level.cap_usd,
             used_usd: level.spent_usd + level.reserved_usd,
             left_usd: Usd::of(level.left_usd()),
@@ -43,15 +46,12 @@ impl Money {
 pub struct Limit {
     /// `run` or `day`.
     pub of: &'static str,
+    /// Who said it: `max_cost_usd` of the order, `--budget-usd`, or a key of `global.yaml`.
+    pub set_by: &'static str,
     /// The limit.
     pub cap_usd: f64,
     /// What is spent or set aside of it.
     pub used_usd: f64,
     /// What is left of it.
     pub left_usd: Usd,
-}
-
-/// Returns the limits that a worker with these options keeps.
-pub(super) fn caps(context: &OpsContext, request: &WorkerRequest) -> Caps {
-    budget::caps(&context.settings, request.spending.budget_usd)
 }

@@ -18,15 +18,21 @@ use crate::domain::job::Status;
 use crate::domain::notice::{
     BREAKER_OPEN, BUDGET_LOW, NOTICES, PROVIDER_CLOSED, RUN_FINISHED, WORKER_LOST, pause,
 };
+#[cfg(feature = "postgres")]
+use crate::domain::time::Timestamp;
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
 use crate::ops::view::status::Liveness;
 use crate::ops::{OpsContext, OpsError, adapters, submit, workers};
 use crate::platform::process::{Ended, Group};
+use crate::store::attempt::{AttemptOutcome, AttemptRecord};
 use crate::store::outbox::{Hearing, Message};
 
 /// From this part of a limit on people are told.
 const LOW: f64 = 0.8;
+
+/// Notes for nobody that a worker which is gone was looked at.
+const LOOKED: &str = "worker_looked_at";
 
 /// How long the other side may take unless the settings say otherwise.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -76,7 +82,7 @@ fn begin_or_end(context: &OpsContext) -> Result<(), OpsError> {
     let mut before = place.outbox().hearing()?;
     before.sort();
     if before != wanted {
-        let past = messages(context, &look(context)?);
+        let past = messages(context, &look(context, true)?);
         place.outbox().hear(&wanted, &past)?;
     }
     Ok(())
@@ -89,7 +95,7 @@ pub fn attend(context: &OpsContext) -> Result<Attended, OpsError> {
         return Ok(done);
     }
     begin(context)?;
-    let found = messages(context, &look(context)?);
+    let found = messages(context, &look(context, false)?);
     // Longer than all of them together take.
     let held = limit(context) * (u32::from(AT_ONCE) + 1);
     let place = context.ordering()?;
@@ -148,14 +154,15 @@ fn hearing(context: &OpsContext) -> Vec<Hearing> {
 
 fn is_wanted(context: &OpsContext, kind: &str) -> bool {
     let wanted = &context.settings.global.notify.events;
-    wanted.is_empty() || wanted.iter().any(|wanted| wanted == kind)
+    wanted.is_empty() && kind != LOOKED || wanted.iter().any(|wanted| wanted == kind)
 }
 
 fn messages(context: &OpsContext, found: &[Notice]) -> Vec<Message> {
     let at = context.clock.now().iso();
     let mut all = Vec::new();
-    let nobody = found.iter().filter(|notice| notice.kind == RUN_FINISHED);
-    // So that what a run spent is looked at once after its end.
+    let nobody = found.iter();
+    let nobody = nobody.filter(|notice| matches!(notice.kind, RUN_FINISHED | LOOKED));
+    // So that what a run spent is looked at once after its end, and a worker once after its.
     all.extend(nobody.map(|notice| Message {
         event: notice.id.clone(),
         target: String::new(),
@@ -193,8 +200,9 @@ fn notice(kind: &'static str, parts: &[&str], facts: Value) -> Notice {
     }
 }
 
-/// Returns everything that is so now.
-fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
+/// Returns everything that is so now; `first` before anybody hears of it, so that nobody has to know who died in runs that
+/// are over.
+fn look(context: &OpsContext, first: bool) -> Result<Vec<Notice>, OpsError> {
     let mut found = Vec::new();
     let lines = names::runs(context)?.0.into_iter();
     let lines = lines.filter(|line| line.has_manifest && !line.as_pulled);
@@ -234,6 +242,15 @@ fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
             }
         }
     }
+    let recent = |(run, line): &&(RunId, RunLine)| match finished(run, line) {
+        None => true,
+        Some(notice) => !first && just_over.contains(&notice.id),
+    };
+    let recent: Vec<&RunId> = runs.iter().filter(recent).map(|(run, _)| run).collect();
+    // What cannot be read now is looked at again.
+    let _ = lost_on_files(context, &recent, &mut found);
+    #[cfg(feature = "postgres")]
+    let _ = lost_in_fleet(context, &mut found);
     for worker in workers::workers(context)? {
         let mut held: BTreeMap<&RunId, Vec<&JobId>> = BTreeMap::new();
         for job in worker
@@ -244,20 +261,103 @@ fn look(context: &OpsContext) -> Result<Vec<Notice>, OpsError> {
             held.entry(&job.run_id).or_default().push(&job.job_id);
         }
         for (run, jobs) in held {
-            let facts = json!({
-                "worker_id": worker.worker_id,
-                "host": worker.host,
-                "run_id": run,
-                "jobs": jobs,
-            });
-            let parts = [run.as_str(), &worker.worker_id];
-            found.push(notice(WORKER_LOST, &parts, facts));
+            let host = worker.host.as_deref();
+            found.push(lost((&worker.worker_id, host), run, &jobs));
         }
     }
     // A closed provider of several algorithms is one event.
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found.dedup_by(|a, b| a.id == b.id);
     Ok(found)
+}
+
+fn lost((worker, host): (&str, Option<&str>), run: &RunId, jobs: &[&JobId]) -> Notice {
+    let facts = json!({"worker_id": worker, "host": host, "run_id": run, "jobs": jobs});
+    notice(WORKER_LOST, &[run.as_str(), worker], facts)
+}
+
+/// Looks once at every worker that is gone: what it had may be in other hands already.
+fn lost_on_files(
+    context: &OpsContext,
+    runs: &[&RunId],
+    found: &mut Vec<Notice>,
+) -> Result<(), OpsError> {
+    let mut gone = Vec::new();
+    for run in runs {
+        for worker in context.local().gone_workers(run)? {
+            let looked = notice(LOOKED, &[run.as_str(), worker.as_str()], Value::Null);
+            gone.push((looked, *run, worker));
+        }
+    }
+    let ids: Vec<String> = gone.iter().map(|(looked, ..)| looked.id.clone()).collect();
+    let new: HashSet<String> = context
+        .ordering()?
+        .outbox()
+        .unknown(&ids)?
+        .into_iter()
+        .collect();
+    gone.retain(|(looked, ..)| new.contains(&looked.id));
+    let mut known: Option<(&RunId, Vec<AttemptRecord>)> = None;
+    for (looked, run, worker) in gone {
+        let attempts = match known.take().filter(|(of, _)| *of == run) {
+            Some((_, attempts)) => attempts,
+            None => context.local().runs()?.attempts(run, None)?.attempts,
+        };
+        let own = |outcome| {
+            let own = attempts.iter().filter(|one| one.worker == worker);
+            own.filter(move |one| one.outcome == outcome)
+        };
+        // One of another machine is looked at when it is gone.
+        if own(AttemptOutcome::Running).next().is_none() {
+            let jobs: Vec<&JobId> = own(AttemptOutcome::Interrupted)
+                .map(|one| &one.job_id)
+                .collect();
+            let host = own(AttemptOutcome::Interrupted).find_map(|one| one.host.as_deref());
+            if !jobs.is_empty() {
+                found.push(lost((worker.as_str(), host), run, &jobs));
+            }
+            found.push(looked);
+        }
+        known = Some((run, attempts));
+    }
+    Ok(())
+}
+
+/// The same of the workers of a fleet.
+#[cfg(feature = "postgres")]
+fn lost_in_fleet(context: &OpsContext, found: &mut Vec<Notice>) -> Result<(), OpsError> {
+    use crate::store::fleet::{Health, SeenWorker};
+    let Some(fleet) = context.fleet()? else {
+        return Ok(());
+    };
+    let looked = |worker: &SeenWorker| {
+        let started = Timestamp::new(worker.started).iso();
+        notice(LOOKED, &[&worker.worker_id, &started], Value::Null)
+    };
+    let mut silent = fleet.workers(None)?;
+    silent.retain(|worker| worker.health() == Health::Silent);
+    let ids: Vec<String> = silent.iter().map(|worker| looked(worker).id).collect();
+    let new = fleet.outbox().unknown(&ids)?;
+    silent.retain(|worker| new.contains(&looked(worker).id));
+    if silent.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = silent
+        .iter()
+        .map(|worker| worker.worker_id.clone())
+        .collect();
+    let had = fleet.lost_jobs(&names)?;
+    for worker in silent {
+        let mut held: BTreeMap<&RunId, Vec<&JobId>> = BTreeMap::new();
+        for (_, run, job) in had.iter().filter(|(name, ..)| *name == worker.worker_id) {
+            held.entry(run).or_default().push(job);
+        }
+        for (run, jobs) in held {
+            found.push(lost((&worker.worker_id, Some(&worker.host)), run, &jobs));
+        }
+        found.push(looked(&worker));
+    }
+    Ok(())
 }
 
 /// Returns what is told of a run that has nothing more to do.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::domain::id::AlgoKey;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::view::plan::Plan;
-use crate::ops::{OpsContext, OpsError, submit};
+use crate::ops::{OpsContext, OpsError, budget, submit};
 use crate::store::JobRecord;
 use crate::trace;
 
@@ -48,6 +48,11 @@ fn plan_of(
     let _span = trace::span("plan");
     trace::set("run_id", request.run_id.as_str());
     let runs = context.runs(&request.run_id)?;
+    // Jobs that are put back are priced beside what the order allows now.
+    let request = &match again {
+        Some(_) => request.clone(),
+        None => submit::bounded(context, request)?,
+    };
     let context = &submit::as_chosen(context, &request.run_id)?;
     if let Some(key) = &request.adapter {
         select::known_algo(context, key)?;
@@ -60,6 +65,7 @@ fn plan_of(
     let filter = select::among(&request.query, &run.jobs);
     warnings.extend(select::unmatched(&filter, &request.run_id, &run.jobs));
     warnings.extend(given_up(context, &run.jobs));
+    warnings.extend(budget::raised(&request.spending));
     let reading = filter.reading();
     let jobs = match again {
         Some(again) => run.jobs.into_iter().filter_map(again).collect(),

@@ -18,7 +18,7 @@ use crate::ops::reuse::Forecast;
 use crate::ops::run_log::RunLog;
 use crate::ops::select::{self, WorkerRequest};
 use crate::ops::submit::Intent;
-use crate::ops::{OpsContext, OpsError, capacity, identity, submit};
+use crate::ops::{OpsContext, OpsError, budget, capacity, identity, submit};
 use crate::store::{
     NoticeSink, OpenRun, Opening, StoreError, StoreNotice, WorkerIdentity, WorkerStore,
 };
@@ -59,6 +59,8 @@ pub fn run_worker_asking(
         select::known_algo(context, key)?;
     }
     let identity = identity::worker_identity(&context.settings);
+    let backend = context.backend(&request.run_id)?;
+    let request = &submit::bounded(context, request)?;
     let task = Task {
         context,
         request,
@@ -66,7 +68,6 @@ pub fn run_worker_asking(
         sink: &sink,
         ask,
     };
-    let backend = context.backend(&request.run_id)?;
     work_on(task, identity, &|opening| backend.open(opening), None)
 }
 
@@ -237,6 +238,9 @@ fn work(
         let forecast = Forecast::new(context, Arc::clone(&setup.run.reuse));
         forecast.put_copies_first(&mut prepared.jobs, request.adapter.as_ref());
     }
+    if let Some(raised) = budget::raised(&request.spending) {
+        reporter.warn(raised);
+    }
     let due = spending::due(context, request, &prepared.jobs, &algorithms, setup);
     spending::confirm(context, request, setup, &prepared.jobs, due).inspect_err(|_| close())?;
     let max_parallel =
@@ -367,7 +371,7 @@ fn started(
         limit: request.limit,
         order: request.spending.order.word().to_owned(),
         canary: request.spending.canary.map(|canary| canary.per_algo),
-        caps: caps(&context.settings, request.spending.budget_usd),
+        caps: caps(&context.settings, &request.spending),
         total_jobs: jobs_of_algo.values().sum(),
         jobs_of_algo,
         expected_cost_usd: due.usd,

@@ -70,6 +70,8 @@ pub struct WorkerRequest {
 pub struct Spending {
     /// The most that the run may have spent, beside the limits in `global.yaml`.
     pub budget_usd: Option<f64>,
+    /// What it may cost in all as somebody ordered it (`submit::bounded`); holds where `budget_usd` says nothing else.
+    pub ordered_usd: Option<f64>,
     /// A person agreed to whatever it is expected to cost.
     pub confirmed: bool,
     /// The order in which jobs are taken.

@@ -6,16 +6,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::domain::budget::Caps;
 use crate::domain::forecast::{self, Pace, Portion, Stretch, Underway};
 use crate::domain::id::{AlgoKey, RunId};
 use crate::domain::job::Status;
 use crate::domain::lease::{Rhythm, Verdict};
 use crate::domain::money::Usd;
-use crate::domain::text::pattern_of;
+use crate::domain::text::{pattern_of, plural};
 use crate::domain::time::Timestamp;
 use crate::ops::find::JobName;
 use crate::ops::money::Money;
+use crate::ops::select::Spending;
 use crate::ops::view::status::{
     AlgoStatus, FailedJobView, FailureGroup, Liveness, MoneyToFinish, RunStatus, RunningJobView,
 };
@@ -45,9 +45,15 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
         // What cannot be read is told elsewhere; then the run's own times must do.
         usual.add(&seen, &runs.medians().unwrap_or_default());
     }
-    let limit = submit::limit_usd(context, run_id)?;
-    let caps = budget::caps(&context.settings, limit);
-    let mut status = shape(context, run_id, seen, &usual, (now, caps));
+    let spending = Spending {
+        ordered_usd: submit::limit_usd(context, run_id)?,
+        ..Spending::default()
+    };
+    let mut status = shape(context, run_id, seen, &usual, (now, &spending));
+    if budget::caps(&context.settings, &spending).any() {
+        let stuck = status.algos.iter().filter_map(never_starts);
+        status.warnings.extend(stuck);
+    }
     status.closed = closed_here(context, closed, &status.algos);
     let of_run = |pause: &Closure| {
         let mut algos = status.algos.iter();
@@ -57,12 +63,25 @@ pub fn run_status(context: &OpsContext, run_id: &RunId) -> Result<RunStatus, Ops
     Ok(status)
 }
 
+/// Says which jobs wait although nothing keeps them but that nobody knows what they cost.
+fn never_starts(algo: &AlgoStatus) -> Option<String> {
+    let waiting = algo.counts[Status::Enqueued as usize];
+    (waiting > 0 && algo.unit_usd.is_none()).then(|| {
+        format!(
+            "{} of algo {} of unknown price, which start under no spending limit; give it a \
+             unit_price_usd in config/adapters.yaml (0 if it is free)",
+            plural(waiting, "job is", "jobs are"),
+            algo.algo
+        )
+    })
+}
+
 fn shape(
     context: &OpsContext,
     run_id: &RunId,
     seen: Overview,
     usual: &Usual,
-    (now, caps): (Timestamp, Caps),
+    (now, spending): (Timestamp, &Spending),
 ) -> RunStatus {
     let price = |algo: &str| context.settings.algo(algo).and_then(|a| a.unit_price_usd);
     let algos: Vec<AlgoStatus> = seen
@@ -90,7 +109,7 @@ fn shape(
     let price = |algo: &AlgoStatus| Some(Usd::of(algo.unit_usd?).times(open(algo)));
     let unpriced = algos.iter().filter(|algo| algo.unit_usd.is_none());
     let money = MoneyToFinish {
-        of_run: Money::of(&seen.balance, caps),
+        of_run: Money::of(&seen.balance, &context.settings, spending),
         to_finish_usd: algos.iter().filter_map(price).sum(),
         unpriced: unpriced.map(open).sum(),
         not_registered_usd: seen.not_registered_usd,

@@ -28,6 +28,7 @@ mod cap;
 mod files;
 #[cfg(feature = "postgres")]
 mod fleet;
+mod limit;
 mod log;
 mod orders;
 mod planned;
@@ -36,8 +37,9 @@ mod undo;
 
 pub(super) use asked::{as_chosen, asked_for};
 pub use asked::{intent_of, intents};
+pub use limit::{bounded, limit_usd};
 pub use log::{Intent, RequestKey, RetryOrder};
-pub use orders::{Following, Retried, Retry, Spent, WorkOrder, limit_usd, orders, put_back, retry};
+pub use orders::{Following, Retried, Retry, Spent, WorkOrder, orders, put_back, retry};
 #[cfg(feature = "postgres")]
 pub(super) use orders::{Terms, terms};
 
@@ -125,6 +127,9 @@ pub struct SubmissionPlan {
     pub warnings: Vec<String>,
     /// The run that would be given back instead.
     pub existing: Option<Existing>,
+    /// An algorithm whose jobs would be bought if anybody knew what they cost.
+    #[serde(skip)]
+    pub priceless: Option<String>,
 }
 
 impl SubmissionPlan {
@@ -190,6 +195,8 @@ pub struct Outcome<'a> {
     pub intent: &'a Intent,
     /// Why it will do.
     pub deduplicated: Option<&'static str>,
+    /// What is not as it was asked for, one sentence each.
+    pub warnings: Vec<String>,
 }
 
 impl Outcome<'_> {
@@ -227,6 +234,7 @@ impl Outcome<'_> {
             line,
             intent,
             deduplicated: None,
+            warnings: Vec::new(),
         }
     }
 }
@@ -244,7 +252,7 @@ pub enum SubmitError {
     #[error("the catalogue has no item {0:?}")]
     UnknownItem(String),
     /// None of the algorithms has such a default.
-    #[error("{algos} have no option {name:?}; in their `defaults` are: {known}")]
+    #[error("{algos}: no option {name:?} in `defaults`{}", listed(known))]
     UnknownOption {
         /// The option.
         name: String,
@@ -269,7 +277,7 @@ pub enum SubmitError {
     #[error("this buys the same again, so it needs an Idempotency-Key")]
     KeyMissing,
     /// It costs more than it may.
-    #[error("{jobs} jobs are expected to cost ${}; {limit} is {allowed:.2}", expected.dollars())]
+    #[error("{jobs} jobs are expected to cost ${:.2}; {limit} is {allowed:.2}", expected.dollars())]
     TooDear {
         /// How many jobs.
         jobs: usize,
@@ -282,7 +290,7 @@ pub enum SubmitError {
     },
     /// It costs more than the run may still cost.
     #[error(
-        "{jobs} jobs are expected to cost ${}; of the run's max_cost_usd of {allowed:.2}, {left:.2} is left",
+        "{jobs} jobs are expected to cost ${:.2}; of the run's max_cost_usd of {allowed:.2}, {left:.2} is left",
         expected.dollars()
     )]
     OverRun {
@@ -296,7 +304,7 @@ pub enum SubmitError {
         left: f64,
     },
     /// It may cost more than the token has left for today.
-    #[error("{jobs} jobs may cost up to ${}; what is left of the token's daily cap is {left:.2}", most.dollars())]
+    #[error("{jobs} jobs may cost up to ${:.2}; what is left of the token's daily cap is {left:.2}", most.dollars())]
     OverCap {
         /// How many jobs.
         jobs: usize,
@@ -318,6 +326,11 @@ pub enum SubmitError {
     /// Nobody knows what it costs, and the token has a cap.
     #[error("{0} jobs have no known price, and the token has a daily cap")]
     Unpriced(usize),
+    /// Nobody knows what it costs, so it would start under no limit, and what is submitted has one.
+    #[error(
+        "algo {0} has no known price, so its jobs never start under a cost limit; give it a unit_price_usd in config/adapters.yaml (0 if it is free)"
+    )]
+    NoPrice(String),
     /// The run has another beginning.
     #[error("there is a run called {0}")]
     RunIdTaken(RunId),
@@ -338,6 +351,13 @@ pub enum SubmitError {
 impl From<StoreError> for SubmitError {
     fn from(error: StoreError) -> Self {
         Self::Ops(error.into())
+    }
+}
+
+fn listed(known: &str) -> String {
+    match known {
+        "" => ", which are empty".to_owned(),
+        known => format!("; there are {known}"),
     }
 }
 
@@ -496,6 +516,9 @@ fn check(
         .is_some_and(|hash| *hash != plan.hash)
     {
         return Err(SubmitError::PlanChanged(Box::new(plan.clone())));
+    }
+    if let Some(algo) = &plan.priceless {
+        return Err(SubmitError::NoPrice(algo.clone()));
     }
     let costs = plan.costs();
     let allowed = match asked.max_cost_usd {

@@ -90,7 +90,7 @@ fn format_of(bytes: &[u8]) -> Result<(&'static str, &'static str), String> {
     let known = FORMATS
         .iter()
         .find(|(format, ..)| Some(*format) == reader.format());
-    let (_, ending, media_type) = known.ok_or("it is neither PNG nor JPEG nor WebP")?;
+    let (format, ending, media_type) = known.ok_or("it is neither PNG nor JPEG nor WebP")?;
     let (width, height) = reader
         .into_dimensions()
         .map_err(|error| error.to_string())?;
@@ -99,5 +99,45 @@ fn format_of(bytes: &[u8]) -> Result<(&'static str, &'static str), String> {
             "it has {width} × {height} pixels; at most {MOST_PIXELS} a side are used"
         ));
     }
+    if !is_whole(*format, bytes).unwrap_or(false) {
+        return Err("it is cut off: its end is missing".to_owned());
+    }
     Ok((ending, media_type))
+}
+
+/// Tells whether a picture has its end; nothing if its parts end before it.
+fn is_whole(format: ImageFormat, bytes: &[u8]) -> Option<bool> {
+    let number = |at: usize, size: usize| {
+        let digits = bytes.get(at..at + size)?.iter();
+        Some(digits.fold(0, |sum: usize, digit| (sum << 8) | usize::from(*digit)))
+    };
+    match format {
+        ImageFormat::Png => {
+            let mut at = 8;
+            loop {
+                let end = at + 12 + number(at, 4)?;
+                bytes.get(at..end)?;
+                if &bytes[at + 4..at + 8] == b"IEND" {
+                    return Some(true);
+                }
+                at = end;
+            }
+        }
+        ImageFormat::Jpeg => {
+            // A small picture inside of it has an end of its own.
+            let mut at = 2;
+            while number(at, 2)? != 0xffda {
+                at = match number(at, 2)? {
+                    0xffff => at + 1,
+                    _ => at + 2 + number(at + 2, 2)?,
+                };
+            }
+            Some(bytes[at..].windows(2).any(|pair| pair == [0xff, 0xd9]))
+        }
+        _ => {
+            let size = bytes.get(4..8)?.try_into().ok()?;
+            let size = usize::try_from(u32::from_le_bytes(size)).ok()?;
+            Some(bytes.len() >= size.checked_add(8)?)
+        }
+    }
 }

@@ -100,6 +100,10 @@ pub trait Fleet: Backend {
     /// Returns the workers that serve a run, or all of them.
     fn workers(&self, run: Option<&RunId>) -> Result<Vec<SeenWorker>, StoreError>;
 
+    /// Returns the jobs, each with its worker and run, that these workers had when they fell silent, also where others have taken
+    /// them since.
+    fn lost_jobs(&self, workers: &[String]) -> Result<Vec<(String, RunId, JobId)>, StoreError>;
+
     /// Takes expired leases of every run back, and settles the money of what the dead had ended.
     fn sweep(&self) -> Result<SweepReport, StoreError>;
 

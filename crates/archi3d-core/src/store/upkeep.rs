@@ -71,6 +71,9 @@ pub trait Upkeep: Backend {
     /// Returns the workers of this machine that are at the run.
     fn live_workers(&self, run: &RunId) -> Result<Vec<LiveWorker>, StoreError>;
 
+    /// Returns the workers of the run that are gone, or are on another machine: nobody here holds their journals.
+    fn gone_workers(&self, run: &RunId) -> Result<Vec<WorkerId>, StoreError>;
+
     /// Returns what attempts made that could not be published.
     fn kept(&self, run: &RunId) -> Vec<Kept>;
 

@@ -97,7 +97,7 @@ pub(super) fn next_steps(
                 bought_again,
             ))
         }
-        ReasonCode::OverBudget => Some(step(&more_money(numbers), plain)),
+        ReasonCode::OverBudget => Some(more_money(numbers)),
         ReasonCode::UnknownPrice => Some(step(
             "give it a unit_price_usd in config/adapters.yaml, then see",
             Step::Plan,
@@ -124,18 +124,27 @@ fn is_over(snapshot: &JobSnapshot) -> bool {
 }
 
 /// Says when a job that a limit refuses can run.
-fn more_money(numbers: &Numbers) -> String {
+fn more_money(numbers: &Numbers) -> NextStep {
     let price = Usd::of(numbers.unit_usd.unwrap_or_default())
         - Usd::of(numbers.reserved_usd.unwrap_or_default());
-    let refuses = |of: &str| {
-        let mut limits = numbers.money.limits.iter();
-        limits.any(|limit| limit.of == of && limit.left_usd < price)
+    let mut limits = numbers.money.limits.iter();
+    let refuses = limits.find(|limit| limit.of == "run" && limit.left_usd < price);
+    let set_by = refuses.map(|limit| limit.set_by);
+    let what = match set_by {
+        Some("max_cost_usd") => {
+            "run it above the max_cost_usd of its order; AMOUNT is what the run may cost in all"
+        }
+        Some(_) => "run it once budget.run_usd in config/global.yaml is raised",
+        None => {
+            "run it tomorrow (a day ends at midnight UTC), or once budget.day_usd in \
+             config/global.yaml is raised"
+        }
     };
-    if refuses("run") {
-        "run it once budget.run_usd in config/global.yaml is raised".to_owned()
-    } else {
-        "run it tomorrow (a day ends at midnight UTC), or once budget.day_usd in \
-         config/global.yaml is raised"
-            .to_owned()
+    NextStep {
+        what: what.to_owned(),
+        step: Step::Run(RunOptions {
+            raises: set_by == Some("max_cost_usd"),
+            ..RunOptions::default()
+        }),
     }
 }

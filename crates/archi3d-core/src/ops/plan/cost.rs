@@ -126,10 +126,11 @@ impl Planner<'_> {
     /// Returns why a limit would refuse a job, as the engine does: what is bought
     /// already asks no limit.
     pub(super) fn too_dear(&self, fate: PlannedAction, price: &PlannedCost) -> Option<Reason> {
-        if fate != PlannedAction::Run || self.request.dry_run || !self.caps.any() {
+        if fate != PlannedAction::Run || self.request.dry_run {
             return None;
         }
-        if price.unknown {
+        // What is ordered over the network has a limit, whatever else has none.
+        if price.unknown && (self.caps.any() || self.prices_blocked) {
             let words = "of unknown price, which do not start under a spending limit";
             return Some(Reason::new(ReasonCode::UnknownPrice, words));
         }

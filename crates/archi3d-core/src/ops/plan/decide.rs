@@ -18,12 +18,12 @@ use crate::domain::select::{Decision, Seen as State, SkipReason};
 use crate::domain::time::Timestamp;
 use crate::engine::{Algorithm, Algorithms, BREAKER_PAUSE, QueuedJob, unusable_picture};
 use crate::ops::find::JobName;
-use crate::ops::money::{self, Limit, Money};
+use crate::ops::money::{Limit, Money};
 use crate::ops::reuse::Forecast;
 use crate::ops::select::{
     self, WorkerRequest, algorithm, arrange, copies_go_first, finds, is_findable, on_trial,
 };
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, budget};
 use crate::store::providers::{Closable, Closure};
 use crate::store::runs::{RunMoney, Runs};
 use crate::store::{JobRecord, JobSnapshot};
@@ -94,7 +94,8 @@ impl<'a> Planner<'a> {
         runs: Arc<dyn Runs>,
         is_new: bool,
     ) -> Result<Self, OpsError> {
-        let (run_id, caps) = (&request.run_id, money::caps(context, request));
+        let (run_id, spending) = (&request.run_id, &request.spending);
+        let caps = budget::caps(&context.settings, spending);
         // A run that is only planned has no money yet, and a fleet does not know it.
         let money = if is_new {
             runs.money(run_id).unwrap_or_default()
@@ -108,7 +109,7 @@ impl<'a> Planner<'a> {
             context,
             request,
             now: runs.now()?,
-            limits: Money::of(&money.balance, caps).limits,
+            limits: Money::of(&money.balance, &context.settings, spending).limits,
             money,
             caps,
             closed: all(Closable::Provider),
@@ -188,7 +189,11 @@ impl<'a> Planner<'a> {
 
     /// Returns the same, with what the limits leave.
     pub(in crate::ops) fn limited_money(&self) -> Money {
-        Money::of(&self.money.balance, self.caps)
+        Money::of(
+            &self.money.balance,
+            &self.context.settings,
+            &self.request.spending,
+        )
     }
 
     /// Returns the moment that it plans for.

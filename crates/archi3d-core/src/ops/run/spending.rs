@@ -10,7 +10,7 @@ use crate::ops::budget::{Question, caps};
 use crate::ops::plan::Planner;
 use crate::ops::select::{self, WorkerRequest, algorithm, on_trial, price_of};
 use crate::ops::view::plan::{PlannedAction, PlannedCost};
-use crate::ops::{OpsContext, OpsError};
+use crate::ops::{OpsContext, OpsError, submit};
 use crate::store::JobRecord;
 use crate::store::budget::Prepared;
 
@@ -88,7 +88,7 @@ pub(super) fn due(
     });
     let prices: Vec<(Option<f64>, usize)> = prices.chain(served).collect();
     let due = Due::of(&prices, request.limit);
-    let caps = caps(&context.settings, request.spending.budget_usd);
+    let caps = caps(&context.settings, &request.spending);
     if !caps.any() || due.usd <= 0.0 {
         return due;
     }
@@ -142,6 +142,7 @@ pub fn question(context: &OpsContext, request: &WorkerRequest) -> Option<Questio
     if context.workspace.run(&request.run_id).fleet().exists() {
         return None;
     }
+    let request = &submit::bounded(context, request).ok()?;
     let runs = context.local().runs().ok()?;
     let run = runs.jobs(&request.run_id, request.rhythm).ok()?;
     let due = due_by_plan(context, request, run.jobs).ok()?;
@@ -184,7 +185,7 @@ pub(super) fn money(
         return Ok(None);
     }
     let context = reporter.context;
-    let caps = caps(&context.settings, request.spending.budget_usd);
+    let caps = caps(&context.settings, &request.spending);
     let mut ready = Prepared::default();
     if caps.any() {
         let price = |algo: &str| {

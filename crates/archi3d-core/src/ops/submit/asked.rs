@@ -36,9 +36,11 @@ fn known_of(
 ) -> Result<Option<serde_json::Result<Arc<Intent>>>, OpsError> {
     #[cfg(feature = "postgres")]
     {
-        let paths = context.workspace.run(run);
-        let on_files = paths.manifest().exists() && !paths.fleet().exists();
-        let server = if on_files { None } else { context.fleet()? };
+        let server = if is_elsewhere(context, run) {
+            context.fleet()?
+        } else {
+            None
+        };
         let asked = server.map(|server| fleet::asked(&*server, run));
         if let Some(asked) = asked.transpose()?.flatten() {
             return Ok(Some(asked.map(Arc::new)));
@@ -46,6 +48,13 @@ fn known_of(
     }
     let lines = Lines::read(&context.workspace)?;
     Ok(lines.of_run(run).cloned().map(Ok))
+}
+
+/// Tells whether a run does not live in this folder.
+#[cfg(feature = "postgres")]
+pub(super) fn is_elsewhere(context: &OpsContext, run: &RunId) -> bool {
+    let paths = context.workspace.run(run);
+    paths.fleet().exists() || !paths.manifest().exists()
 }
 
 /// Returns the submission that led to a run, for those who look: one that cannot be read shows nothing.

@@ -19,7 +19,8 @@ pub(super) fn fits_cap(plan: &SubmissionPlan, most: Usd, left: f64) -> Result<()
         return Err(SubmitError::OverCap {
             jobs: plan.jobs,
             most,
-            left,
+            // No debt, and no nothing with a sign.
+            left: left.max(0.0) + 0.0,
         });
     }
     Ok(())

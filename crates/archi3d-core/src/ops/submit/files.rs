@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::cap::ordered_on_files;
+use super::limit::keeps_its_limit;
 use super::log::{Held, Kept, Line, Lines};
 use super::planned::{Planned, algos, items, planned};
 use super::queue::{self, Order};
@@ -259,6 +260,12 @@ fn take_up(order: &Order, lines: &Lines) -> Result<Step, SubmitError> {
         Some(Known::Earlier(intent, line)) => {
             let outcome = Outcome {
                 deduplicated: Some(word_of(status_of(&line))),
+                warnings: Vec::from_iter(keeps_its_limit(
+                    &intent,
+                    lines.retries_of(&intent.run_id),
+                    status_of(&line),
+                    asked,
+                )),
                 line,
                 intent: &intent,
             };

@@ -23,6 +23,7 @@ use crate::store::{Blob, Fleet};
 
 use super::asked::unreadable;
 use super::cap::under_cap;
+use super::limit::keeps_its_limit;
 use super::log::{Again, RequestKey, RetryOrder};
 use super::planned::{Planned, planned};
 use super::{
@@ -232,10 +233,17 @@ fn known(
         return Ok(Answer::New);
     };
     let status = status_of(&line);
+    let (counted, max_cost_usd, accepted_usd) = c.again(intent.run_id.as_str())?;
+    let again = Again {
+        counted_usd: counted.dollars(),
+        max_cost_usd,
+        accepted_usd,
+    };
     let outcome = Outcome {
         line,
         intent: &intent,
         deduplicated: Some(word_of(status)),
+        warnings: Vec::from_iter(keeps_its_limit(&intent, again, status, asked)),
     };
     let told = outcome.told(written);
     remember(c, asked, run_no, &told)?;

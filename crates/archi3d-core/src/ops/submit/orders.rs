@@ -27,8 +27,9 @@ use crate::workspace::lock::FileLock;
 #[cfg(feature = "postgres")]
 use super::cap::under_cap;
 use super::cap::{fits_cap, ordered_anywhere};
+use super::limit::{again, allowed};
 use super::log::{Again, Held, Intent, Line, Lines, RequestKey, RetryOrder};
-use super::{REMEMBERED, SubmissionPlan, SubmitError, asked_for, intent_of, summary};
+use super::{REMEMBERED, SubmissionPlan, SubmitError, asked_for, summary};
 
 /// What a worker that follows is to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -241,19 +242,6 @@ fn order_of(
         reuse: intent.is_some_and(|intent| intent.dedupes),
         jobs,
     }
-}
-
-/// Returns what a run may cost in all; nothing where nobody said so.
-fn allowed(intent: Option<&Intent>, again: Again) -> Option<f64> {
-    let Some(intent) = intent else {
-        return again.max_cost_usd;
-    };
-    // What was free when it was asked for stays free.
-    let most = again.max_cost_usd.or(intent.max_cost_usd);
-    let most = most.unwrap_or_default();
-    // What was counted of a cap is what it may spend.
-    let counted = intent.committed_usd.map(|usd| usd + again.counted_usd);
-    Some(most.min(counted.unwrap_or(most)))
 }
 
 /// Narrows orders to the jobs that still wait.
@@ -481,31 +469,6 @@ fn check_budget(
         allowed,
         left,
     })
-}
-
-/// Returns what a run may cost in all, as somebody ordered it: what workers that follow keep to. Of one that was to cost
-/// nothing nobody said a limit.
-pub fn limit_usd(context: &OpsContext, run: &RunId) -> Result<Option<f64>, OpsError> {
-    let intent = if context.workspace.run(run).fleet().exists() {
-        intent_of(context, run)?
-    } else {
-        Lines::read(&context.workspace)?.of_run(run).cloned()
-    };
-    let again = again(context, run)?;
-    let said = again
-        .max_cost_usd
-        .or(intent.as_ref().and_then(|intent| intent.max_cost_usd));
-    Ok(said.and_then(|_| allowed(intent.as_deref(), again)))
-}
-
-fn again(context: &OpsContext, run: &RunId) -> Result<Again, OpsError> {
-    #[cfg(feature = "postgres")]
-    if context.workspace.run(run).fleet().exists()
-        && let Some(server) = context.fleet()?
-    {
-        return super::fleet::again(&*server, run);
-    }
-    Ok(Lines::read(&context.workspace)?.retries_of(run))
 }
 
 /// Writes an order down with what is answered, if what was ordered today leaves room for it and the same is not ordered already.

@@ -9,6 +9,7 @@ use crate::domain::id::{JobId, RunId};
 use crate::domain::item_name::any_matches;
 use crate::domain::job::JobState;
 use crate::domain::plan::{AlgoSelection, CatalogItem, ItemFilter, Plan as Jobs, select_algos};
+use crate::domain::reason::ReasonCode;
 use crate::domain::text::hex;
 use crate::ops::OpsContext;
 use crate::ops::batch::{self, ConfiguredAlgos};
@@ -182,5 +183,10 @@ pub(super) fn summary(plan: &Plan, payload_hash: &str) -> SubmissionPlan {
             .collect(),
         warnings: plan.warnings.clone(),
         existing: None,
+        priceless: plan
+            .jobs
+            .iter()
+            .find(|job| job.reason.code == ReasonCode::UnknownPrice)
+            .map(|job| job.name.algo.clone()),
     }
 }

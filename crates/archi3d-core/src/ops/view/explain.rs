@@ -139,4 +139,6 @@ pub struct RunOptions {
     pub retries: Option<u32>,
     /// Buy it again although it may have been billed.
     pub resubmit_unknown: bool,
+    /// Under another limit than the run was ordered with.
+    pub raises: bool,
 }

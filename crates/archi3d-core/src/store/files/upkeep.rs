@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::domain::finding::Finding;
-use crate::domain::id::RunId;
+use crate::domain::id::{RunId, WorkerId};
 use crate::domain::plan::Plan;
 use crate::domain::time::Clock;
 use crate::store::artifacts::Shared;
@@ -111,6 +111,10 @@ impl Upkeep for FileUpkeep {
 
     fn live_workers(&self, run: &RunId) -> Result<Vec<LiveWorker>, StoreError> {
         workers::live_workers(&self.workspace, run)
+    }
+
+    fn gone_workers(&self, run: &RunId) -> Result<Vec<WorkerId>, StoreError> {
+        workers::gone_workers(&self.workspace, run)
     }
 
     fn kept(&self, run: &RunId) -> Vec<Kept> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::id::RunId;
+use crate::domain::id::{RunId, WorkerId};
 use crate::store::error::{IoContext as _, StoreError};
 use crate::store::upkeep::LiveWorker;
 use crate::workspace::lock;
@@ -21,6 +21,17 @@ pub(super) fn live_workers(
         .iter()
         .filter(|found| lock::is_held(&found.path).unwrap_or(false));
     Ok(held.filter_map(|found| opened(&found.path)).collect())
+}
+
+/// Returns the workers whose journals of the run nobody holds.
+pub(super) fn gone_workers(
+    workspace: &Workspace,
+    run: &RunId,
+) -> Result<Vec<WorkerId>, StoreError> {
+    let folder = workspace.run(run).journals();
+    let journals = journal::all(&folder).context("list", &folder)?.into_iter();
+    let gone = journals.filter(|found| !lock::is_held(&found.path).unwrap_or(true));
+    Ok(gone.map(|found| found.worker_id).collect())
 }
 
 fn opened(path: &Path) -> Option<LiveWorker> {

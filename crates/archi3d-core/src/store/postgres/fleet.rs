@@ -323,6 +323,10 @@ impl Fleet for PgFleet {
         tend::workers(self, run)
     }
 
+    fn lost_jobs(&self, workers: &[String]) -> Result<Vec<(String, RunId, JobId)>, StoreError> {
+        tend::lost_jobs(self, workers)
+    }
+
     fn sweep(&self) -> Result<SweepReport, StoreError> {
         tend::sweep(self)
     }

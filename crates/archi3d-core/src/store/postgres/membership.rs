@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::domain::id::{JobId, RunId};
+
 use super::claim::span;
 use super::connect::Connection;
 use super::error::PgResult;
@@ -146,6 +148,26 @@ pub fn runs_to_serve(
         })
     };
     rows.iter().map(read).collect()
+}
+
+/// Returns the jobs that these workers had when they fell silent, each with its worker and run.
+pub fn lost_jobs(
+    connection: &mut Connection,
+    workers: &[String],
+) -> PgResult<Vec<(String, RunId, JobId)>> {
+    let sql = &statements::LOST_JOBS;
+    let rows = connection.rows(sql, &[&workers])?;
+    let read = |row| {
+        let mut cells = Reader::new(row, sql);
+        let (worker, run, job): (String, &str, &str) =
+            (cells.take()?, cells.take()?, cells.take()?);
+        Ok(RunId::parse(run)
+            .ok()
+            .zip(JobId::parse(job).ok())
+            .map(|(run, job)| (worker, run, job)))
+    };
+    let read = rows.iter().filter_map(|row| read(row).transpose());
+    read.collect()
 }
 
 /// Returns the workers that serve a run, or all of them, in the order in which they came up.

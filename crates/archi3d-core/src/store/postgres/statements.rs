@@ -322,6 +322,9 @@ statements! {
     LEASE_HEALTH = "lease_health",
         [INT8]
         => [INT8, INT8, INT8, FLOAT8, FLOAT8];
+    LOST_JOBS = "lost_jobs",
+        [TEXT_ARRAY]
+        => [TEXT, TEXT, TEXT];
     RECOVERY_STATS = "recovery_stats",
         [INT8, FLOAT8]
         => [TEXT, INT8, FLOAT8];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{PgFleet, bytes};
-use crate::domain::id::RunId;
+use crate::domain::id::{JobId, RunId};
 use crate::store::StoreError;
 use crate::store::fleet::{PruneReport, SeenWorker, SweepReport};
 use crate::store::postgres::{act, import, keep, membership, migrate, money};
@@ -36,6 +36,15 @@ pub(super) fn workers(
         }
     };
     runs.ask(|c| membership::workers(c, run_no))
+}
+
+/// Returns what workers had when they fell silent, each job with its worker and run.
+pub(super) fn lost_jobs(
+    context: &PgFleet,
+    workers: &[String],
+) -> Result<Vec<(String, RunId, JobId)>, StoreError> {
+    let runs = context.all_runs()?;
+    runs.ask(|c| membership::lost_jobs(c, workers))
 }
 
 /// Takes expired leases of every run back, and settles the money of what the dead had ended.
