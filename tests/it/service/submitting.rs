@@ -347,6 +347,7 @@ fn a_token_orders_no_more_in_a_day_than_its_cap(store: Store) {
     let refused = post("often", "100001", 1.0).expect_problem(409, "budget-exceeded");
     let detail = refused["detail"].as_str().expect("a text");
     assert!(detail.contains("daily cap is 0.60"), "{detail}");
+    assert!(detail.contains("1 job may cost up to $0.75;"), "{detail}");
     post("paid", "100001", 1.0).expect(201);
     post("paid", "100002", 1.0).expect(201);
     post("paid", "100003", 1.0).expect_problem(409, "budget-exceeded");

@@ -15,6 +15,7 @@ use crate::domain::item_name::ItemName;
 use crate::domain::job::Status;
 use crate::domain::money::Usd;
 use crate::domain::plan::AlgoError;
+use crate::domain::text::{counted, dollars};
 use crate::domain::time::Timestamp;
 use crate::ops::names::{self, RunLine};
 use crate::ops::status::run_status;
@@ -277,7 +278,7 @@ pub enum SubmitError {
     #[error("this buys the same again, so it needs an Idempotency-Key")]
     KeyMissing,
     /// It costs more than it may.
-    #[error("{jobs} jobs are expected to cost ${:.2}; {limit} is {allowed:.2}", expected.dollars())]
+    #[error("{}; {limit} is {allowed:.2}", expectation(*jobs, *expected))]
     TooDear {
         /// How many jobs.
         jobs: usize,
@@ -290,8 +291,8 @@ pub enum SubmitError {
     },
     /// It costs more than the run may still cost.
     #[error(
-        "{jobs} jobs are expected to cost ${:.2}; of the run's max_cost_usd of {allowed:.2}, {left:.2} is left",
-        expected.dollars()
+        "{}; of the run's max_cost_usd of {allowed:.2}, {left:.2} is left",
+        expectation(*jobs, *expected)
     )]
     OverRun {
         /// How many jobs.
@@ -304,7 +305,11 @@ pub enum SubmitError {
         left: f64,
     },
     /// It may cost more than the token has left for today.
-    #[error("{jobs} jobs may cost up to ${:.2}; what is left of the token's daily cap is {left:.2}", most.dollars())]
+    #[error(
+        "{} may cost up to {}; what is left of the token's daily cap is {left:.2}",
+        counted(*jobs, "job"),
+        dollars(most.dollars())
+    )]
     OverCap {
         /// How many jobs.
         jobs: usize,
@@ -324,7 +329,7 @@ pub enum SubmitError {
         most: f64,
     },
     /// Nobody knows what it costs, and the token has a cap.
-    #[error("{0} jobs have no known price, and the token has a daily cap")]
+    #[error("there is no known price for {}, and the token has a daily cap", counted(*.0, "job"))]
     Unpriced(usize),
     /// Nobody knows what it costs, so it would start under no limit, and what is submitted has one.
     #[error(
@@ -543,4 +548,11 @@ fn check(
         Some((cap, ordered)) => fits_cap(plan, asked.most(plan), cap - ordered),
         None => Ok(()),
     }
+}
+
+/// Says what jobs are expected to cost.
+fn expectation(jobs: usize, expected: Usd) -> String {
+    let are = if jobs == 1 { "is" } else { "are" };
+    let (jobs, expected) = (counted(jobs, "job"), dollars(expected.dollars()));
+    format!("{jobs} {are} expected to cost {expected}")
 }
