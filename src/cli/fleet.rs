@@ -8,7 +8,7 @@ use crate::cli::Global;
 use crate::cli::error::{CliError, Exit};
 use crate::cli::signal::STOP_GRACE;
 use crate::cli::ui::Ui;
-use crate::cli::worker::{Lease, dollars, gigabytes, lease, parallel, seconds};
+use crate::cli::worker::{Lease, dollars, gigabytes, lease, parallel, seconds, worker_name};
 
 #[cfg(feature = "postgres")]
 mod answers;
@@ -114,7 +114,7 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "SECS", value_parser = seconds, allow_hyphen_values = true)]
     until_idle: Option<Duration>,
     /// What this worker is called [default: a new name at every start]
-    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
+    #[arg(long, value_name = "NAME", env = "WORKER_ID", value_parser = worker_name, allow_hyphen_values = true)]
     worker_id: Option<String>,
     /// How long running jobs may go on after SIGTERM before they are stopped and given back, in
     /// seconds [default: 20]

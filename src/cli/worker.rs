@@ -21,6 +21,7 @@ use crate::cli::ui::Ui;
 use archi3d_core::cancel::{Cancel, Stage};
 use archi3d_core::domain::id::{AlgoKey, RunId};
 use archi3d_core::domain::lease::Rhythm;
+use archi3d_core::domain::naming;
 use archi3d_core::domain::order::JobOrder;
 use archi3d_core::engine::Canary;
 use archi3d_core::engine::event::Summary;
@@ -31,6 +32,9 @@ use archi3d_core::ops::{OpsContext, notify};
 
 /// More threads than this help nobody and exhaust the machine.
 const MAX_PARALLEL: usize = 1024;
+
+/// No file system takes a longer name.
+const MAX_NAME: usize = 180;
 
 /// The longest time an option takes, in seconds: a year.
 const MAX_SECONDS: f64 = 366.0 * 86_400.0;
@@ -146,7 +150,7 @@ pub struct WorkerArgs {
     until_idle: Option<Duration>,
 
     /// On a fleet run: what this worker is called [default: a new name at every start]
-    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
+    #[arg(long, value_name = "NAME", env = "WORKER_ID", value_parser = worker_name, allow_hyphen_values = true)]
     worker_id: Option<String>,
 
     /// On a fleet run whose pictures lie in a bucket: how many gigabytes of them are kept on
@@ -317,7 +321,7 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
     let paths = context.workspace.run(run_id);
     if !paths.manifest().exists() {
         ui.say(&format!(
-            "results: `archi3d fleet pull --run-id {run}` brings them to where the run was pushed from"
+            "results: `fleet pull --run-id {run}`, in the workspace that pushed the run, brings them there"
         ));
         return;
     }
@@ -447,6 +451,20 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
         Ok(usd) if usd.is_finite() && usd >= 0.0 => Ok(usd),
         _ => Err("must be a number of US dollars, 0 or more, such as 2.50".into()),
     }
+}
+
+/// Takes what a worker is called.
+pub(super) fn worker_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("must have a letter; leave it out for a new name at every start".into());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("must have no control characters".into());
+    }
+    if naming::spool_dir(text).len() > MAX_NAME {
+        return Err(format!("must be at most {MAX_NAME} bytes"));
+    }
+    Ok(text.to_owned())
 }
 
 pub(super) fn gigabytes(text: &str) -> Result<f64, String> {

@@ -543,6 +543,7 @@ fn arrive_one(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Resul
     let mark = FleetMark {
         v: 1,
         state: FleetState::Pushed,
+        pulled: false,
         push: text("push"),
         run_id: run_id.to_string(),
         server,

@@ -54,11 +54,12 @@ impl Sent {
 pub(super) struct Dead(Vec<(PathBuf, Spool)>);
 
 impl Dead {
-    pub(super) fn names(&self) -> HashSet<&str> {
+    pub(super) fn names(&self) -> HashSet<String> {
         // Whose endings are all sent: nothing of theirs will be asked for any more.
         let told = self.0.iter().filter(|(_, spool)| is_told(spool));
         let names = told.filter_map(|(path, _)| path.file_name());
-        names.filter_map(|name| name.to_str()).collect()
+        let names = names.filter_map(|name| name.to_str());
+        names.map(naming::worker_of_spool).collect()
     }
 
     /// Tells whether the spool of a folder is among them.
@@ -134,7 +135,8 @@ impl PgStore {
         self.send_endings(&dead, &mut sent)?;
         self.adopt_made(&dead, true, None, &mut sent)?;
         self.rare().stuck.clone_from(&sent.stuck);
-        let names: Vec<&str> = dead.names().into_iter().collect();
+        let names = dead.names();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         self.sweep(None, &names)?;
         let finished = self.tidy_staging(&dead, &mut sent)?;
         self.tidy_inputs(&dead.names())?;
@@ -324,7 +326,7 @@ impl PgStore {
         &self,
         hold: Hold,
         attempts: &[view::AttemptView],
-        dead: &HashSet<&str>,
+        dead: &HashSet<String>,
     ) -> bool {
         let host = Some(self.identity.facts.host.as_str());
         attempts.iter().any(|other| {
