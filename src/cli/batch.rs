@@ -103,6 +103,11 @@ fn create(args: &CreateArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
     }
     if !report.dry_run && report.enqueued > 0 {
         let run = quoted(report.run_id.as_str());
+        if context.workspace.run(&report.run_id).in_fleet() {
+            ui.hint(&format!(
+                "first, to hand the new jobs over: archi3d fleet push --run-id {run}"
+            ));
+        }
         ui.hint(&format!("to see what it costs: archi3d run plan {run}"));
         ui.hint(&format!("to make the models: archi3d run worker {run}"));
     }

@@ -6,7 +6,11 @@ use clap::Args;
 
 use crate::cli::signal::STOP_GRACE;
 use crate::cli::worker::seconds;
+use archi3d_core::domain::naming;
 use archi3d_core::ops::select::FleetRequest;
+
+/// The folder of a longer name would have a name that no file system takes.
+const MAX_NAME: usize = 180;
 
 /// How workers end.
 #[derive(Debug, Args)]
@@ -29,7 +33,7 @@ pub struct FleetArgs {
     #[arg(long, value_name = "URL")]
     wake: Option<String>,
     /// What this worker is called [default: a new name at every start]
-    #[arg(long, value_name = "NAME", env = "WORKER_ID")]
+    #[arg(long, value_name = "NAME", env = "WORKER_ID", value_parser = worker_name, allow_hyphen_values = true)]
     worker_id: Option<String>,
     /// How many gigabytes of pictures fetched from a bucket are kept here [default: 10]
     #[arg(long, value_name = "GB", value_parser = gigabytes, allow_hyphen_values = true)]
@@ -74,4 +78,18 @@ fn gigabytes(text: &str) -> Result<f64, String> {
         Ok(size) if size.is_finite() && size >= 0.0 => Ok(size),
         _ => Err("must be a number of gigabytes, 0 or more, such as 20".into()),
     }
+}
+
+/// Takes what a worker is called.
+fn worker_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("must have a letter; leave it out for a new name at every start".into());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("must have no control characters".into());
+    }
+    if naming::spool_dir(text).len() > MAX_NAME {
+        return Err(format!("must be at most {MAX_NAME} bytes"));
+    }
+    Ok(text.to_owned())
 }

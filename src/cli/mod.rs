@@ -260,9 +260,8 @@ fn dispatch(args: Vec<OsString>, early: &Ui) -> Exit {
         Err(error) => return show_clap(&error, early),
     };
     let ui = Ui::new(cli.global.color, cli.global.json, cli.global.verbose);
-    if let Some(folder) = &cli.global.workspace {
-        program::act_on(folder);
-    }
+    let global = &cli.global;
+    program::act_on(global.workspace.as_deref(), global.store.as_deref());
     let told = ui.clone();
     trace::hear(move |trouble| told.warn(&trouble));
     let ended = match cli.command {

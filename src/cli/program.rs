@@ -41,13 +41,29 @@ const COMMANDS: &[&str] = &[
 /// The commands that act on no workspace, or make one.
 const ELSEWHERE: &[&str] = &["completions", "demo", "help", "init", "man", "self-check"];
 
-/// The workspace that the commands act on which are printed, if it was given.
+/// The workspace and the store that the commands act on which are printed, if they were given.
 static GIVEN: OnceLock<String> = OnceLock::new();
 
-/// Has commands that are printed act on the workspace that was given.
-pub fn act_on(folder: &Path) {
-    let folder = shell_word(&folder.display().to_string());
-    GIVEN.get_or_init(|| format!(" --workspace {folder}"));
+/// Has commands that are printed act on the workspace and the store that were given.
+pub fn act_on(folder: Option<&Path>, store: Option<&str>) {
+    GIVEN.get_or_init(|| given(folder, store));
+}
+
+fn given(folder: Option<&Path>, store: Option<&str>) -> String {
+    let folder = folder.map(|folder| shell_word(&folder.display().to_string()));
+    let folder = folder.map(|folder| format!(" --workspace {folder}"));
+    let store = store.map(|url| {
+        let login = url.split_once("://").map_or("", |(_, rest)| rest);
+        let login = login.split('/').next().unwrap_or_default();
+        let login = login.rsplit_once('@').map_or("", |(login, _)| login);
+        // A password is for nobody's screen.
+        if login.contains(':') || url.contains("password") {
+            r#" --store "$ARCHI3D_STORE""#.to_owned()
+        } else {
+            format!(" --store {}", shell_word(url))
+        }
+    });
+    [folder, store].into_iter().flatten().collect()
 }
 
 /// Returns what to type to start this program.
@@ -169,6 +185,15 @@ mod tests {
         ] {
             assert_eq!(rewritten(text, "archi3d", option), wanted);
             assert_eq!(rewritten(wanted, "archi3d", option), wanted);
+        }
+    }
+
+    #[test]
+    fn a_store_that_was_given_is_named_again_and_its_password_is_not() {
+        let plain = given(Some(Path::new("w")), Some("postgresql://u@h/d"));
+        assert_eq!(plain, " --workspace w --store postgresql://u@h/d");
+        for secret in ["postgresql://u:secret@h/d", "host=h password=secret"] {
+            assert_eq!(given(None, Some(secret)), r#" --store "$ARCHI3D_STORE""#);
         }
     }
 

@@ -93,7 +93,8 @@ impl Counts {
     }
 
     fn line(&self, left: Option<Duration>) -> String {
-        let mut line = format!("{}/{}: {}", self.ended, self.total, self.words());
+        let total = self.total.max(self.ended);
+        let mut line = format!("{}/{total}: {}", self.ended, self.words());
         if let Some(left) = left {
             let _ = write!(line, ", about {} left", short_duration(left));
         }
@@ -276,6 +277,8 @@ impl Sink for Progress {
             return;
         }
         if let Some(bar) = &state.bar {
+            // What is pushed meanwhile, or failed and is tried again, comes on top.
+            bar.set_length(state.counts.total.max(state.counts.ended) as u64);
             bar.set_position(state.counts.ended as u64);
             bar.set_message(state.counts.words());
         } else if state.last_line.is_some_and(|at| at.elapsed() >= LINE_EVERY) {

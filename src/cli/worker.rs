@@ -276,7 +276,7 @@ fn say_where(summary: &Summary, run_id: &RunId, context: &OpsContext, ui: &Ui) {
     let paths = context.workspace.run(run_id);
     if !paths.manifest().exists() {
         ui.say(&format!(
-            "results: `archi3d fleet pull --run-id {run}` brings them to where the run was pushed from"
+            "results: `fleet pull --run-id {run}`, in the workspace that pushed the run, brings them there"
         ));
         return;
     }

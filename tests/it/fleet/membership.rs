@@ -2,6 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -306,4 +307,143 @@ fn what_a_dead_worker_brought_and_did_not_settle_is_settled_before_a_lane_is_cal
     let _ = fleet.worker(&workspace, &under_limit).wait().expect_code(0);
     assert_eq!(fleet.count("succeeded"), 2);
     assert_eq!((fleet.number(SPENT), fleet.number(RESERVED)), (400_000, 0));
+}
+
+#[test]
+fn a_name_that_no_folder_can_have_keeps_its_results_within_the_spool_for_the_next_worker() {
+    for name in ["rack1/node3", "../../escaped", "..", "a:b*"] {
+        let Some(mut fleet) = Fleet::new() else {
+            return;
+        };
+        let workspace = mocks(2, "wait_file: go");
+        fleet.push(&workspace);
+        let named = ["--worker-id", name, "--lease-secs", "8", "-j", "2"];
+        let worker = fleet.worker(&workspace, &named);
+        wait_until("both jobs run", || fleet.count("running") == 2);
+        let owner = "SELECT DISTINCT lease_owner FROM archi3d.jobs";
+        assert_eq!(fleet.texts(owner), [name]);
+        fleet.allow_connections(false);
+        workspace.write("go", b"");
+        let spool = workspace.outside().join("spool");
+        wait_until("what both brought is spooled", || {
+            let files = crate::support::process::files_with(&spool, "\"succeeded\"");
+            let text = |path: &String| std::fs::read_to_string(path).unwrap_or_default();
+            let count = |path| text(path).matches("\"succeeded\"").count();
+            files.iter().map(count).sum::<usize>() == 2
+        });
+        let _ = worker.kill();
+        let kept = crate::support::process::files_with(workspace.outside(), "\"succeeded\"");
+        let kept = Path::new(&kept[0]).strip_prefix(&spool);
+        // The run, the worker, the file.
+        assert_eq!(kept.expect("in the spool").components().count(), 3);
+        fleet.allow_connections(true);
+        let next = fleet.worker(&workspace, &["--worker-id", "other", "--lease-secs", "2"]);
+        let said = next.wait().expect_code(0);
+        assert_eq!(fleet.count("succeeded"), 2, "{said}");
+        assert_eq!(executions(&workspace).len(), 2, "{name}: {said}");
+    }
+}
+
+#[test]
+fn names_that_nobody_can_read_are_refused() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(1, "");
+    fleet.push(&workspace);
+    for name in ["", "  ", "two\nlines", &"x".repeat(181)] {
+        for words in [
+            &["run", "worker", "--run-id", "rk"][..],
+            &["fleet", "worker"],
+        ] {
+            let words = [words, &["--worker-id", name]].concat();
+            let said = fleet.run(&workspace, &words).expect_code(2);
+            let _ = said.expect_stderr("worker-id");
+        }
+    }
+    assert!(executions(&workspace).is_empty());
+}
+
+#[test]
+fn a_worker_of_all_runs_refuses_a_name_at_work_and_a_channel_that_is_none() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(2, "wait_file: go");
+    fleet.push(&workspace);
+    let first = fleet.worker(&workspace, &["--worker-id", "w1"]);
+    wait_until("a job runs", || fleet.count("running") == 1);
+    let idle = ["--until-idle", "1"];
+    let named = fleet.server(&workspace, &[&idle[..], &["--worker-id", "w1"]].concat());
+    let said = named.wait().expect_code(2);
+    let _ = said.expect_stderr("a worker called w1 is at work already");
+    let woken = fleet.server(&workspace, &[&idle[..], &["--wake", "http://x"]].concat());
+    let said = woken.wait().expect_code(2);
+    let _ = said.expect_stderr("no redis:// address");
+    workspace.write("go", b"");
+    let _ = first.wait().expect_code(0);
+    // Its name is free again, for either kind.
+    let wake = ["--wake", "redis://127.0.0.1:1", "--worker-id", "w1"];
+    let said = fleet
+        .server(&workspace, &[&idle[..], &wake].concat())
+        .wait();
+    let _ = said.expect_code(0);
+    let told = fleet.worker(&workspace, &[&["--redo"][..], &wake].concat());
+    let said = told.wait().expect_code(0);
+    assert_eq!(
+        said.stderr.matches("does not wake this worker").count(),
+        1,
+        "{said}"
+    );
+}
+
+#[cfg(feature = "failpoints")]
+#[test]
+fn what_neither_the_server_nor_a_full_spool_takes_is_adopted_by_the_next_start_in_this_folder() {
+    for elsewhere in [false, true] {
+        let Some(mut fleet) = Fleet::new() else {
+            return;
+        };
+        let workspace = mocks(2, "wait_file: go, unit_price_usd: 0.30");
+        fleet.push(&workspace);
+        let words = [
+            "run",
+            "worker",
+            "--run-id",
+            "rk",
+            "-j",
+            "2",
+            "--lease-secs",
+            "8",
+        ];
+        let worker = fleet
+            .invoke(&workspace, &words)
+            .env("ARCHI3D_SPOOL", workspace.outside().join("spool"))
+            .env("FAILPOINTS", "spool.write=return(ENOSPC)")
+            .spawn();
+        wait_until("both jobs run", || fleet.count("running") == 2);
+        fleet.allow_connections(false);
+        workspace.write("go", b"");
+        let said = worker.wait().expect_code(3);
+        let _ = said.expect_stderr("the next start publishes it");
+        fleet.allow_connections(true);
+        let next = if elsewhere {
+            fleet.elsewhere(&workspace, &["--lease-secs", "2"])
+        } else {
+            fleet.worker(&workspace, &["--lease-secs", "2"])
+        };
+        let said = next.wait().expect_code(0);
+        assert_eq!(fleet.count("succeeded"), 2, "{said}");
+        assert_eq!(executions(&workspace).len(), 2, "{said}");
+        assert_eq!((fleet.number(SPENT), fleet.number(RESERVED)), (600_000, 0));
+        fleet.pull(&workspace, 0);
+        assert!(
+            workspace
+                .path(&format!(
+                    "runs/rk/outputs/{}/generated.glb",
+                    workspace.id(0)
+                ))
+                .exists()
+        );
+    }
 }

@@ -7,6 +7,7 @@ mod broken_objects;
 mod caps;
 mod dead;
 mod entering;
+mod forgotten;
 mod handing;
 #[cfg(feature = "objects")]
 mod harmed_objects;

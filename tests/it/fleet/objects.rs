@@ -469,3 +469,31 @@ fn a_run_whose_files_lie_in_a_workspace_is_not_worked_on_elsewhere() {
     let refused = fleet.worker(&machine(&workspace), &[]).wait();
     let _ = refused.expect_code(2).expect_stderr("--artifacts");
 }
+
+#[test]
+fn on_the_machine_of_a_worker_a_run_in_a_bucket_is_told_by_the_store_and_pulled_elsewhere() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let workspace = mocks(2, "");
+    let place = in_folder(&folder(&workspace));
+    let _ = fleet.push_to(&workspace, &place).expect_code(0);
+    let machine = machine(&workspace);
+    let ran = fleet.worker(&machine, &[]).wait().expect_code(0);
+    let _ = ran.expect_stderr("in the workspace that pushed the run");
+    let job = workspace.id(0);
+    for words in [
+        &["run", "status", "rk"][..],
+        &["run", "plan", "rk"],
+        &["run", "attempts", "rk"],
+        &["run", "explain", "rk", job],
+    ] {
+        let _ = fleet.run(&machine, words).expect_code(0);
+    }
+    for word in ["pull", "push"] {
+        let words = ["fleet", word, "--run-id", "rk"];
+        let said = fleet.run(&machine, &words).expect_code(2);
+        let _ = said.expect_stderr("was not pushed from this workspace");
+    }
+    fleet.pull(&workspace, 0);
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::Fleet;
 use crate::made_results::{self, LINGERS, adapter, bought, expect_all_made_once, late};
+use crate::support::billing::Shop;
 use crate::support::binary::{Output, Running};
 use crate::support::process::{children, signal, survivors};
 use crate::support::{TestWorkspace, wait_until};
@@ -258,4 +259,33 @@ result()"#;
     assert_eq!(fleet.count("succeeded"), 2, "{said}");
     assert_eq!(bought(&workspace).len(), 4);
     fleet.pull(&workspace, 0);
+}
+
+#[test]
+fn a_job_whose_purchase_the_server_would_not_note_is_given_back_and_bought_later() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let shop = Shop::open(2, &["protocol: 2", "unit_price_usd: 0.10"], &[]);
+    fleet.push(&shop.workspace);
+    let url = fleet.url.clone();
+    let worker = || shop.worker(&[]).env("ARCHI3D_STORE", &url).run();
+    fleet.change(
+        "CREATE FUNCTION archi3d.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+           RAISE EXCEPTION 'permission denied for table jobs' USING ERRCODE = 'insufficient_privilege'; END $$;
+         CREATE TRIGGER refuse BEFORE UPDATE OF intent ON archi3d.jobs FOR EACH ROW
+           WHEN (NEW.intent IS NOT NULL AND OLD.intent IS NULL) EXECUTE FUNCTION archi3d.refuse()",
+    );
+    let said = worker().expect_code(3);
+    let said = said.expect_stderr("permission denied");
+    assert_eq!(shop.provider.charges(), 0);
+    assert_eq!(
+        (fleet.count("failed_terminal"), fleet.count("running")),
+        (0, 0),
+        "{said}"
+    );
+    fleet.change("DROP TRIGGER refuse ON archi3d.jobs");
+    let said = worker().expect_code(0);
+    assert_eq!(fleet.count("succeeded"), 2, "{said}");
+    assert_eq!(shop.provider.charges(), 2);
 }

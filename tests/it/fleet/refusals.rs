@@ -1,5 +1,8 @@
 //! Bad input: one clear line with the next step, exit 2 for the set-up and 3 for a server that is away, nothing changed.
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
 use crate::support::{Invocation, TestWorkspace};
 
 use super::{Fleet, registry};
@@ -208,4 +211,49 @@ fn a_run_that_is_not_there_or_comes_from_elsewhere_is_refused() {
         .run(&workspace, &["fleet", "workers", "--run-id", "nobody"])
         .expect_code(2);
     let _ = whose.expect_stderr("has no run nobody");
+}
+
+#[test]
+fn what_init_prints_goes_through_psql_and_makes_what_init_makes() {
+    for options in [&[][..], &["-1", "-v", "ON_ERROR_STOP=1"]] {
+        let Some(mut fleet) = Fleet::empty() else {
+            return;
+        };
+        let workspace = TestWorkspace::with_products(2).build();
+        let printed = workspace.archi3d(&["fleet", "init", "--print"]).run();
+        let text = printed.expect_code(0).stdout;
+        // Also twice.
+        for _ in 0..2 {
+            let mut psql = Command::new("psql")
+                .args(["-XAtq", "-d", &fleet.url])
+                .args(options)
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("psql is there");
+            let mut stdin = psql.stdin.take().expect("piped");
+            stdin.write_all(text.as_bytes()).expect("it reads");
+            drop(stdin);
+            let said = psql.wait_with_output().expect("it ends");
+            let words = String::from_utf8_lossy(&said.stderr);
+            assert!(said.status.success() && words.is_empty(), "{words}");
+        }
+        assert_eq!(
+            fleet.number("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"),
+            0
+        );
+        let _ = fleet
+            .run(&workspace, &["fleet", "init", "--check"])
+            .expect_code(0);
+        fleet.push(&workspace);
+        let again = fleet.run(&workspace, &["fleet", "init"]).expect_code(0);
+        let _ = again.expect_stdout("the schema is there");
+        let made = "SELECT string_agg(format('%s', c), '\n' ORDER BY table_name, column_name) FROM (
+            SELECT table_name, column_name, data_type, column_default, is_nullable FROM information_schema.columns
+            WHERE table_schema = 'archi3d') c";
+        let Some(mut usual) = Fleet::new() else {
+            return;
+        };
+        assert_eq!(fleet.texts(made), usual.texts(made));
+    }
 }

@@ -224,7 +224,7 @@ fn nothing_that_was_not_pulled_is_pruned() {
     let said = fleet
         .run(&workspace, &["fleet", "push", "--run-id", "rk"])
         .expect_code(2);
-    let _ = said.expect_stderr("does not know run rk");
+    let _ = said.expect_stderr("run rk is over");
     assert!(!keep::close_run(&mut fleet.bench.work, 1, chrono::Utc::now()).expect("asked"));
 }
 
@@ -292,4 +292,32 @@ fn workers_are_seen_and_the_dead_are_swept() {
         .expect("listed")
         .count();
     assert!(leftover > 0);
+}
+
+#[test]
+fn what_is_kept_of_a_pushed_run_is_adopted_at_a_persons_word_and_settled_with_its_price() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    // It writes a model and fails without a word of who pays.
+    let body = "write(\"generated.glb\"); os.kill(os.getpid(), 9)";
+    let workspace =
+        crate::made_results::adapter(1, body, &["unit_price_usd: 0.4", "on_interrupt: ask"]);
+    fleet.push(&workspace);
+    let _ = fleet.worker(&workspace, &["--yes"]).wait().expect_code(1);
+    assert_eq!(fleet.count("failed_terminal"), 1);
+    let job = workspace.id(0).to_owned();
+    let told = fleet.run(&workspace, &["run", "explain", "rk", &job]);
+    let _ = told.expect_code(0).expect_stdout("run adopt --run-id rk");
+    let said = fleet.run(&workspace, &["run", "adopt", "--run-id", "rk", &job]);
+    let _ = said.expect_code(0).expect_stderr("adopted");
+    assert_eq!(fleet.count("succeeded"), 1);
+    let money = "SELECT spent * 10 + reserved FROM archi3d.budgets WHERE scope LIKE 'run:%'";
+    assert_eq!(fleet.number(money), 4_000_000);
+    let model = workspace.path(&format!("runs/rk/outputs/{job}/generated.glb"));
+    assert!(model.exists());
+    fleet.pull(&workspace, 0);
+    assert_eq!(workspace.row(&job).get("status"), Some("completed"));
+    let again = fleet.run(&workspace, &["run", "adopt", "--run-id", "rk", &job]);
+    let _ = again.expect_code(2);
 }

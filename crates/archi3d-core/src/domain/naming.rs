@@ -114,6 +114,50 @@ pub fn journal_file(worker: &WorkerId) -> String {
     format!("{worker}.jsonl")
 }
 
+/// What the folder of a spool begins with whose worker's name no file system takes as it is.
+const SPELT: char = '=';
+
+/// Returns the name of the folder in which a worker keeps what it could not send. Names that a folder can have stay as they
+/// are, also those that earlier versions gave.
+pub fn spool_dir(worker: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && !r#"/\:*?"<>|"#.contains(c);
+    let taken = worker.starts_with([SPELT, '.']) || worker.starts_with("spools.");
+    if worker.chars().all(is_plain) && !taken {
+        return worker.to_owned();
+    }
+    let mut name = String::from(SPELT);
+    for c in worker.chars() {
+        if is_plain(c) && !"%.".contains(c) {
+            name.push(c);
+        } else {
+            let bytes = c.to_string().into_bytes();
+            name.extend(bytes.iter().map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    name
+}
+
+/// Returns whose folder this is.
+pub fn worker_of_spool(folder: &str) -> String {
+    let Some(spelt) = folder.strip_prefix(SPELT) else {
+        return folder.to_owned();
+    };
+    let mut pieces = spelt.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let byte = piece.get(..2);
+        match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&piece.as_bytes()[2..]);
+            }
+            // Not of our making.
+            None => return folder.to_owned(),
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| folder.to_owned())
+}
+
 /// Returns the long GLB name that existing workspaces use.
 pub fn long_glb_name(product_id: &str, variant: &str, algo: &str, job: &JobId) -> String {
     let ending = long_glb_ending(job);
@@ -147,6 +191,31 @@ pub fn variant_slug(variant: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_worker_is_read_from_its_folder() {
+        for name in [
+            "w1",
+            "rack1/node3",
+            "../../escaped",
+            "..",
+            ".",
+            "=w",
+            "100%",
+            "a:b\\c",
+            "Gerät 7",
+            "spools.name",
+        ] {
+            let folder = spool_dir(name);
+            assert!(
+                !folder.contains(['/', '\\']) && !folder.starts_with('.'),
+                "{folder}"
+            );
+            assert_eq!(worker_of_spool(&folder), name);
+        }
+        assert_eq!(spool_dir("host-7-abcd"), "host-7-abcd");
+        assert_eq!(worker_of_spool("=old%zz"), "=old%zz");
+    }
 
     #[test]
     fn variant_slugs_agree_with_existing_files() {

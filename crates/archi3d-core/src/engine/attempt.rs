@@ -139,7 +139,7 @@ pub(super) struct Failure {
     pub(super) denied: bool,
     /// Whether the adapter had said that it succeeded: then it is paid for.
     pub(super) made: bool,
-    /// Whether the store could not be asked before something was bought, which is no fault of
+    /// Whether the store took no word of a purchase before it was made, which is no fault of
     /// the job.
     pub(super) away: bool,
 }

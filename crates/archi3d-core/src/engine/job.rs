@@ -261,7 +261,7 @@ impl Executor<'_> {
             announced: false,
             settled: false,
             intent: None,
-            away: false,
+            unasked: false,
         };
         let kept = self.open_intent(lease);
         // Who can look for it always does, also where a person would have it bought again.

@@ -34,8 +34,8 @@ pub(super) struct Reporter<'a> {
     pub(super) settled: bool,
     /// What is about to be bought, until an id comes.
     pub(super) intent: Option<String>,
-    /// Whether the store could not be asked before a purchase.
-    pub(super) away: bool,
+    /// Whether the store took no word of a purchase before it was made.
+    pub(super) unasked: bool,
 }
 
 impl JobReporter for Reporter<'_> {
@@ -69,7 +69,7 @@ impl JobReporter for Reporter<'_> {
             Ok(Beat::Lost) => Err(AdapterError::Stopped(StopReason::LeaseLost)),
             Ok(Beat::CancelAsked) => Err(AdapterError::Stopped(StopReason::CancelAsked)),
             Err(error) => {
-                self.away = error.is_away() && self.intent.is_none();
+                self.unasked = self.intent.is_none();
                 self.executor.store_failed("cannot note an intent", &error);
                 let message = format!("that it is about to buy cannot be noted: {error}");
                 Err(AdapterError::failed(ErrorClass::Transient, message))
@@ -163,10 +163,10 @@ impl JobReporter for Reporter<'_> {
 }
 
 impl Reporter<'_> {
-    /// Notes that a failure came of a store that could not be asked before anything was bought.
+    /// Notes that a failure came of a store that took no word of a purchase, so that none was made.
     pub(super) fn mark_away(&self, failure: &mut Failure) {
         let bought = failure.class != ErrorClass::Transient || !self.bought.is_empty();
-        if self.away && !bought {
+        if self.unasked && !bought {
             failure.away = true;
             if self.lease.intent.is_none() {
                 // That it was about to be bought may stand there all the same.

@@ -410,10 +410,12 @@ impl Executor<'_> {
     /// Notes an ending that is safe in the journal but not published yet.
     fn not_recorded(&self, lease: &Lease, error: &StoreError) {
         self.dispatch.count(|tally| tally.summary.unrecorded += 1);
-        let what = format!(
-            "the ending of job {} is noted but not published; the next start does that",
-            lease.job_id
-        );
+        let words = if self.handing.is_some() {
+            "could be told to nobody; it is begun again when its lease has expired"
+        } else {
+            "is noted but not published; the next start does that"
+        };
+        let what = format!("the ending of job {} {words}", lease.job_id);
         self.store_failed(&what, error);
     }
 

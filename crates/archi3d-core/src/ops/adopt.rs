@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::domain::lease::Rhythm;
+use crate::domain::naming::GENERATED_GLB;
 use crate::ops::cancel::Warn;
-use crate::ops::find::{JobName, find_job};
+use crate::ops::find::{JobName, find_job, the_job};
 use crate::ops::run::notice_text;
 use crate::ops::{OpsContext, OpsError, identity};
 use crate::store::Opening;
@@ -17,6 +18,9 @@ pub fn adopt(
     request: &AdoptRequest,
     warn: &Warn,
 ) -> Result<Adopted, OpsError> {
+    if context.workspace.run(&request.run_id).in_fleet() {
+        return adopt_in_fleet(context, request, warn);
+    }
     let local = context.local();
     let jobs = local.runs()?.jobs(&request.run_id, Rhythm::default())?.jobs;
     let names = jobs.iter();
@@ -40,4 +44,40 @@ pub fn adopt(
         runs.settle_by_hand(&request.run_id, &adopted.job_id, reserved.usd)?;
     }
     Ok(adopted)
+}
+
+/// The same for a run that lives in a fleet, where what is kept lies in this workspace.
+fn adopt_in_fleet(
+    context: &OpsContext,
+    request: &AdoptRequest,
+    warn: &Warn,
+) -> Result<Adopted, OpsError> {
+    let run_id = &request.run_id;
+    let record = the_job(&*context.runs(run_id)?, run_id, &request.job)?;
+    let (kept, entry) = context.local().to_adopt(request, &record)?;
+    let notices = warn.clone();
+    let notices = Arc::new(move |notice| notices(&notice_text(notice)));
+    let identity = identity::worker_identity(&context.settings);
+    let mut opening = Opening::to_act(run_id, identity, notices);
+    // Its result goes to where those of others are.
+    opening.fleet.works = true;
+    let store = context.backend(run_id)?.open(opening)?.store;
+    let from = context.workspace.root().join(&kept.path);
+    let job_id = &record.job_id;
+    let told = store.adopt_by_hand(job_id, &from, entry, context.clock.now());
+    let closed = store.close(context.clock.now());
+    if let Some(reason) = told? {
+        return Err(OpsError::Setup {
+            message: format!("job {job_id}: {reason}"),
+            hint: None,
+        });
+    }
+    closed?;
+    let model = context.workspace.run(run_id).output(job_id);
+    let model = context.workspace.relative(&model.join(GENERATED_GLB));
+    Ok(Adopted {
+        job_id: job_id.clone(),
+        from: kept.path,
+        model: model.unwrap_or_default(),
+    })
 }

@@ -14,7 +14,7 @@ use crate::domain::text::shell_word;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, adapters};
 use crate::store::StoreError;
-use crate::store::bounds::{refuse_links_outside, refuse_pushed};
+use crate::store::bounds::{refuse_forgotten, refuse_links_outside, refuse_pushed};
 use crate::store::table_file::RiskyCell;
 use crate::store::upkeep::Waiting;
 use crate::workspace::paths::Workspace;
@@ -227,6 +227,7 @@ pub fn create(
         Some(run_id) => run_id.clone(),
         None => default_run_id(clock.now())?,
     };
+    refuse_forgotten(workspace, &run_id)?;
     let (items, no_table) = match &request.items {
         Some(items) => (items.clone(), None),
         None => items::read(workspace)?,

@@ -144,6 +144,7 @@ pub fn push(context: &OpsContext, request: &PushRequest) -> Result<Pushed, OpsEr
             hint: Some("`archi3d run list` shows the runs".into()),
         });
     }
+    crate::store::bounds::refuse_workers_folder(&context.workspace, run_id)?;
     let identity = || identity::worker_identity(&context.settings);
     let provider_of = |algo: &str| adapters::provider_named(context, algo);
     let fleet = context.required_fleet()?;

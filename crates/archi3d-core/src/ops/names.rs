@@ -16,7 +16,7 @@ use crate::ops::{OpsContext, OpsError};
 use crate::store::manifest;
 use crate::store::overview::RunCounts;
 use crate::store::runs::item;
-use crate::workspace::fleet::FleetMark;
+use crate::workspace::fleet::{FleetMark, FleetState};
 
 /// Returns the runs that have a manifest, by name.
 pub fn run_ids(context: &OpsContext) -> Vec<String> {
@@ -195,5 +195,6 @@ fn lines(context: &OpsContext) -> Result<Vec<RunLine>, OpsError> {
 /// Returns the server of a run that lives in a fleet.
 fn fleet_of(context: &OpsContext, run: &RunId) -> Option<String> {
     let mark = FleetMark::read(&context.workspace.run(run));
-    mark.ok().flatten().map(|mark| mark.server)
+    let lives = |mark: &FleetMark| mark.state != FleetState::Forgotten;
+    mark.ok().flatten().filter(lives).map(|mark| mark.server)
 }

@@ -120,7 +120,7 @@ pub fn algo_versions(
     run_id: &RunId,
 ) -> Result<HashMap<JobId, String>, OpsError> {
     #[cfg(feature = "postgres")]
-    if context.workspace.run(run_id).fleet().exists() {
+    if context.workspace.run(run_id).in_fleet() {
         return Ok(context.required_fleet()?.algo_versions(run_id)?);
     }
     let rows = cells(context, run_id, &["algo_version"])?.into_iter();

@@ -155,7 +155,7 @@ fn shape(
 /// Returns the versions of the files that tell how a run stands; nothing where a fleet tells it.
 pub fn files_version(context: &OpsContext, run: &RunId) -> Option<Vec<Option<FileVersion>>> {
     let (workspace, paths) = (&context.workspace, context.workspace.run(run));
-    if paths.fleet().exists() {
+    if paths.in_fleet() {
         return None;
     }
     let files = [

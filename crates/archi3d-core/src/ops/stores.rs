@@ -8,7 +8,7 @@ use crate::domain::text::shell_word;
 use crate::ops::{OpsContext, OpsError};
 use crate::store::error::IoContext;
 use crate::store::{self, Backend, NoticeSink, Opening, Runs, Upkeep, WorkerIdentity, WorkerStore};
-use crate::workspace::fleet::FleetMark;
+use crate::workspace::fleet::{FleetMark, FleetState};
 
 /// The stores of a workspace's runs, for one question of a person.
 pub(super) struct Stores<'a> {
@@ -32,9 +32,7 @@ impl<'a> Stores<'a> {
     pub(super) fn all(&self) -> Result<Vec<Arc<dyn Runs>>, OpsError> {
         let workspace = &self.context.workspace;
         let runs = workspace.run_ids().unwrap_or_default();
-        let mut pushed = runs
-            .iter()
-            .filter(|run| workspace.run(run).fleet().exists());
+        let mut pushed = runs.iter().filter(|run| workspace.run(run).in_fleet());
         let fleet = pushed.next().map(|run| self.fleet_with(run)).transpose()?;
         let local = Arc::clone(&self.local);
         Ok(std::iter::once(local).chain(fleet).collect())
@@ -61,9 +59,32 @@ impl<'a> Stores<'a> {
     pub(super) fn of(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
         let paths = self.context.workspace.run(run);
         match FleetMark::read(&paths).context("read", &paths.fleet())? {
-            None => Ok(Arc::clone(&self.local)),
-            Some(mark) => self.in_fleet(run, &mark),
+            Some(mark) if mark.state != FleetState::Forgotten => match self.in_fleet(run, &mark) {
+                // That has just become known.
+                Err(_) if !paths.in_fleet() => Ok(Arc::clone(&self.local)),
+                runs => runs,
+            },
+            _ => self.here_or_remote(run),
         }
+    }
+
+    /// Returns the store of a run that was not pushed from here: the workspace, or where this folder has no tables the server
+    /// that is named, if it has the run.
+    #[cfg(feature = "postgres")]
+    fn here_or_remote(&self, run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
+        let workspace = &self.context.workspace;
+        if workspace.registry().exists() || workspace.run(run).manifest().exists() {
+            return Ok(Arc::clone(&self.local));
+        }
+        match self.context.fleet()? {
+            Some(fleet) if fleet.has_remote(run)? => Ok(fleet.runs()?),
+            _ => Ok(Arc::clone(&self.local)),
+        }
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn here_or_remote(&self, _run: &RunId) -> Result<Arc<dyn Runs>, OpsError> {
+        Ok(Arc::clone(&self.local))
     }
 
     #[cfg(feature = "postgres")]

@@ -70,6 +70,45 @@ pub fn refuse_link_outside(workspace: &Workspace, folder: &Path) -> Result<(), S
     })
 }
 
+/// The refusal to work on a run that its fleet has forgotten.
+pub fn forgotten(run_id: &RunId, mark: &FleetMark) -> StoreError {
+    let run = shell_word(run_id.as_str());
+    StoreError::Refused {
+        message: format!(
+            "run {run_id} is over: all of it came back from the fleet at {}, which has forgotten it",
+            mark.server
+        ),
+        hint: Some(format!(
+            "`archi3d run status {run}` and reports read its files; new jobs go into a new run: `archi3d batch create`"
+        )),
+    }
+}
+
+/// Refuses a folder in which a worker keeps what it works on: its run was pushed from another workspace.
+pub fn refuse_workers_folder(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
+    let paths = workspace.run(run_id);
+    if !paths.root().is_dir() || paths.manifest().exists() || paths.fleet().exists() {
+        return Ok(());
+    }
+    let run = shell_word(run_id.as_str());
+    Err(StoreError::Refused {
+        message: format!(
+            "run {run_id} was not pushed from this workspace: workers only work on it here"
+        ),
+        hint: Some(format!(
+            "`fleet pull --run-id {run}` belongs to the workspace that pushed it, which `archi3d fleet runs --json` names"
+        )),
+    })
+}
+
+/// Refuses new jobs for a run that its fleet has forgotten.
+pub fn refuse_forgotten(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
+    match FleetMark::read(&workspace.run(run_id)) {
+        Ok(Some(mark)) if mark.state == FleetState::Forgotten => Err(forgotten(run_id, &mark)),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a run that lives in a fleet, or may: the one place that says so.
 pub fn refuse_pushed(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
     let paths = workspace.run(run_id);
@@ -92,6 +131,7 @@ pub fn refuse_pushed(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreE
         server, pushed_by, ..
     } = &mark;
     Err(match mark.state {
+        FleetState::Forgotten => forgotten(run_id, &mark),
         FleetState::Pushed => StoreError::Setup {
             what: format!("run {run_id} lives in the fleet at {server} (pushed by {pushed_by})"),
             path,

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::text::shell_word;
 use crate::domain::time::Clock;
+use crate::store::bounds;
 use crate::store::error::IoContext;
 #[cfg(feature = "postgres")]
 use crate::store::orders::{FleetResult, Orders};
@@ -146,12 +147,13 @@ pub trait Fleet: Backend {
         name: &str,
     ) -> Result<Option<std::fs::File>, StoreError>;
 
-    /// Introduces a worker that serves many runs.
+    /// Introduces a worker that serves many runs, and hears of news at `wake` too.
     fn hire(
         &self,
         identity: &WorkerIdentity,
         slots: usize,
         lease: Duration,
+        wake: Option<&str>,
     ) -> Result<Box<dyn Hand>, StoreError>;
 
     /// Returns a place of its own for the files of a trial, below the one that is named; nothing if nobody names one.
@@ -219,6 +221,7 @@ pub trait Hand: Send + Sync {
 
 /// Returns the mark of a run that was handed over.
 pub fn pushed_mark(workspace: &Workspace, run_id: &RunId) -> Result<FleetMark, StoreError> {
+    bounds::refuse_workers_folder(workspace, run_id)?;
     let paths = workspace.run(run_id);
     let mark = FleetMark::read(&paths).context("read", &paths.fleet())?;
     let run = shell_word(run_id.as_str());
@@ -228,6 +231,7 @@ pub fn pushed_mark(workspace: &Workspace, run_id: &RunId) -> Result<FleetMark, S
     };
     match mark {
         Some(mark) if mark.state == FleetState::Pushed => Ok(mark),
+        Some(mark) if mark.state == FleetState::Forgotten => Err(bounds::forgotten(run_id, &mark)),
         Some(mark) => Err(refusal(
             format!("run {run_id} is on its way to the fleet at {}", mark.server),
             format!("`archi3d fleet push --run-id {run}` ends what was begun"),

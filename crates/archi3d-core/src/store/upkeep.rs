@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::domain::finding::Finding;
 use crate::domain::id::{RunId, WorkerId};
+use crate::domain::job::Entry;
 use crate::domain::patch::WorkerFacts;
 use crate::domain::plan::Plan;
 use crate::domain::time::Timestamp;
@@ -141,6 +142,13 @@ pub trait Upkeep: Backend {
         opening: Opening,
         warn: &dyn Fn(&str),
     ) -> Result<Adopted, StoreError>;
+
+    /// Returns which kept result of a job of a fleet is meant, and how the job is taken for it.
+    fn to_adopt(
+        &self,
+        request: &AdoptRequest,
+        record: &JobRecord,
+    ) -> Result<(Kept, Entry), StoreError>;
 
     /// Removes a run, unless something in it would be lost or `confirm` says no. Returns nothing then.
     fn remove(

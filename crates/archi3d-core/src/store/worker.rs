@@ -3,7 +3,7 @@
 //! See [`crate::store`] for what all stores promise.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::budget::AttemptKey;
@@ -112,6 +112,18 @@ pub trait WorkerStore: Send + Sync {
 
     /// Returns how jobs are handed out; nothing where the store only lists them.
     fn handing(&self) -> Option<&dyn Handing>;
+
+    /// Makes what is kept in a folder the result of a job that the caller saw as `entry` describes, because a person says so.
+    /// Returns why not, if so.
+    fn adopt_by_hand(
+        &self,
+        _job: &JobId,
+        _from: &Path,
+        _entry: Entry,
+        _now: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
+        Ok(Some("its store cannot take it in".to_owned()))
+    }
 
     /// Tells whether a result without files can be kept.
     fn keeps_bare_results(&self) -> bool;

@@ -24,6 +24,8 @@ pub enum FleetState {
     Pushing,
     /// Its jobs are in the database.
     Pushed,
+    /// All of it came back and the database has forgotten it: what is known of it lies in files, and nobody works on it any more.
+    Forgotten,
 }
 
 /// What is known of a run that lives in a fleet.
@@ -45,6 +47,9 @@ pub struct FleetMark {
     pub pushed_at: Timestamp,
     /// By whom, as `user@host`.
     pub pushed_by: String,
+    /// Whether the last pull brought all of it back and found it over, so that the database may forget it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pulled: bool,
 }
 
 impl FleetMark {
@@ -75,6 +80,21 @@ impl FleetMark {
         durable::replace(&paths.fleet(), &self.bytes(), &self.push)
     }
 
+    /// Notes whether all of the run is back; nothing is written where that is known.
+    pub fn note_pulled(&mut self, paths: &RunPaths, pulled: bool) -> io::Result<()> {
+        if self.pulled == pulled {
+            return Ok(());
+        }
+        self.pulled = pulled;
+        self.replace(paths)
+    }
+
+    /// Notes that the database has forgotten the run.
+    pub fn note_forgotten(&mut self, paths: &RunPaths) -> io::Result<()> {
+        self.state = FleetState::Forgotten;
+        self.replace(paths)
+    }
+
     /// Removes the mark, durably: the run lives in files.
     pub fn remove(paths: &RunPaths) -> io::Result<()> {
         fs::remove_file(paths.fleet())?;
@@ -85,5 +105,15 @@ impl FleetMark {
         let mut bytes = serde_json::to_vec_pretty(self).expect("a mark has only plain fields");
         bytes.push(b'\n');
         bytes
+    }
+}
+
+impl RunPaths {
+    /// Tells whether a fleet knows more of the run than its files, or may.
+    pub fn in_fleet(&self) -> bool {
+        match FleetMark::read(self) {
+            Ok(mark) => mark.is_some_and(|mark| mark.state != FleetState::Forgotten),
+            Err(_) => true,
+        }
     }
 }

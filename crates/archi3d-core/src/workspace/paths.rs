@@ -165,6 +165,11 @@ impl RunPaths {
         self.root.join("pictures.csv")
     }
 
+    /// Returns the run's rows as the last pull brought them, all of them ended.
+    pub fn pulled_rows(&self) -> PathBuf {
+        self.root.join("pulled.csv")
+    }
+
     /// Returns the run's rows of the registry as they were made.
     pub fn rows(&self) -> PathBuf {
         self.root.join("rows.csv")

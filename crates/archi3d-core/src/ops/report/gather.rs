@@ -180,7 +180,7 @@ impl<'a> Gathering<'a> {
         let context = self.context;
         match self.read_costs(run) {
             // What was pulled can be looked at without the fleet.
-            Err(error) if context.workspace.run(run).fleet().exists() => {
+            Err(error) if context.workspace.run(run).in_fleet() => {
                 let what = format!("what run {run} has cost is missing here: {error}");
                 self.warnings.push(what);
             }

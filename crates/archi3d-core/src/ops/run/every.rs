@@ -85,7 +85,7 @@ pub fn serve(
     let identity = request.fleet.name(identity);
     let most = capacity::jobs_at_once(request.max_parallel, |text| (hearers.warn)(text));
     let lease = request.fleet.lease.unwrap_or(LEASE);
-    let hand = fleet.hire(&identity, most, lease)?;
+    let hand = fleet.hire(&identity, most, lease, request.fleet.wake.as_deref())?;
     if let Some(warning) = hand.unheard() {
         (hearers.warn)(warning.to_owned());
     }

@@ -170,7 +170,7 @@ fn bring_back(context: &OpsContext, run_id: &RunId) -> Seen {
     let pulled = pull(context, run_id, &mut |_| true)?;
     if !pulled.over || !pulled.missing.is_empty() {
         let what = format!(
-            "{} of {} jobs came back, {} results are missing",
+            "{} of {} jobs came back, results missing: {}",
             pulled.completed,
             pulled.jobs,
             pulled.missing.len()

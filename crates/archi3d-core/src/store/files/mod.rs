@@ -104,7 +104,7 @@ pub use open::contradictions;
 pub use overview::algos_of;
 pub use projection::StateNames;
 pub use providers::FileProviders;
-pub use pulled::{PulledRow, PulledRows, Pulling, restore};
+pub use pulled::{PulledRow, PulledRows, Pulling, keep_rows, restore};
 pub use reading::FileRuns;
 pub use repair::{DamagedMarker, Remedy};
 pub use reuse::FileReuse;

@@ -3,7 +3,7 @@
 //! A cell is written only where the fleet says something that the row does not say yet, so that a second time changes
 //! nothing and what people wrote since stays.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::time::Duration;
 
@@ -14,7 +14,9 @@ use crate::domain::text::error_cell;
 use crate::domain::time::Timestamp;
 use crate::platform::{self, fault};
 use crate::store::error::{IoContext, StoreError};
+use crate::store::table_file;
 use crate::table::{RowEdit, Table};
+use crate::workspace::durable;
 use crate::workspace::lock::TableLock;
 use crate::workspace::paths::Workspace;
 
@@ -108,6 +110,19 @@ impl<'a> Pulling<'a> {
         fault::here("pull.written");
         Ok(Some(pulled))
     }
+}
+
+/// Keeps the rows of a run, all of which came back, beside what else is known of it: its database may forget it.
+pub fn keep_rows(workspace: &Workspace, run_id: &RunId) -> Result<(), StoreError> {
+    let Some(mut table) = table_file::read(&workspace.registry())? else {
+        return Ok(());
+    };
+    let own: HashSet<usize> = table.index(run_id.as_str()).rows().collect();
+    let others = (0..table.len()).filter(|row| !own.contains(row));
+    let others: Vec<usize> = others.collect();
+    table.remove(&others);
+    let path = workspace.run(run_id).pulled_rows();
+    durable::replace(&path, &table.into_bytes(), "pull").context("write", &path)
 }
 
 /// Tells whether a row is to be changed. A word that nobody knows was put there by somebody; it is theirs.

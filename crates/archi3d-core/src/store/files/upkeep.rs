@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::domain::finding::Finding;
 use crate::domain::id::{RunId, WorkerId};
+use crate::domain::job::Entry;
 use crate::domain::plan::Plan;
 use crate::domain::time::Clock;
 use crate::store::artifacts::Shared;
@@ -191,6 +192,14 @@ impl Upkeep for FileUpkeep {
         warn: &dyn Fn(&str),
     ) -> Result<Adopted, StoreError> {
         adopt::adopt(self, request, record, opening, warn)
+    }
+
+    fn to_adopt(
+        &self,
+        request: &AdoptRequest,
+        record: &JobRecord,
+    ) -> Result<(Kept, Entry), StoreError> {
+        adopt::to_adopt(self, request, record)
     }
 
     fn remove(

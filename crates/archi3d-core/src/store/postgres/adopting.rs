@@ -20,14 +20,17 @@ use super::worker::PgStore;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::job::Entry;
 use crate::domain::lease::Lease;
+use crate::domain::money::Usd;
 use crate::domain::naming;
-use crate::domain::patch::{self, Product, Span};
+use crate::domain::patch::{self, Price, Product, Span};
 use crate::domain::purchase::PurchaseEnd;
 use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::artifacts::Patience;
 use crate::store::error::{IoContext as _, StoreError};
-use crate::store::{Ending, JobRecord, Made, Outcome, made, shelf};
+use crate::store::{
+    Claim, Ending, JobRecord, Made, Outcome, WorkerStore as _, made, shelf,
+};
 use crate::workspace::artifact::{self, ArtifactError, Standard, Taken};
 
 impl PgStore {
@@ -40,7 +43,8 @@ impl PgStore {
         only: Option<&[i64]>,
         sent: &mut Sent,
     ) -> Result<(), StoreError> {
-        let mut workers: Vec<&str> = dead.names().into_iter().collect();
+        let names = dead.names();
+        let mut workers: Vec<&str> = names.iter().map(String::as_str).collect();
         if own {
             workers.push(&self.link.worker);
         }
@@ -93,6 +97,90 @@ impl PgStore {
             sent.count += 1;
         }
         Ok(())
+    }
+
+    /// Notes what an attempt has made, before anybody is told.
+    pub(super) fn note_made(
+        &self,
+        lease: &Lease,
+        made: &Made,
+        durably: bool,
+    ) -> Result<(), StoreError> {
+        if durably {
+            artifact::sync_files(&lease.staging).context("sync", &lease.staging)?;
+        }
+        let hold = self.link.hold(lease)?;
+        let note = serde_json::to_string(made).unwrap_or_else(|_| "{}".to_owned());
+        match self
+            .link
+            .ask(Duration::ZERO, |c| buying::made(c, &hold, &note))
+        {
+            Ok(_) => Ok(()),
+            // Its folder is found and kept without the note too.
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes what is kept in a folder the result of a job: an attempt like any other, that makes and buys nothing. Its price is
+    /// what its maker said, else what is reserved for the job. Returns why not, if so.
+    pub(super) fn adopt_for_a_person(
+        &self,
+        job: &JobId,
+        from: &Path,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
+        let lease = match self.claim(job, entry, now)? {
+            Claim::Taken(lease) => lease,
+            Claim::Changed(state) | Claim::RolledForward(state) => {
+                return Ok(Some(format!("it is {} now", state.status())));
+            }
+            Claim::Stuck(reason) => return Ok(Some(reason)),
+            Claim::Busy | Claim::Later(_) | Claim::Locked { .. } => {
+                return Ok(Some("a worker may be at it; try again".to_owned()));
+            }
+        };
+        let hold = self.link.hold(&lease)?;
+        let name = from.file_name().unwrap_or_default().to_string_lossy();
+        let maker = self.hold_of_late(&name)?;
+        let left = self
+            .link
+            .ask(Duration::ZERO, |c| buying::left_before(c, &[hold]))?;
+        let made_it = left.iter().find(|one| Some(one.hold) == maker);
+        let note = made_it.and_then(|one| one.note.as_deref());
+        let made = Made {
+            // Who dies from here on leaves a question, never a purchase.
+            free: false,
+            settled: true,
+            ..serde_json::from_str(note.unwrap_or("{}")).unwrap_or_default()
+        };
+        self.note_made(&lease, &made, false)?;
+        if self.adopt_copy(&lease, hold, &made, now.as_datetime(), from)? {
+            let _ = artifact::discard(from);
+            self.settle_left()?;
+            return Ok(None);
+        }
+        let shown = self.workspace.relative(from).unwrap_or_default();
+        let message = format!("what is kept in {shown} could not be brought in");
+        let span = Span {
+            start: now,
+            duration: Duration::ZERO,
+        };
+        let ending = Ending {
+            patch: patch::failed(span, &self.identity.facts, &message),
+            outcome: Outcome::Failed {
+                class: ErrorClass::Unknown,
+                error_text: format!("Error: {message}\n"),
+                cut_off: false,
+                purchase: PurchaseEnd::Open,
+            },
+            cost_usd: None,
+            content_key: None,
+            at: now,
+        };
+        self.finish(&lease, ending)?;
+        Ok(Some(message))
     }
 
     /// Ends a job without a result for its worker that died: what is left of it is paid for and not whole, so a person is
@@ -186,12 +274,13 @@ impl PgStore {
             let before = nonce(one.hold.attempt_id);
             let name = naming::staging_dir(&lease.job_id, one.hold.number, &before);
             let folder = self.paths.staging().join(&name);
-            let made: Option<Made> = one
-                .note
-                .as_ref()
-                .map(|note| serde_json::from_str(note).unwrap_or_default());
+            let noted = one.note.as_ref();
+            let made: Option<Made> = noted
+                .map(|note| serde_json::from_str(note).unwrap_or_default())
+                .or_else(|| self.ending_of(&name).as_ref().map(made_of));
             let doubtful = match &made {
                 Some(made) if self.adopt_copy(lease, hold, made, one.started, &folder)? => {
+                    self.forget_ending(&name);
                     return Ok(true);
                 }
                 Some(made) => !made.free,
@@ -344,6 +433,24 @@ impl PgStore {
             purchases: 0,
             staging,
         }
+    }
+}
+
+/// Returns what was made, as its ending tells.
+fn made_of(success: &Success) -> Made {
+    let usd = success
+        .cost_micros
+        .map(|micros| Usd::from_micros(micros).dollars());
+    Made {
+        algo_version: success.algo_version.clone(),
+        price: Price {
+            unit_usd: None,
+            estimated_usd: usd,
+            source: success.price_source.clone(),
+        },
+        free: usd.is_some_and(|usd| usd <= 0.0),
+        settled: true,
+        ..Made::default()
     }
 }
 

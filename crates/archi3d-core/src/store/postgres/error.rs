@@ -133,6 +133,11 @@ impl PgError {
             Self::Url { .. } => {
                 "write it as postgresql://USER@HOST:5432/DATABASE, in --store, ARCHI3D_STORE or DATABASE_URL".to_owned()
             }
+            Self::CannotConnect { reason, .. } if reason.contains("certificate") => {
+                "the server answers, and its certificate is not believed: sslrootcert names the file of the authority that \
+                 signed it, and with sslmode=verify-full the host in the URL is the name in it"
+                    .to_owned()
+            }
             Self::CannotConnect { .. } => {
                 "check host and port of the URL and that the server runs: `pg_isready -d URL`".to_owned()
             }

@@ -16,6 +16,7 @@ use super::{
     Connection, Hand, PgError, PgRuns, StoreUrl, UNHEARD, Wake, keep, leaving, migrate, reuse, view,
 };
 use crate::domain::id::{AlgoKey, JobId, RunId};
+use crate::store::bounds;
 use crate::store::fleet::{
     self, Fleet, FleetRun, PruneReport, Pulled, PushRequest, Pushed, PutPictures, RunToServe,
     Schema, SeenWorker, Site, SweepReport, pushed_mark,
@@ -176,7 +177,7 @@ impl PgFleet {
         let runs = self.all_runs()?;
         match runs.ask(|c| import::run(c, run_id.as_str()))? {
             Some(run) => same_push(&self.url, run, run_id, &mark).map(|_| runs),
-            None => Err(unknown_run(&self.url, run_id, &mark)),
+            None => Err(unknown_run(self, run_id, &mark)),
         }
     }
 
@@ -186,7 +187,7 @@ impl PgFleet {
         run_id: &RunId,
         job: &JobId,
     ) -> Result<Option<(String, Vec<Artifact>)>, StoreError> {
-        if !self.workspace.run(run_id).fleet().exists() {
+        if !self.workspace.run(run_id).in_fleet() {
             return Ok(None);
         }
         self.runs_with(run_id)?.ask(|c| {
@@ -346,13 +347,7 @@ impl Fleet for PgFleet {
         if pushed_run(&mut connection, run_id, &mark)?.is_some() {
             return Ok(());
         }
-        Err(StoreError::Refused {
-            message: format!(
-                "run {run_id} was pushed to {}, and database {} does not have it",
-                mark.server, self.url.database
-            ),
-            hint: Some("name the fleet's own store: --store URL".into()),
-        })
+        Err(unknown_run(self, run_id, &mark))
     }
 
     fn has_remote(&self, run_id: &RunId) -> Result<bool, StoreError> {
@@ -414,9 +409,10 @@ impl Fleet for PgFleet {
         identity: &WorkerIdentity,
         slots: usize,
         lease: Duration,
+        wake: Option<&str>,
     ) -> Result<Box<dyn fleet::Hand>, StoreError> {
-        let beside = self.workspace.root().join("spool");
-        let names = open::spool_of(self, "workers", &beside, None, &self.url.to_string());
+        self.wake(wake)?;
+        let names = open::names_of_workers(self);
         let hand = Hand::open(&self.url, identity, slots, lease, &names)?;
         let fleet = Self {
             site: self.site.clone(),
@@ -578,17 +574,23 @@ fn same_push(
     })
 }
 
-/// The refusal of a run that the database does not know.
-fn unknown_run(url: &StoreUrl, run_id: &RunId, mark: &FleetMark) -> StoreError {
+/// The refusal of a run that the database does not know. One that all came back from this database was forgotten by it: that
+/// is noted.
+fn unknown_run(fleet: &PgFleet, run_id: &RunId, mark: &FleetMark) -> StoreError {
+    let url = &fleet.url;
+    if mark.pulled && mark.server == url.to_string() {
+        let noted = mark.clone().note_forgotten(&fleet.workspace.run(run_id));
+        if noted.is_ok() {
+            return bounds::forgotten(run_id, mark);
+        }
+    }
     StoreError::Refused {
         message: format!(
             "{url} does not know run {run_id}, which was pushed to {}",
             mark.server
         ),
         hint: Some(
-            "name that server with --store; where a backup was restored, restore one that has the run; \
-             a run that was pruned was pulled before"
-                .into(),
+            "name that server with --store; where a backup was restored, restore one that has the run".into(),
         ),
     }
 }

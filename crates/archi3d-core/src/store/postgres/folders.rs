@@ -138,7 +138,14 @@ impl PgStore {
             }
             // Whatever the server's trouble is, the result is not lost with it; who asks for more hears of the trouble.
             Err(_) => {
-                self.spool_up(Spooled::Succeeded { success })?;
+                let entry = Spooled::Succeeded {
+                    success: success.clone(),
+                };
+                if let Err(error) = self.spool_up(entry) {
+                    // The disk of the results may take what that of the spool cannot: the next start in this folder tells it.
+                    let _ = self.note_ending(lease, &success);
+                    return Err(error);
+                }
                 self.over(lease, hold);
                 Ok(Finish::Published)
             }
@@ -204,7 +211,11 @@ impl PgStore {
         let state = self.paths.state();
         // For people who look; the row has the line that matters.
         let _ = fs::create_dir_all(&state).and_then(|()| {
-            durable::replace_unsynced(&path, text.as_bytes(), self.identity.worker_id.as_str())
+            durable::replace_unsynced(
+                &path,
+                text.as_bytes(),
+                &naming::spool_dir(self.identity.worker_id.as_str()),
+            )
         });
     }
 }

@@ -1,4 +1,4 @@
-//! What was made and is on its way to where it belongs, for runs whose bytes lie elsewhere than in a common folder.
+//! What was made and is on its way to where it belongs: to a bucket, or to a server that is away while the spool is full.
 //!
 //! Before the first byte leaves, the ending is written beside the folder of the attempt. So whatever dies, the next start in
 //! this folder knows all that is to be told, puts the bytes, and tells it. What came too late is put as well.
@@ -24,6 +24,7 @@ use super::worker::PgStore;
 use crate::domain::budget::AttemptKey;
 use crate::domain::id::{JobId, Nonce};
 use crate::domain::lease::Lease;
+use crate::domain::naming;
 use crate::platform::fault;
 use crate::store::WorkerStore as _;
 use crate::store::artifacts::{INPUTS, Patience};
@@ -77,6 +78,27 @@ impl PgStore {
         self.ending_path(name).exists()
     }
 
+    /// Writes an ending beside the folder of its attempt, durably.
+    pub(super) fn note_ending(&self, lease: &Lease, success: &Success) -> Result<(), StoreError> {
+        let Some(name) = &success.result_ref else {
+            return Ok(());
+        };
+        let waiting = Waiting {
+            worker: self.link.worker.clone(),
+            success: success.clone(),
+        };
+        let path = self.ending_path(name);
+        let text = serde_json::to_vec(&waiting).unwrap_or_default();
+        durable::replace(&path, &text, lease.nonce.as_str()).context("write", &path)
+    }
+
+    /// Returns what an ending beside the folder of an attempt says that was made.
+    pub(super) fn ending_of(&self, name: &str) -> Option<Success> {
+        let bytes = durable::read_plain(&self.ending_path(name), LONGEST).ok()?;
+        let waiting: Waiting = serde_json::from_slice(&bytes).ok()?;
+        Some(waiting.success)
+    }
+
     pub(super) fn forget_ending(&self, name: &str) {
         // One that stays is told again, which changes nothing.
         let _ = fs::remove_file(self.ending_path(name));
@@ -94,16 +116,7 @@ impl PgStore {
             return self.artifacts.publish(folder, &files, Patience::None);
         }
         artifact::sync_files(folder).context("sync", folder)?;
-        let waiting = Waiting {
-            worker: self.link.worker.clone(),
-            success: success.clone(),
-        };
-        if let Some(name) = &success.result_ref {
-            let path = self.ending_path(name);
-            let text = serde_json::to_vec(&waiting).unwrap_or_default();
-            durable::replace(&path, &text, self.identity.worker_id.as_str())
-                .context("write", &path)?;
-        }
+        self.note_ending(lease, success)?;
         fault::here("objects.ending_written");
         let published = self.while_beating(lease, || {
             self.artifacts
@@ -140,7 +153,7 @@ impl PgStore {
     }
 
     /// Removes the pictures that were fetched for attempts that are over: their workers did not live to do it.
-    pub(super) fn tidy_inputs(&self, dead: &HashSet<&str>) -> Result<(), StoreError> {
+    pub(super) fn tidy_inputs(&self, dead: &HashSet<String>) -> Result<(), StoreError> {
         if !self.artifacts.is_remote() {
             return Ok(());
         }
@@ -258,9 +271,6 @@ impl PgStore {
 
     /// Puts and tells what workers that are gone had made in this folder.
     pub(super) fn send_endings(&self, dead: &Dead, sent: &mut Sent) -> Result<(), StoreError> {
-        if !self.artifacts.is_remote() {
-            return Ok(());
-        }
         for (name, path) in staged_endings(&self.paths) {
             let read = durable::read_plain(&path, LONGEST);
             let Some(waiting) = read
@@ -276,6 +286,11 @@ impl PgStore {
             }
             let success = waiting.success;
             let folder = self.paths.staging().join(&name);
+            if !self.artifacts.is_remote() && !folder.is_dir() {
+                // Whoever put it in its place did not live to forget this.
+                self.forget_ending(&name);
+                continue;
+            }
             let files = record::artifacts(&success.files);
             if let Err(error) = self.artifacts.publish(&folder, &files, Patience::None) {
                 // As its worker would have, had it been stopped: nobody makes it again unasked.
@@ -302,7 +317,7 @@ impl PgStore {
     /// Tells whether another worker of this folder lives: it holds the lock of its spool, which nobody else could open. What
     /// has our own name is of an earlier start: we have begun nothing yet.
     fn is_at_work(&self, worker: &str, dead: &Dead) -> bool {
-        let folder = self.spools.join(worker);
+        let folder = self.spools.join(naming::spool_dir(worker));
         worker != self.link.worker && folder.is_dir() && !dead.has(&folder)
     }
 
@@ -362,7 +377,7 @@ impl PgStore {
     }
 
     /// Finds the attempt whose files were kept under a name.
-    fn hold_of_late(&self, name: &str) -> Result<Option<Hold>, StoreError> {
+    pub(super) fn hold_of_late(&self, name: &str) -> Result<Option<Hold>, StoreError> {
         let parts = name.rsplit_once('-').and_then(|(rest, short)| {
             let (job, number) = rest.rsplit_once('.')?;
             Some((JobId::parse(job).ok()?, number.parse::<u32>().ok()?, short))

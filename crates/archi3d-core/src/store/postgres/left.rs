@@ -55,11 +55,12 @@ impl Sent {
 pub(super) struct Dead(Vec<(PathBuf, Spool)>);
 
 impl Dead {
-    pub(super) fn names(&self) -> HashSet<&str> {
+    pub(super) fn names(&self) -> HashSet<String> {
         // Whose endings are all sent: nothing of theirs will be asked for any more.
         let told = self.0.iter().filter(|(_, spool)| is_told(spool));
         let names = told.filter_map(|(path, _)| path.file_name());
-        names.filter_map(|name| name.to_str()).collect()
+        let names = names.filter_map(|name| name.to_str());
+        names.map(naming::worker_of_spool).collect()
     }
 
     /// The same as processes, where they said so.
@@ -332,7 +333,7 @@ impl PgStore {
         &self,
         hold: Hold,
         attempts: &[view::AttemptView],
-        dead: &HashSet<&str>,
+        dead: &HashSet<String>,
     ) -> bool {
         let host = Some(self.identity.facts.host.as_str());
         attempts.iter().any(|other| {

@@ -46,6 +46,8 @@ pub struct Link {
     /// Jobs that have just ended: their money may still be on its way.
     ended: Mutex<VecDeque<(JobId, i64)>>,
     spool: Spool,
+    /// The lock of our name on this machine, if this is the only run we serve.
+    name: Mutex<Option<Spool>>,
     /// What several threads want kept goes to the disk in one piece.
     keeping: Together<(SpoolEntry, Vec<u8>), Kept>,
     notices: NoticeSink,
@@ -81,6 +83,7 @@ impl Link {
             lines,
             ended: Mutex::default(),
             spool,
+            name: Mutex::default(),
             keeping: Together::default(),
             notices,
             hurry: AtomicBool::new(false),
@@ -209,8 +212,30 @@ impl Link {
         }
     }
 
+    /// Returns who hears what is not as it should be.
+    pub(super) fn notices(&self) -> NoticeSink {
+        self.notices.clone()
+    }
+
     pub(super) fn warn(&self, message: String) {
         (self.notices)(StoreNotice::Warning(message));
+    }
+
+    /// Keeps the lock of our name until we are gone.
+    pub(super) fn keep_name(&self, name: Spool) {
+        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name);
+    }
+
+    /// Gives our name up: another may have it.
+    pub(super) fn give_name_up(&self) {
+        let name = self
+            .name
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(name) = name {
+            name.remove();
+        }
     }
 
     /// From now on does not wait for a server that is away.

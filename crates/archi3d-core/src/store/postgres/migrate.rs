@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::connect::Connection;
 use super::error::{PgError, PgResult};
+use crate::domain::text::hex;
 
 /// One step of the schema.
 #[derive(Debug)]
@@ -132,16 +133,36 @@ pub fn require(connection: &mut Connection) -> PgResult<()> {
     connection.note_serving()
 }
 
-/// Returns everything that would be run, as text for a person.
+/// Returns everything that would be run, as text for a person and for `psql`: each step is one statement, and one that was
+/// applied is passed over.
 pub fn print() -> String {
     let step = |migration: &Migration| {
+        let Migration {
+            version,
+            name,
+            text,
+            min_program,
+        } = migration;
+        let sum = hex(&checksum(text));
         format!(
-            "\n-- {:04}_{}\n{}",
-            migration.version, migration.name, migration.text
+            "
+-- {version:04}_{name}
+DO $step$ BEGIN
+PERFORM set_config('client_min_messages', 'warning', true);
+{lock};
+{MEMORY};
+IF NOT EXISTS (SELECT FROM archi3d.schema_migrations WHERE version = {version}) THEN EXECUTE $text$
+{text}
+$text$;
+INSERT INTO archi3d.schema_migrations (version, name, checksum, min_program, applied_by)
+  VALUES ({version}, '{name}', decode('{sum}', 'hex'), {min_program}, session_user || ', by hand');
+END IF;
+END $step$;
+",
+            lock = LOCK.replacen("SELECT", "PERFORM", 1),
         )
     };
-    let steps: Vec<String> = MIGRATIONS.iter().map(step).collect();
-    format!("{MEMORY};\n{}", steps.concat())
+    MIGRATIONS.iter().map(step).collect()
 }
 
 /// Applies what is missing and returns the steps it applied. Safe twice and at once. `by` is who does it.

@@ -20,6 +20,7 @@ use super::together::Endings;
 use super::url::StoreUrl;
 use super::worker::{POLL, PgStore};
 use crate::domain::id::RunId;
+use crate::domain::naming;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{Artifacts, NoticeSink, StoreNotice, WorkerIdentity};
 use crate::workspace::paths::Workspace;
@@ -88,6 +89,11 @@ fn own_spool(folder: &Path, worker: &str, lease: Option<Duration>) -> Result<Spo
     }
 }
 
+/// Takes the lock of a worker's name on this machine, whichever run it serves.
+pub(super) fn own_name(names: &Path, worker: &str, lease: Duration) -> Result<Spool, StoreError> {
+    own_spool(&names.join(naming::spool_dir(worker)), worker, Some(lease))
+}
+
 fn name_in_use(worker: &str) -> StoreError {
     StoreError::Server {
         what: format!("a worker called {worker} is at work already"),
@@ -119,7 +125,7 @@ impl Hand {
         spool: &Path,
     ) -> Result<Self, StoreError> {
         let worker = identity.worker_id.to_string();
-        let name = own_spool(&spool.join(&worker), &worker, Some(lease))?;
+        let name = own_name(spool, &worker, lease)?;
         let lines = Lines::open(url, &worker)?;
         lines.limit(lease);
         introduce(&lines, identity, None, slots, lease, spool)?;
@@ -193,7 +199,11 @@ impl PgStore {
     /// Connects to the store of a run and introduces this worker, unless that was done for all runs.
     pub fn open(options: PgStoreOptions) -> Result<Self, StoreError> {
         let worker = options.identity.worker_id.to_string();
-        let spool = own_spool(&options.spool.join(&worker), &worker, options.lease)?;
+        let spool = own_spool(
+            &options.spool.join(naming::spool_dir(&worker)),
+            &worker,
+            options.lease,
+        )?;
         if options.ahead {
             spool.is_busy();
         }
@@ -272,7 +282,9 @@ impl PgStore {
             return Ok(());
         }
         let worker = &self.link.worker;
-        self.link.ask(POLL, |c| membership::end(c, worker))
+        let ended = self.link.ask(POLL, |c| membership::end(c, worker));
+        self.link.give_name_up();
+        ended
     }
 }
 

@@ -21,7 +21,7 @@ use super::error::PgError;
 use super::membership;
 use super::telling::send_some;
 use crate::domain::text::hex;
-use crate::platform;
+use crate::platform::{self, fault};
 use crate::workspace::durable;
 
 /// One thing to tell the server.
@@ -289,7 +289,8 @@ impl Spool {
         if self.busy.load(Ordering::Relaxed) {
             disk.reserve(before + lines.len() as u64);
         }
-        if let Err(error) = disk.write_at(before, &lines) {
+        let written = fault::io("spool.write").and_then(|()| disk.write_at(before, &lines));
+        if let Err(error) = written {
             // A full disk may have taken half of it.
             disk.broken = disk.file.set_len(before).is_err();
             disk.reserved = 0;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::act;
 use super::worker::PgStore;
+use crate::store::StoreNotice;
 
 /// How long anybody waits for an answer, and looks whether to end.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -116,15 +117,29 @@ impl Wake {
     }
 }
 
+/// Whether people know that Redis is away.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 impl PgStore {
     /// Hears of news from Redis too, until the store is closed.
     pub fn hear_from(&self, wake: Wake) {
         let (news, ended) = (Arc::clone(&self.news), Arc::clone(&self.ended));
         let channel = act::channel(self.link.run_no);
+        let notices = self.link.notices();
         std::thread::spawn(move || {
             while !ended.load(Ordering::SeqCst) {
-                // Without it new jobs are looked for once a second.
-                let _ = wake.listen(&channel, &news, &ended);
+                let heard = wake.listen(&channel, &news, &ended);
+                // Of all runs that a process serves one tells it.
+                if let Err(error) = heard
+                    && !ended.load(Ordering::SeqCst)
+                    && !TOLD.swap(true, Ordering::SeqCst)
+                {
+                    notices(StoreNotice::Warning(format!(
+                        "Redis at {} does not wake this worker ({error}); it is tried again, and new jobs are looked for \
+                         without it",
+                        wake.place
+                    )));
+                }
                 std::thread::sleep(PATIENCE / 4);
             }
         });

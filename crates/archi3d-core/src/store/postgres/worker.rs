@@ -5,7 +5,7 @@
 //! in the database, and whoever finds a folder whose ending is there finishes the move. What cannot be sent waits in the spool of this machine.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +25,7 @@ use crate::domain::id::{AlgoKey, JobId, RunId};
 use crate::domain::job::{Entry, JobState};
 use crate::domain::lease::Lease;
 use crate::domain::money::Usd;
+use crate::domain::text::counted;
 use crate::domain::time::Timestamp;
 use crate::store::error::{IoContext, StoreError};
 use crate::store::{
@@ -171,17 +172,15 @@ impl WorkerStore for PgStore {
     fn recover(&self, _now: Timestamp) -> Result<Recovery, StoreError> {
         let (sent, finished) = self.take_over_left()?;
         self.settle_left()?;
-        let mut warnings = Vec::new();
-        if sent.count > 0 {
-            let count = sent.count;
-            warnings.push(format!("{count} records of an earlier worker were sent"));
-        }
-        if finished > 0 {
-            warnings.push(format!("{finished} results were put in their place"));
-        }
+        let said =
+            |what, count, noun| (count > 0).then(|| format!("{what}: {}", counted(count, noun)));
+        let sent_for = said("sent for an earlier worker", sent.count, "record");
+        let warnings = sent_for
+            .into_iter()
+            .chain(said("put in place", finished, "result"));
         Ok(Recovery {
             rolled_forward: sent.published,
-            warnings,
+            warnings: warnings.collect(),
             ..Recovery::default()
         })
     }
@@ -308,20 +307,17 @@ impl WorkerStore for PgStore {
         durably: bool,
         _now: Timestamp,
     ) -> Result<(), StoreError> {
-        if durably {
-            artifact::sync_files(&lease.staging).context("sync", &lease.staging)?;
-        }
-        let hold = self.link.hold(lease)?;
-        let note = serde_json::to_string(made).unwrap_or_else(|_| "{}".to_owned());
-        match self
-            .link
-            .ask(Duration::ZERO, |c| buying::made(c, &hold, &note))
-        {
-            Ok(_) => Ok(()),
-            // Its folder is found and kept without the note too.
-            Err(error) if error.is_retryable() => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.note_made(lease, made, durably)
+    }
+
+    fn adopt_by_hand(
+        &self,
+        job: &JobId,
+        from: &Path,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
+        self.adopt_for_a_person(job, from, entry, now)
     }
 
     fn note_progress(
@@ -540,7 +536,8 @@ impl WorkerStore for PgStore {
         } else {
             return Err(StoreError::Server {
                 what: format!(
-                    "{waiting} records could not be sent and wait on this machine's disk"
+                    "{} not sent yet, on this machine's disk",
+                    counted(waiting, "record")
                 ),
                 hint: "start a worker on this machine once the server is back: it sends them first"
                     .to_owned(),

@@ -91,6 +91,7 @@ fn bring(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(),
     let mark = FleetMark {
         v: 1,
         state: FleetState::Pushed,
+        pulled: false,
         push: text("push"),
         run_id: run_id.to_string(),
         server,

@@ -158,6 +158,17 @@ fn chosen(
     })
 }
 
+/// Returns which kept result of a job is meant, and how the job is taken for it.
+pub(super) fn to_adopt(
+    context: &FileUpkeep,
+    request: &AdoptRequest,
+    record: &JobRecord,
+) -> Result<(Kept, Entry), StoreError> {
+    let kept = chosen(context, request, record)?;
+    let entry = entry_of(record).map_err(|reason| refused(&record.job_id, &reason, None))?;
+    Ok((kept, entry))
+}
+
 /// Returns how a job is taken so that it can get a result that is there.
 fn entry_of(record: &JobRecord) -> Result<Entry, String> {
     let JobSnapshot::Known { state, holder, .. } = &record.snapshot else {

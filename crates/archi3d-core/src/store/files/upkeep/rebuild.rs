@@ -101,7 +101,9 @@ fn check_run(workspace: &Workspace, request: &RebuildRequest) -> Result<(), Stor
             .map(|table| manifests::runs_in(&table).contains(run_id))
     };
     refuse_linked_run(workspace, run_id)?;
-    refuse_pushed(workspace, run_id)?;
+    if workspace.run(run_id).in_fleet() {
+        refuse_pushed(workspace, run_id)?;
+    }
     if workspace.has_run(run_id) || has_rows() == Some(true) {
         return Ok(());
     }
@@ -136,7 +138,7 @@ fn made_again(
         let selected = request.run_id.as_ref().is_none_or(|only| *only == run_id);
         let mut run = sources::records(workspace, &run_id, &items)?;
         run.selected = selected;
-        if selected && refuse_pushed(workspace, &run_id).is_err() {
+        if selected && workspace.run(&run_id).in_fleet() {
             run.selected = false;
             run.warnings.clear();
             warnings.push(format!(

@@ -12,6 +12,7 @@ use crate::domain::lease::advice;
 use crate::domain::text::hex;
 use crate::store::artifacts::Shared;
 use crate::store::files::FileReuse;
+use crate::store::postgres::opening::own_name;
 use crate::store::postgres::{
     Connection, Lines, PgBudget, PgProviders, PgStore, PgStoreOptions, import, keep, view,
 };
@@ -20,6 +21,9 @@ use crate::store::{Artifacts, OpenRun, Opening, StoreError};
 
 /// So many results tell how long a lease should last.
 const LATELY: usize = 1_000;
+
+/// How long a name is waited for that somebody else looks into.
+const AWAIT: Duration = Duration::from_secs(1);
 
 /// Names the folder for what could not be sent.
 const SPOOL: &str = "ARCHI3D_SPOOL";
@@ -44,7 +48,11 @@ pub(super) fn open(
     } else {
         opening.fleet.lease
     };
+    let named = opening.fleet.worker_id.is_some() && lines.is_none();
     let identity = opening.fleet.name(opening.identity);
+    let name = named
+        .then(|| own_name(&names_of_workers(fleet), identity.worker_id.as_str(), AWAIT))
+        .transpose()?;
     let store = PgStore::open(PgStoreOptions {
         url: fleet.url.clone(),
         workspace: fleet.workspace.clone(),
@@ -60,6 +68,9 @@ pub(super) fn open(
         lines,
         notices: opening.notices,
     })?;
+    if let Some(name) = name {
+        store.link().keep_name(name);
+    }
     if let Some(wake) = wake {
         store.hear_from(wake);
     }
@@ -108,6 +119,12 @@ fn advised_lease(fleet: &PgFleet, run_id: &RunId) -> Result<Option<Duration>, St
     let longest = took.iter().map(|algo| algo.p95_s).fold(0.0, f64::max);
     let longest = Duration::try_from_secs_f64(longest).unwrap_or_default();
     Ok((!took.is_empty()).then(|| advice(longest)))
+}
+
+/// Returns the folder on this machine for the names of the workers of all runs.
+pub(super) fn names_of_workers(fleet: &PgFleet) -> PathBuf {
+    let beside = fleet.workspace.root().join("spool");
+    spool_of(fleet, "workers", &beside, None, &fleet.url.to_string())
 }
 
 /// Returns the folder on this machine for what workers of a run could not send, or that of workers of all runs for their

@@ -20,7 +20,7 @@ use crate::domain::patch::Patch;
 use crate::platform::{self, fault};
 use crate::store::bounds::refuse_links_outside;
 use crate::store::error::{IoContext, StoreError};
-use crate::store::files::{PulledRow, Pulling};
+use crate::store::files::{PulledRow, Pulling, keep_rows};
 use crate::store::fleet::{MissingResult, Pulled, pushed_mark};
 use crate::store::postgres::ending::File;
 use crate::store::postgres::export::{self, ExportedResult, ExportedRow, LateResult};
@@ -39,11 +39,11 @@ pub(super) fn pull(
     run_id: &RunId,
     waiting: Waiting<'_>,
 ) -> Result<Pulled, StoreError> {
-    let mark = pushed_mark(&context.workspace, run_id)?;
+    let mut mark = pushed_mark(&context.workspace, run_id)?;
     refuse_links_outside(&context.workspace, Some(run_id))?;
     let mut connection = context.connect("pull")?;
     let run = super::pushed_run(&mut connection, run_id, &mark)?
-        .ok_or_else(|| super::unknown_run(connection.url(), run_id, &mark))?;
+        .ok_or_else(|| super::unknown_run(context, run_id, &mark))?;
     let begun = keep::now(&mut connection)?;
     let paths = context.workspace.run(run_id);
     let mut pulled = Pulled {
@@ -112,6 +112,12 @@ pub(super) fn pull(
         let _ = money::settle_ended(&mut connection, Some(run.run_no));
         let _ = keep::close_run(&mut connection, run.run_no, begun);
     }
+    let all = pulled.over && pulled.missing.is_empty();
+    if all && (news || !paths.pulled_rows().exists()) {
+        keep_rows(&context.workspace, run_id)?;
+    }
+    mark.note_pulled(&paths, all)
+        .context("write", &paths.fleet())?;
     Ok(pulled)
 }
 

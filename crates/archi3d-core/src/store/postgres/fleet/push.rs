@@ -109,14 +109,15 @@ fn marked(
     if let Some(mark) = FleetMark::read(paths).context("read", &paths.fleet())? {
         let known = super::pushed_run(connection, run_id, &mark)?.is_some();
         let elsewhere = mark.server != connection.url().to_string();
-        if !known && (mark.state == FleetState::Pushed || elsewhere) {
-            return Err(super::unknown_run(connection.url(), run_id, &mark));
+        if !known && (mark.state != FleetState::Pushing || elsewhere) {
+            return Err(super::unknown_run(context, run_id, &mark));
         }
         return Ok((mark, false));
     }
     let mark = FleetMark {
         v: 1,
         state: FleetState::Pushing,
+        pulled: false,
         push: Uuid::new_v4().simple().to_string(),
         run_id: run_id.to_string(),
         server: connection.url().to_string(),
@@ -203,6 +204,9 @@ impl Push<'_> {
             self.mark.replace(self.paths).context("write", &path)?;
             fault::here("push.done");
         }
+        let path = self.paths.fleet();
+        let noted = self.mark.note_pulled(self.paths, false);
+        noted.context("write", &path)?;
         Ok(Pushed {
             run_id: self.request.run_id.clone(),
             server: connection.url().to_string(),

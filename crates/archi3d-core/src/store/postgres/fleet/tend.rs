@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::{PgFleet, bytes};
 use crate::domain::id::{JobId, RunId};
 use crate::store::StoreError;
+use crate::store::fleet::pushed_mark;
 use crate::store::fleet::{PruneReport, SeenWorker, SweepReport};
-use crate::store::postgres::{act, import, keep, membership, migrate, money};
+use crate::store::postgres::{Connection, act, import, keep, membership, migrate, money};
 use crate::trace;
 
 /// How long a lease lasts where nobody says otherwise.
@@ -69,6 +70,19 @@ pub(super) fn sweep(context: &PgFleet) -> Result<SweepReport, StoreError> {
     }
 }
 
+/// Notes in this workspace which of its runs the database has forgotten.
+fn note_forgotten(context: &PgFleet, connection: &mut Connection) -> Result<(), StoreError> {
+    for run_id in context.workspace.run_ids().unwrap_or_default() {
+        let Ok(mark) = pushed_mark(&context.workspace, &run_id) else {
+            continue;
+        };
+        if mark.pulled && import::run(connection, run_id.as_str())?.is_none() {
+            super::unknown_run(context, &run_id, &mark);
+        }
+    }
+    Ok(())
+}
+
 /// Forgets what is old, then what nothing refers to.
 pub(super) fn prune(
     context: &PgFleet,
@@ -80,6 +94,7 @@ pub(super) fn prune(
     // Nothing is forgotten where buckets are not to be touched; and those of runs that go are cleaned, too.
     let prunable = bytes::prunable(context, &mut connection, artifacts, grace)?;
     let pruned = keep::prune(&mut connection, CHECKPOINTS, days)?;
+    note_forgotten(context, &mut connection)?;
     let removed = bytes::remove_unreferred(&prunable, &mut connection, grace)?;
     Ok(PruneReport {
         blobs: removed.blobs,

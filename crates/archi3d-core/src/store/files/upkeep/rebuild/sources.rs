@@ -120,6 +120,16 @@ pub(super) fn donors(workspace: &Workspace) -> Result<Vec<Donor>, StoreError> {
             found.push((written, name, entry.path()));
         }
     }
+    for run_id in runs(workspace)? {
+        let paths = workspace.run(&run_id);
+        let path = paths.pulled_rows();
+        let written = fs::metadata(&path).and_then(|found| found.modified());
+        // What is known of a run that lives in a fleet, a pull brings.
+        if let Some(written) = written.ok().filter(|_| !paths.in_fleet()) {
+            let name = workspace.relative(&path).unwrap_or_default();
+            found.push((written, name, path));
+        }
+    }
     found.sort();
     let donors = found.into_iter().rev().filter_map(|(_, name, path)| {
         let bytes = table_file::read_bytes(&path).ok()??;
