@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_store_that_was_given_is_named_again_and_its_password_is_not() {
         let plain = given(Some(Path::new("w")), Some("postgresql://u@h/d"));
-        assert_eq!(plain, " --workspace w --store postgresql://u@h/d");
+        assert_eq!(plain, " --workspace w --store 'postgresql://u@h/d'");
         for secret in ["postgresql://u:secret@h/d", "host=h password=secret"] {
             assert_eq!(given(None, Some(secret)), r#" --store "$ARCHI3D_STORE""#);
         }
