@@ -21,7 +21,7 @@ INSIST = 3
 def out_of_reach():
     """Returns the points that cannot be reached on this machine, with the reason."""
     # tests/it/fleet and tests/it/service kill there, beside a server.
-    of_fleets = {point: "a server" for point in bench.points() if point.startswith(("objects.", "push.", "pull.", "submit.", "retry.", "again."))}
+    of_fleets = {point: "a server" for point in bench.points() if point.startswith(("objects.", "push.", "pull.", "submit.", "retry.", "again.", "spool."))}
     return of_fleets | ({} if scenarios.OtherDisk.possible() else NEED_ROOT)
 
 

@@ -14,8 +14,8 @@ use crate::cli::fleet_args::StopArgs;
 use crate::cli::followers::Followers;
 use crate::cli::signal;
 use crate::cli::ui::Ui;
-use archi3d_core::ops::OpsError;
 use archi3d_core::ops::tokens::Tokens;
+use archi3d_core::ops::{OpsContext, OpsError};
 use archi3d_server::{ServeOptions, Stop, serve};
 
 /// How long a service may take to say whether it can work.
@@ -73,15 +73,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "must be an address with a port, such as 127.0.0.1:7333".to_owned())
 }
 
-/// Serves until a signal comes.
-pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
-    if args.check {
-        return check(args.listen, ui);
-    }
-    let context = global.context()?;
-    archi3d_core::ops::names::runs(&context)?;
-    match archi3d_core::ops::submit::arrive(&context, None) {
-        // It comes back by itself, and until then there is what lives in files.
+/// Brings in the runs that a store shows. It comes back by itself, and until then there is what lives in files.
+fn let_arrive(context: &OpsContext, ui: &Ui) -> Result<(), CliError> {
+    match archi3d_core::ops::submit::arrive(context, None) {
         Err(error @ OpsError::Server { .. }) => {
             ui.warn(&format!(
                 "{error}: runs that live there are shown once it answers"
@@ -90,9 +84,20 @@ pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError>
         arrived => arrived?,
     }
     #[cfg(feature = "postgres")]
-    if let Some((url, _)) = archi3d_core::ops::fleet::store_url(&context)? {
+    if let Some((url, _)) = archi3d_core::ops::fleet::store_url(context)? {
         ui.say(&format!("runs that are submitted live in {url}"));
     }
+    Ok(())
+}
+
+/// Serves until a signal comes.
+pub fn run(args: &ServeArgs, global: &Global, ui: &Ui) -> Result<Exit, CliError> {
+    if args.check {
+        return check(args.listen, ui);
+    }
+    let context = global.context()?;
+    archi3d_core::ops::names::runs(&context)?;
+    let_arrive(&context, ui)?;
     let has_tokens = !Tokens::read(&context)?.tokens.is_empty();
     let open = !args.listen.ip().is_loopback();
     if open && !has_tokens {

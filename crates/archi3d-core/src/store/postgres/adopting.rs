@@ -28,9 +28,7 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::artifacts::Patience;
 use crate::store::error::{IoContext as _, StoreError};
-use crate::store::{
-    Claim, Ending, JobRecord, Made, Outcome, WorkerStore as _, made, shelf,
-};
+use crate::store::{Claim, Ending, JobRecord, Made, Outcome, WorkerStore as _, made, shelf};
 use crate::workspace::artifact::{self, ArtifactError, Standard, Taken};
 
 impl PgStore {
