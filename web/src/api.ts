@@ -217,6 +217,8 @@ export interface Plan {
   expected_usd: number;
   worst_usd: number;
   unknown_price_jobs: number;
+  /** An algorithm whose jobs would be bought if their price were known: such an order is refused. */
+  priceless?: string;
   algos: { algo: string; jobs: number; unit_price_usd: number | null; expected_usd: number | null; problem: string | null }[];
   warnings: string[];
   existing: { run_id: string; status: string } | null;

@@ -361,7 +361,8 @@ test("an unknown price is said to be unknown, comes last, and is never $0.00", a
   const page = await open("new");
   await page.getByRole("checkbox", { name: /^unpriced/ }).check();
   await page.getByRole("checkbox", { name: /Stool/ }).check();
-  await page.getByRole("button", { name: "Start 1 job for an unknown price…" }).waitFor();
+  await page.getByText("unpriced has no known price, so its jobs never start under a limit").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Start…" }).isDisabled(), true);
   assert.doesNotMatch(await text(page, ".plan"), /\$\d/);
   run("batch", "create", "--run-id", "priceless", "--algos", "known,unpriced");
   run("run", "worker", "priceless", "--yes");

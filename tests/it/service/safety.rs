@@ -557,3 +557,23 @@ fn a_body_that_does_not_arrive_whole_is_not_called_too_large() {
         .call("POST", "/api/v1/plans", &large)
         .expect_problem(413, "too-large");
 }
+
+#[test]
+fn who_sends_all_of_what_is_too_large_hears_so() {
+    use std::io::{Read as _, Write as _};
+    let workspace = workspace();
+    let server = Server::start(&workspace, &[]);
+    let mut stream = std::net::TcpStream::connect(&server.address).expect("it listens");
+    let body = vec![b'a'; 10 << 20];
+    let head = format!(
+        "POST /runs HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        server.token,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    stream.write_all(&body).expect("all of it is taken");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer).expect("it is whole");
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}

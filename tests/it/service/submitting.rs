@@ -550,26 +550,6 @@ fn what_cannot_be_made_is_refused_with_the_place(store: Store) {
 
 /// Python's `urllib` sends all of it before it looks for an answer.
 #[test]
-fn who_sends_all_of_what_is_too_large_hears_so() {
-    use std::io::{Read as _, Write as _};
-    let workspace = workspace();
-    let server = Server::start(&workspace, &[]);
-    let mut stream = std::net::TcpStream::connect(&server.address).expect("it listens");
-    let body = vec![b'a'; 10 << 20];
-    let head = format!(
-        "POST /runs HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        server.address,
-        server.token,
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).expect("sent");
-    stream.write_all(&body).expect("all of it is taken");
-    let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer).expect("it is whole");
-    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
-}
-
-#[test]
 fn on_postgres_a_server_that_died_before_it_made_the_folder_left_one_run() {
     let Some(workspace) = Store::Postgres.home() else {
         return;

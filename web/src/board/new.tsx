@@ -145,7 +145,7 @@ function PlanBox() {
   const costs = plan !== null && (plan.expected_usd > 0 || plan.worst_usd > 0 || plan.unknown_price_jobs > 0);
   const fits = !costs || (limit !== "" && Number.isFinite(cap) && cap >= plan.expected_usd);
   const nothing = plan !== null && comes(plan) === 0;
-  const ready = current && plan !== null && fits && !nothing && (!plan.existing || anew.value);
+  const ready = current && plan !== null && fits && !nothing && !plan.priceless && (!plan.existing || anew.value);
   return (
     <form class="card plan" aria-label="Plan" aria-busy={wanted !== null && !current} data-plan={current ? plan?.hash : ""} onSubmit={(event) => {
       event.preventDefault();
@@ -182,6 +182,7 @@ function Foreseen({ plan }: { plan: Plan }) {
         <table class="figures"><tbody>{plan.algos.map((one) => <tr key={one.algo}><th scope="row"><bdi>{one.algo}</bdi></th><td class="number">{one.jobs}</td><td class="number">{one.expected_usd === null ? "unknown" : usd(micros(one.expected_usd))}</td></tr>)}</tbody></table>
       )}
       {plan.algos.filter((one) => one.problem).map((one) => <p key={one.algo} class="bad"><bdi>{one.algo}</bdi>: {one.problem}</p>)}
+      {plan.priceless && <p class="bad" role="alert"><bdi>{plan.priceless}</bdi> has no known price, so its jobs never start under a limit: give it a unit_price_usd in config/adapters.yaml (0 if it is free).</p>}
       {plan.warnings.map((line) => <p key={line} class="bad">{line}</p>)}
       {(plan.existing || anew.value) && (
         <p class="existing">

@@ -129,7 +129,7 @@ pub struct SubmissionPlan {
     /// The run that would be given back instead.
     pub existing: Option<Existing>,
     /// An algorithm whose jobs would be bought if anybody knew what they cost.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub priceless: Option<String>,
 }
 

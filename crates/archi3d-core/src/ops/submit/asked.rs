@@ -54,7 +54,7 @@ fn known_of(
 #[cfg(feature = "postgres")]
 pub(super) fn is_elsewhere(context: &OpsContext, run: &RunId) -> bool {
     let paths = context.workspace.run(run);
-    paths.fleet().exists() || !paths.manifest().exists()
+    paths.in_fleet() || !paths.manifest().exists()
 }
 
 /// Returns the submission that led to a run, for those who look: one that cannot be read shows nothing.

@@ -573,8 +573,7 @@ mod tests {
     fn a_torn_tail_is_passed_over_and_said_and_the_next_line_is_whole() {
         let folder = tempfile::tempdir().expect("temp folder");
         let spool = Spool::open(folder.path()).expect("opened");
-        spool.add(bought("a")).expect("added");
-        spool.add(bought("b")).expect("added");
+        let _ = ["a", "b"].map(|name| spool.add(bought(name)).expect("added"));
         drop(spool);
         let path = folder.path().join(NAME);
         let whole = fs::read(&path).expect("readable");

@@ -1,9 +1,9 @@
 //! Runs of the fleet get a folder here, so that they are shown: those that were asked for, also where the server that was asked
 //! died before it made theirs, and those that anybody pushed whose files lie in a bucket.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::parameters;
@@ -13,7 +13,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::{OpsContext, OpsError, self_check};
 use crate::platform::fault;
 use crate::store::error::IoContext as _;
-use crate::store::orders::{Orders, Shown};
+use crate::store::orders::{FleetResult, Orders, Run, Shown};
 use crate::store::{Fleet, manifest};
 use crate::workspace::fleet::{FleetMark, FleetState};
 use crate::workspace::lock::FileLock;
@@ -36,13 +36,44 @@ pub(in crate::ops::submit) fn arrive(
         let run_id = RunId::parse(&shown.run_id).ok();
         let run_id = run_id.filter(|run| !run.as_str().starts_with(self_check::TRIALS));
         let Some(run_id) = run_id else { continue };
-        if has_all(&context.workspace.run(&run_id), &shown) {
+        let paths = context.workspace.run(&run_id);
+        let of_others = (paths.root().to_owned(), shown.run_no);
+        if has_all(&paths, &shown) || others().contains(&of_others) {
             continue;
         }
-        // One that must wait keeps no other away.
-        trouble = trouble.and(server.look(|c| Ok(bring(context, c, &run_id)))?);
+        let Some(known) = server.look(|c| known(c, &run_id))? else {
+            continue;
+        };
+        if !is_ours(context, &known)? {
+            others().insert(of_others);
+            continue;
+        }
+        // Nobody who reads waits for the locks of files meanwhile. One that must wait keeps no other away.
+        let rows = |run_no| Ok(server.look(|c| c.rows(run_no))?);
+        trouble = trouble.and(bring(context, known, &run_id, rows));
     }
     trouble
+}
+
+/// Runs that other workspaces asked for and whose files only they can read.
+fn others() -> MutexGuard<'static, HashSet<(PathBuf, i64)>> {
+    static OTHERS: LazyLock<Mutex<HashSet<(PathBuf, i64)>>> = LazyLock::new(Mutex::default);
+    OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run as the database knows it, and which database that is.
+type Known = (Run, (String, String));
+
+fn known(c: &mut dyn Orders, run_id: &RunId) -> FleetResult<Option<Known>> {
+    let place = c.place();
+    Ok(c.run(run_id.as_str())?.map(|run| (run, place)))
+}
+
+/// Tells whether this workspace shows a run.
+fn is_ours(context: &OpsContext, (run, _): &Known) -> Result<bool, OpsError> {
+    let about = parameters(run);
+    let of = about["workspace_id"].as_str();
+    Ok(run.artifacts_url.is_some() || of.is_none() || of == own_id(context)?.as_deref())
 }
 
 /// Tells whether the folder of a run lists all of its jobs. A run never loses one.
@@ -72,22 +103,24 @@ pub(super) fn arrive_one(
     if context.workspace.run(run_id).manifest().is_file() {
         return Ok(());
     }
-    bring(context, c, run_id)
+    match known(c, run_id)? {
+        Some(known) if is_ours(context, &known)? => {
+            bring(context, known, run_id, |run_no| Ok(c.rows(run_no)?))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the folder of a run from what the database has, or adds what is missing there; another run of this name stays what it is.
-fn bring(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(), OpsError> {
+fn bring(
+    context: &OpsContext,
+    (run, (server, database)): Known,
+    run_id: &RunId,
+    rows: impl FnOnce(i64) -> Result<Vec<Vec<u8>>, OpsError>,
+) -> Result<(), OpsError> {
     let paths = context.workspace.run(run_id);
-    let Some(run) = c.run(run_id.as_str())? else {
-        return Ok(());
-    };
     let about = parameters(&run);
     let text = |name: &str| about[name].as_str().unwrap_or_default().to_owned();
-    let of = about["workspace_id"].as_str();
-    if run.artifacts_url.is_none() && of.is_some() && of != own_id(context)?.as_deref() {
-        return Ok(());
-    }
-    let (server, database) = c.place();
     let mark = FleetMark {
         v: 1,
         state: FleetState::Pushed,
@@ -119,7 +152,7 @@ fn bring(context: &OpsContext, c: &mut dyn Orders, run_id: &RunId) -> Result<(),
     // First, so that no worker on files ever takes it.
     mark.create(&paths).context("write", &paths.fleet())?;
     fault::here("submit.marked");
-    let rows = c.rows(run.run_no)?;
+    let rows = rows(run.run_no)?;
     let patience = &mut |waited| waited < PATIENCE;
     let done = context
         .local()
