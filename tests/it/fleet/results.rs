@@ -321,3 +321,24 @@ fn what_is_kept_of_a_pushed_run_is_adopted_at_a_persons_word_and_settled_with_it
     let again = fleet.run(&workspace, &["run", "adopt", "--run-id", "rk", &job]);
     let _ = again.expect_code(2);
 }
+
+#[test]
+fn what_lies_in_a_jobs_own_place_without_a_record_is_adopted_and_stays_there() {
+    let Some(mut fleet) = Fleet::new() else {
+        return;
+    };
+    let whole = || crate::made_results::adapter(1, "write(\"generated.glb\"); result()", &[]);
+    let (workspace, other) = (whole(), whole());
+    let _ = other.worker(&[]).run().expect_code(0);
+    fleet.push(&workspace);
+    let job = workspace.id(0).to_owned();
+    let model = format!("runs/rk/outputs/{job}/generated.glb");
+    for name in ["generated.glb", "metadata.json"] {
+        let file = format!("runs/rk/outputs/{job}/{name}");
+        workspace.write(&file, &other.bytes(&file));
+    }
+    let said = fleet.run(&workspace, &["run", "adopt", "--run-id", "rk", &job]);
+    let _ = said.expect_code(0).expect_stderr("adopted");
+    assert_eq!(fleet.count("succeeded"), 1);
+    assert_eq!(workspace.bytes(&model), other.bytes(&model));
+}

@@ -28,8 +28,20 @@ use crate::domain::retry::ErrorClass;
 use crate::domain::time::Timestamp;
 use crate::store::artifacts::Patience;
 use crate::store::error::{IoContext as _, StoreError};
-use crate::store::{Claim, Ending, JobRecord, Made, Outcome, WorkerStore as _, made, shelf};
+use crate::store::{
+    Claim, Ending, Finish, JobRecord, Made, Outcome, WorkerStore as _, made, shelf,
+};
 use crate::workspace::artifact::{self, ArtifactError, Standard, Taken};
+
+/// What became of a copy of what an earlier attempt had made.
+enum Copied {
+    /// It is not whole, or cannot be copied: the job is as it was.
+    Refused,
+    /// The store was told, and said this.
+    Told(Finish),
+    /// The store could not be told; the copy waits in its folder.
+    Untold,
+}
 
 impl PgStore {
     /// Tells for the dead what they had made: of the jobs that they hold, or of some that were taken from them. `own` says
@@ -154,10 +166,22 @@ impl PgStore {
             ..serde_json::from_str(note.unwrap_or("{}")).unwrap_or_default()
         };
         self.note_made(&lease, &made, false)?;
-        if self.adopt_copy(&lease, hold, &made, now.as_datetime(), from)? {
-            let _ = artifact::discard(from);
-            self.settle_left()?;
-            return Ok(None);
+        match self.adopt_copy(&lease, hold, &made, now.as_datetime(), from)? {
+            Copied::Told(Finish::Published | Finish::Adopted) => {
+                // Unless the job's own place is where it lay.
+                if from.canonicalize().ok() != self.output_dir(job).canonicalize().ok() {
+                    let _ = artifact::discard(from);
+                }
+                self.settle_left()?;
+                return Ok(None);
+            }
+            Copied::Told(_) => return Ok(Some("another worker has the job now".to_owned())),
+            Copied::Untold => {
+                return Ok(Some(
+                    "a copy of it could not be recorded; what is kept stays where it is".to_owned(),
+                ));
+            }
+            Copied::Refused => {}
         }
         let shown = self.workspace.relative(from).unwrap_or_default();
         let message = format!("what is kept in {shown} could not be brought in");
@@ -277,11 +301,13 @@ impl PgStore {
                 .map(|note| serde_json::from_str(note).unwrap_or_default())
                 .or_else(|| self.ending_of(&name).as_ref().map(made_of));
             let doubtful = match &made {
-                Some(made) if self.adopt_copy(lease, hold, made, one.started, &folder)? => {
-                    self.forget_ending(&name);
-                    return Ok(true);
-                }
-                Some(made) => !made.free,
+                Some(made) => match self.adopt_copy(lease, hold, made, one.started, &folder)? {
+                    Copied::Refused => !made.free,
+                    Copied::Told(_) | Copied::Untold => {
+                        self.forget_ending(&name);
+                        return Ok(true);
+                    }
+                },
                 // Its program may have called it a success, and nobody heard it.
                 None => one.kept || artifact::holds_model(&folder),
             };
@@ -296,7 +322,7 @@ impl PgStore {
     }
 
     /// Publishes a copy of what an earlier attempt had made, if it is whole: its worker may only stand still, and its files
-    /// are its own. Tells whether the job is over with that.
+    /// are its own.
     fn adopt_copy(
         &self,
         lease: &Lease,
@@ -304,9 +330,9 @@ impl PgStore {
         made: &Made,
         started: DateTime<Utc>,
         from: &Path,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Copied, StoreError> {
         if !from.is_dir() {
-            return Ok(false);
+            return Ok(Copied::Refused);
         }
         let copied = self.while_beating(lease, || artifact::copy_folder(from, &lease.staging));
         let success = copied
@@ -328,7 +354,7 @@ impl PgStore {
                     ArtifactError::Io { path, source } if artifact::is_disk_trouble(&source) => {
                         Err(source).context("check", &path)
                     }
-                    _ => Ok(false),
+                    _ => Ok(Copied::Refused),
                 };
             }
         };
@@ -339,16 +365,19 @@ impl PgStore {
             })?;
             Ok(told.first().copied().unwrap_or(Published::Fenced))
         });
-        if let Err(error) = told {
-            self.over(lease, hold);
-            self.link.warn(format!(
-                "what the worker of job {} had made when it died waits in {}: {}",
-                lease.job_id,
-                lease.staging.display(),
-                error.in_full()
-            ));
-        }
-        Ok(true)
+        Ok(match told {
+            Ok(finish) => Copied::Told(finish),
+            Err(error) => {
+                self.over(lease, hold);
+                self.link.warn(format!(
+                    "what the worker of job {} had made when it died waits in {}: {}",
+                    lease.job_id,
+                    lease.staging.display(),
+                    error.in_full()
+                ));
+                Copied::Untold
+            }
+        })
     }
 
     /// Publishes what a dead worker had made; false: its job is another's by now, and the files are kept aside.
