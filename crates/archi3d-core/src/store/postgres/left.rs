@@ -14,6 +14,7 @@ use super::claim::Hold;
 use super::ending::{self, Became, Success};
 use super::error::PgResult;
 use super::leaving::NotPut;
+use super::membership;
 use super::money;
 use super::record;
 use super::spool::{Replayed, Spool, SpoolEntry as Spooled, Tidy};
@@ -67,7 +68,8 @@ impl Dead {
     fn processes(&self) -> Vec<&str> {
         let told = self.0.iter().filter(|(_, spool)| is_told(spool));
         told.map(|(_, spool)| spool.process())
-            .filter(|process| !process.is_empty())
+            // This one lives, whatever it has ended with.
+            .filter(|process| !process.is_empty() && *process != membership::process())
             .collect()
     }
 
