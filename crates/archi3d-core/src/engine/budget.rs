@@ -266,6 +266,10 @@ impl Executor<'_> {
             }
             return Ok(Grant::Yes(None));
         };
+        if !bought && usd > 0.0 {
+            // A power cut must not leave a reservation of which no other record tells: that is a doubt.
+            self.store.secure(lease)?;
+        }
         let (grant, usd) = match earlier {
             // The reservation of what is asked for stays as it is.
             Some((_, reserved)) if bought => (Grant::Yes(None), reserved),
