@@ -147,10 +147,10 @@ class Torture:
 
     def judge(self, scenario, workspace, label, after_error=False):
         wrong = scenario.recover(workspace)
-        for _ in range(2):
+        for _ in range(4):
             if has_wreckage(workspace):
-                # In a copy only silence tells that a holder is dead. A start may break it once, and what is
-                # not dead beyond doubt keeps its files until the next one.
+                # In a copy only silence tells that a holder is dead. A start may break it once for each job, and
+                # what is not dead beyond doubt keeps its files until the next one.
                 time.sleep(2 * scenarios.SILENCE)
                 wrong += clean(worker(workspace, *scenarios.RESUME))
         if after_error:
